@@ -1,0 +1,103 @@
+/* common.h: what every header of librelax shares: markers, status codes, dtypes, allocators, bytes.
+ *
+ * Plain C99, no other include than <stddef.h> and <stdint.h>.
+ */
+#ifndef RELAX_COMMON_H
+#define RELAX_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Symbol visibility. */
+#if defined(_WIN32) || !defined(__GNUC__)
+#define RELAX_API
+#else
+#define RELAX_API __attribute__((visibility("default")))
+#endif
+
+/* Markers, all empty: people, documentation and binding generators read them.
+ *   RELAX_SINCE(major, minor)  first version that has the declaration
+ *   RELAX_ANY                  may be called from any thread at any time
+ *   RELAX_EXCL(object)         one thread at a time for that object
+ *   RELAX_INIT                 before the object is shared between threads
+ *   RELAX_OWN                  the caller owns one reference of what comes back
+ *   RELAX_BORROWED             lives as long as its owner, nobody frees it
+ *   RELAX_NULLABLE             may be NULL
+ */
+#define RELAX_SINCE(major, minor)
+#define RELAX_ANY
+#define RELAX_EXCL(object)
+#define RELAX_INIT
+#define RELAX_OWN
+#define RELAX_BORROWED
+#define RELAX_NULLABLE
+
+/* Result of every call that can fail and has no handle to return. Numbers never change. */
+typedef int32_t relax_status;
+enum relax_status_code {
+    RELAX_OK = 0,
+    RELAX_ERROR_INVALID_ARGUMENT = 1,  /* NULL, out of range, wrong kind, bad options (OP) */
+    RELAX_ERROR_OUT_OF_MEMORY = 2,     /* the allocator said no, or a cap was reached */
+    RELAX_ERROR_TEXT = 3,              /* text could not be read (PA) */
+    RELAX_ERROR_ILL_FORMED = 4,        /* normal form or well-formedness (NF, WF, WX) */
+    RELAX_ERROR_TYPE = 5,              /* structural information, purity, devices (TY, PU, VD) */
+    RELAX_ERROR_RUNTIME = 6,           /* a run failed (RT) */
+    RELAX_ERROR_LOAD = 7,              /* a file is damaged, hostile or too new (LD) */
+    RELAX_ERROR_CODEGEN = 8,           /* a program cannot be compiled (CG) */
+    RELAX_ERROR_IO = 9,                /* the operating system refused a file */
+    RELAX_ERROR_NOT_FOUND = 10,        /* no function, pass, operator or member of that name */
+    RELAX_ERROR_UNSUPPORTED = 11,      /* not part of this build */
+    RELAX_ERROR_CANCELLED = 12,        /* deadline or cancel flag */
+    RELAX_ERROR_INTERNAL = 13,         /* our own broken invariant: please report */
+    RELAX_USER_ERROR = 14              /* a host callback failed with a token of its own */
+};
+
+/* A data type, packed as DLPack has it: code | bits << 8 | lanes << 16. `bool` is an unsigned
+ * integer of 1 bit (stored one byte per element); "not known" is RELAX_VOID.
+ */
+typedef int32_t relax_dtype;
+enum relax_dtype_code {
+    RELAX_DTYPE_INT = 0,
+    RELAX_DTYPE_UINT = 1,
+    RELAX_DTYPE_FLOAT = 2,
+    RELAX_DTYPE_HANDLE = 3,
+    RELAX_DTYPE_BFLOAT = 4
+};
+enum relax_dtype_value {
+    RELAX_VOID = 0x00000003,
+    RELAX_BOOL = 0x00010101,
+    RELAX_INT8 = 0x00010800,
+    RELAX_INT16 = 0x00011000,
+    RELAX_INT32 = 0x00012000,
+    RELAX_INT64 = 0x00014000,
+    RELAX_UINT8 = 0x00010801,
+    RELAX_UINT16 = 0x00011001,
+    RELAX_UINT32 = 0x00012001,
+    RELAX_UINT64 = 0x00014001,
+    RELAX_FLOAT16 = 0x00011002,
+    RELAX_FLOAT32 = 0x00012002,
+    RELAX_FLOAT64 = 0x00014002,
+    RELAX_BFLOAT16 = 0x00011004,
+    RELAX_HANDLE = 0x00014003
+};
+
+/* Where memory comes from. A host gives one to count, cap or fail allocations; NULL means malloc.
+ * It must be thread-safe, must outlive everything created with it, and `align` is a power of two.
+ * `free` and `resize` are told the size and alignment the block was allocated with.
+ */
+typedef struct relax_allocator {
+    size_t struct_size; /* sizeof(relax_allocator) */
+    void *user;
+    void *(*alloc)(void *user, size_t size, size_t align);
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size, size_t align);
+    void (*free)(void *user, void *ptr, size_t size, size_t align);
+} relax_allocator;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* base: what everything else stands on. Knows nothing of Relax.
+ *
+ * Including base/base.h gives the whole room; the pieces may be included alone.
+ */
+#ifndef RLX_BASE_H
+#define RLX_BASE_H
+
+#include "base/compiler.h"
+#include "base/memory.h"
+#include "base/region.h"
+#include "base/vec.h"
+#include "base/text.h"
+#include "base/map.h"
+#include "base/intern.h"
+#include "base/dtype.h"
+#include "base/blob.h"
+#include "base/diag.h"
+#include "base/number.h"
+#include "base/json.h"
+#include "base/file.h"
+
+#endif

@@ -1,0 +1,31 @@
+/* blob.h: refcounted bytes, 64-byte aligned. Content of constants, text results, images of files.
+ * Counts are atomic; release from any thread. */
+#ifndef RLX_BASE_BLOB_H
+#define RLX_BASE_BLOB_H
+
+#include "base/memory.h"
+
+typedef struct rlx_blob {
+    atomic_size_t refs;
+    rlx_memory *memory;      /* must outlive the blob: see rlx_shared_memory */
+    size_t size;
+    unsigned char *data;     /* size + 1 bytes, data[size] is 0; or foreign when free_data is set */
+    void (*free_data)(void *user, void *data, size_t size);
+    void *free_user;
+} rlx_blob;
+
+RLX_NODISCARD rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size);
+/* Wraps memory of somebody else; free_data (may be NULL) runs once, also if creation fails. */
+RLX_NODISCARD rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,
+                                      void (*free_data)(void *, void *, size_t), void *user);
+rlx_blob *rlx_blob_retain(rlx_blob *b);
+void rlx_blob_release(rlx_blob *b); /* NULL is fine */
+
+/* An rlx_memory that lives until its last user is gone: counted, created with one reference. Objects that may
+ * outlive their creator (values, blobs, errors) hold one each. */
+typedef struct rlx_shared_memory { rlx_memory memory; atomic_size_t refs; } rlx_shared_memory;
+RLX_NODISCARD rlx_shared_memory *rlx_shared_memory_create(const relax_allocator *host, size_t cap);
+rlx_shared_memory *rlx_shared_memory_retain(rlx_shared_memory *s);
+void rlx_shared_memory_release(rlx_shared_memory *s);
+
+#endif

@@ -1,0 +1,86 @@
+/* diag.h: source texts, places in them, and diagnostics.
+ *
+ * A place packs source, begin and length:   | source 16 | begin 30 | length 18 |   0: no place.
+ * A source of the host ("opaque") has a name only; its places are whatever numbers the host gave.
+ */
+#ifndef RLX_BASE_DIAG_H
+#define RLX_BASE_DIAG_H
+
+#include "base/region.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+typedef uint64_t rlx_place;
+#define RLX_NO_PLACE ((rlx_place)0)
+#define RLX_MAX_SOURCES 65535u
+#define RLX_MAX_SOURCE_BYTES ((1u << 30) - 1)
+RLX_INLINE rlx_place rlx_place_make(uint32_t source, uint32_t begin, uint32_t len)
+{
+    return (rlx_place)source << 48 | (rlx_place)(begin & 0x3fffffffu) << 18 | (len > 0x3ffffu ? 0x3ffffu : len);
+}
+RLX_INLINE uint32_t rlx_place_source(rlx_place p) { return (uint32_t)(p >> 48); } /* 0: none; else index + 1 */
+RLX_INLINE uint32_t rlx_place_begin(rlx_place p) { return (uint32_t)(p >> 18) & 0x3fffffffu; }
+RLX_INLINE uint32_t rlx_place_len(rlx_place p) { return (uint32_t)p & 0x3ffffu; }
+
+enum { RLX_SEVERITY_ERROR = 0, RLX_SEVERITY_WARNING = 1, RLX_SEVERITY_NOTE = 2, RLX_SEVERITY_OFF = 3 };
+
+/* One row of codes.def (table in room format). */
+typedef struct rlx_code {
+    const char *name;     /* "WF03" */
+    uint8_t severity;     /* default */
+    int32_t status;       /* relax_status that a failure with this code has */
+    const char *title, *rule, *bad, *cure;
+} rlx_code;
+
+typedef struct rlx_label { rlx_place place; const char *text; size_t len; } rlx_label; /* further place or note */
+typedef struct rlx_diag {
+    const rlx_code *code;
+    uint8_t severity;
+    rlx_place place;
+    const char *message; size_t len;
+    rlx_label *labels; size_t num_labels;   /* "note: ..." each, place may be none */
+    struct rlx_diag *next;
+} rlx_diag;
+
+typedef struct rlx_source {
+    const char *name; size_t name_len;
+    const char *text; size_t len;    /* text NULL: opaque source of the host */
+    uint32_t *lines; size_t num_lines; /* begin of each line, made on first use */
+} rlx_source;
+
+/* All sources and diagnostics of one context. Everything lives in its own region. */
+typedef struct rlx_diags {
+    rlx_region region;
+    RLX_VEC(rlx_source *) sources;
+    rlx_diag *first, *last;
+    size_t num_errors, num_warnings, num_diags;
+    bool strict;                     /* warnings become errors */
+    bool out_of_memory;              /* a diagnostic (or anything else) was lost: counts as an error */
+    RLX_VEC(const rlx_code *) muted; /* warnings switched off */
+    size_t max_diags;                /* after so many errors further ones are only counted; default 100 */
+    void (*live)(void *user, const rlx_diag *d); void *live_user; /* called for each as it is finished; may be NULL */
+} rlx_diags;
+
+void rlx_diags_init(rlx_diags *d, rlx_memory *m);
+void rlx_diags_free(rlx_diags *d);
+void rlx_diags_clear(rlx_diags *d);  /* diagnostics only; sources stay */
+/* Copies name and text. Returns source number (index + 1), 0 when out of memory or over a limit. text NULL: opaque. */
+uint32_t rlx_diags_add_source(rlx_diags *d, rlx_slice name, const char *text, size_t len);
+const rlx_source *rlx_diags_source(const rlx_diags *d, uint32_t number);
+bool rlx_diags_mute(rlx_diags *d, const rlx_code *code);
+
+/* Starts a diagnostic. NULL if it was muted, over max_diags, or memory ran out (then counted as an error all the same);
+ * rlx_diag_note accepts NULL. */
+rlx_diag *rlx_diags_report(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, ...)
+    RLX_PRINTF(5, 6);
+rlx_diag *rlx_diags_vreport(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, va_list args);
+void rlx_diag_note(rlx_diags *d, rlx_diag *diag, rlx_place place, const char *format, ...) RLX_PRINTF(4, 5);
+
+/* 1-based line, column in bytes and in characters of a place. False: no place or opaque source. */
+bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *column, uint32_t *column_chars);
+/* "FILE:LINE:COL: error[WF03]: message\n" + source line + caret, then each note likewise. Without a place: "FILE: ..." or "error[..]: ...". */
+void rlx_diag_render(rlx_diags *d, const rlx_diag *diag, rlx_buf *out, bool with_source_lines);
+/* One JSON object: severity, code, message, file, line, column, end_line, end_column, notes. */
+void rlx_diag_render_json(rlx_diags *d, const rlx_diag *diag, rlx_buf *out);
+
+#endif

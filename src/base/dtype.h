@@ -1,0 +1,44 @@
+/* dtype.h: data types packed in 32 bits (see relax/common.h). */
+#ifndef RLX_BASE_DTYPE_H
+#define RLX_BASE_DTYPE_H
+
+#include <relax/common.h>
+#include "base/text.h"
+
+typedef relax_dtype rlx_dtype;
+
+RLX_INLINE int rlx_dtype_code(rlx_dtype t) { return t & 0xff; }
+RLX_INLINE int rlx_dtype_bits(rlx_dtype t) { return (t >> 8) & 0xff; }
+RLX_INLINE int rlx_dtype_lanes(rlx_dtype t) { return (int)((uint32_t)t >> 16); }
+RLX_INLINE rlx_dtype rlx_dtype_make(int code, int bits, int lanes)
+{
+    return (rlx_dtype)((uint32_t)code | (uint32_t)bits << 8 | (uint32_t)lanes << 16);
+}
+RLX_INLINE rlx_dtype rlx_dtype_with_lanes(rlx_dtype t, int lanes)
+{
+    return rlx_dtype_make(rlx_dtype_code(t), rlx_dtype_bits(t), lanes);
+}
+RLX_INLINE bool rlx_dtype_is_void(rlx_dtype t) { return t == RELAX_VOID; }
+RLX_INLINE bool rlx_dtype_is_bool(rlx_dtype t) { return (t & 0xffff) == (RELAX_BOOL & 0xffff); }
+bool rlx_dtype_is_int(rlx_dtype t);      /* signed or unsigned, bool excluded */
+bool rlx_dtype_is_float(rlx_dtype t);    /* float, bfloat (float8/float4 codes too) */
+/* Can tensors of it be stored and computed with (bool, int8-64, uint8-64, f16, bf16, f32, f64)? */
+bool rlx_dtype_is_computable(rlx_dtype t);
+size_t rlx_dtype_bytes(rlx_dtype t);     /* per element, lanes included; bool 1; void 0 */
+
+/* "float32x4", "bool", "void", "handle", "int4", "float8_e4m3fn" ... Reads exactly one dtype; false if not one.
+ * Digits may be absent (int = int32, float = float32). */
+bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out);
+#define RLX_DTYPE_TEXT 32
+/* NUL-terminated name into out; returns its length. */
+size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT]);
+
+/* float16 and bfloat16 to and from float32, round to nearest even. */
+float rlx_half_to_float(uint16_t h);
+uint16_t rlx_float_to_half(float f);
+float rlx_bfloat_to_float(uint16_t b);
+uint16_t rlx_float_to_bfloat(float f);
+uint16_t rlx_double_to_half(double d);   /* one rounding */
+uint16_t rlx_double_to_bfloat(double d);
+
+#endif

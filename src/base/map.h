@@ -1,0 +1,45 @@
+/* map.h: hash maps.
+ *
+ * rlx_map: byte keys (copied) to pointers, insertion order kept; uthash inside, and only inside map.c.
+ * rlx_ptrmap: pointer keys to pointer-sized values, open addressing, for hot paths.
+ */
+#ifndef RLX_BASE_MAP_H
+#define RLX_BASE_MAP_H
+
+#include "base/memory.h"
+#include "base/text.h"
+
+typedef struct rlx_map_entry rlx_map_entry;
+typedef struct rlx_map { rlx_memory *memory; rlx_map_entry *head; } rlx_map;
+
+void rlx_map_init(rlx_map *m, rlx_memory *memory);
+void rlx_map_free(rlx_map *m);                                  /* values are not touched */
+bool rlx_map_put(rlx_map *m, rlx_slice key, void *value);        /* inserts or replaces; false: out of memory */
+void *rlx_map_get(const rlx_map *m, rlx_slice key);              /* NULL: absent */
+bool rlx_map_has(const rlx_map *m, rlx_slice key);
+bool rlx_map_remove(rlx_map *m, rlx_slice key);
+size_t rlx_map_count(const rlx_map *m);
+/* Walk in insertion order: start with *it = NULL; false at the end. */
+bool rlx_map_next(const rlx_map *m, rlx_map_entry **it, rlx_slice *key, void **value);
+
+typedef struct rlx_ptrslot { const void *key; uintptr_t value; } rlx_ptrslot;
+typedef struct rlx_ptrmap { rlx_memory *memory; rlx_ptrslot *slots; size_t len, cap; } rlx_ptrmap;
+
+void rlx_ptrmap_init(rlx_ptrmap *m, rlx_memory *memory);
+void rlx_ptrmap_free(rlx_ptrmap *m);
+void rlx_ptrmap_clear(rlx_ptrmap *m);                            /* keeps the memory */
+bool rlx_ptrmap_put(rlx_ptrmap *m, const void *key, uintptr_t value); /* key not NULL; replaces */
+bool rlx_ptrmap_find(const rlx_ptrmap *m, const void *key, uintptr_t *value);
+RLX_INLINE void *rlx_ptrmap_get(const rlx_ptrmap *m, const void *key)
+{
+    uintptr_t v;
+    return rlx_ptrmap_find(m, key, &v) ? (void *)v : NULL;
+}
+RLX_INLINE bool rlx_ptrmap_has(const rlx_ptrmap *m, const void *key)
+{
+    uintptr_t v;
+    return rlx_ptrmap_find(m, key, &v);
+}
+void rlx_ptrmap_remove(rlx_ptrmap *m, const void *key);
+
+#endif

@@ -1,0 +1,47 @@
+/* region.h: bump allocation. Everything in a region is freed at once.
+ *
+ *   region -> [chunk n] -> [chunk n-1] -> ... each: header, then payload handed out upward
+ *
+ * Chunks double from 16 KiB to 1 MiB; a request larger than a quarter of a chunk gets one of its own.
+ */
+#ifndef RLX_BASE_REGION_H
+#define RLX_BASE_REGION_H
+
+#include "base/memory.h"
+
+typedef struct rlx_chunk rlx_chunk;
+typedef struct rlx_region {
+    rlx_memory *memory;
+    rlx_chunk *chunks; /* newest first */
+    char *next, *end;
+    size_t bytes;      /* payload handed out */
+    size_t next_chunk; /* size of the next chunk */
+} rlx_region;
+
+typedef struct rlx_region_mark { rlx_chunk *chunk; char *next; size_t bytes; } rlx_region_mark;
+
+void rlx_region_init(rlx_region *r, rlx_memory *m);
+void rlx_region_drop(rlx_region *r);              /* frees all; usable again */
+rlx_region_mark rlx_region_save(const rlx_region *r);
+void rlx_region_rewind(rlx_region *r, rlx_region_mark mark); /* forgets what came after the mark, keeps one chunk for reuse */
+RLX_NODISCARD void *rlx_region_grow(rlx_region *r, size_t size); /* slow path of rlx_region_alloc */
+
+/* 8-byte aligned, not cleared; NULL when out of memory. size 0 gives a valid pointer. */
+RLX_INLINE void *rlx_region_alloc(rlx_region *r, size_t size)
+{
+    if (RLX_UNLIKELY(size > SIZE_MAX - 7))
+        return NULL;
+    size = (size + 7) & ~(size_t)7;
+    if (RLX_UNLIKELY(size > (size_t)(r->end - r->next)))
+        return rlx_region_grow(r, size);
+    void *p = r->next;
+    r->next += size;
+    r->bytes += size;
+    return p;
+}
+RLX_NODISCARD void *rlx_region_zero(rlx_region *r, size_t size);
+RLX_NODISCARD void *rlx_region_copy(rlx_region *r, const void *data, size_t size);
+/* count * size with overflow check. */
+RLX_NODISCARD void *rlx_region_array(rlx_region *r, size_t count, size_t size);
+
+#endif

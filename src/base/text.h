@@ -1,0 +1,59 @@
+/* text.h: string slices and a growing text buffer with latched failure. */
+#ifndef RLX_BASE_TEXT_H
+#define RLX_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <string.h>
+#include "base/memory.h"
+
+typedef struct rlx_slice { const char *data; size_t len; } rlx_slice; /* not NUL-terminated */
+#define RLX_SLICE(literal) ((rlx_slice){ (literal), sizeof(literal) - 1 })
+RLX_INLINE rlx_slice rlx_slice_z(const char *z) { return (rlx_slice){ z, z ? strlen(z) : 0 }; }
+RLX_INLINE bool rlx_slice_equal(rlx_slice a, rlx_slice b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+RLX_INLINE bool rlx_slice_is(rlx_slice a, const char *z) { return rlx_slice_equal(a, rlx_slice_z(z)); }
+
+/* Growing text. After a failed allocation `failed` stays true and every call does nothing, so a
+ * printer checks once at the end. `data` is NUL-terminated whenever len > 0. */
+typedef struct rlx_buf {
+    rlx_memory *memory;
+    char *data;
+    size_t len, cap;
+    bool failed;
+} rlx_buf;
+
+void rlx_buf_init(rlx_buf *b, rlx_memory *m);
+void rlx_buf_free(rlx_buf *b);
+bool rlx_buf_grow(rlx_buf *b, size_t more); /* room for `more` bytes plus NUL */
+RLX_INLINE void rlx_buf_put(rlx_buf *b, const char *data, size_t len)
+{
+    if (RLX_UNLIKELY(len >= b->cap - b->len) && !rlx_buf_grow(b, len))
+        return;
+    if (RLX_UNLIKELY(b->failed))
+        return;
+    memcpy(b->data + b->len, data, len);
+    b->len += len;
+    b->data[b->len] = 0;
+}
+#define rlx_buf_lit(b, literal) rlx_buf_put((b), (literal), sizeof(literal) - 1)
+void rlx_buf_z(rlx_buf *b, const char *z);
+void rlx_buf_char(rlx_buf *b, char c);
+void rlx_buf_i64(rlx_buf *b, int64_t value);
+void rlx_buf_u64(rlx_buf *b, uint64_t value);
+/* printf for the few formats we use (%s %d %lld %zu %.*s %x %c); never depends on the locale: no floats. */
+void rlx_buf_format(rlx_buf *b, const char *format, ...) RLX_PRINTF(2, 3);
+void rlx_buf_vformat(rlx_buf *b, const char *format, va_list args);
+
+/* UTF-8: length of the valid prefix of data (== len if all valid; NUL bytes are valid here). */
+size_t rlx_utf8_valid(const char *data, size_t len);
+/* Number of characters in valid UTF-8. */
+size_t rlx_utf8_count(const char *data, size_t len);
+/* Writes code point c, returns bytes written (1..4), 0 if c is no scalar value. */
+size_t rlx_utf8_encode(uint32_t c, char out[4]);
+
+/* Edit distance capped at `limit` + 1: for "did you mean". */
+size_t rlx_edit_distance(rlx_slice a, rlx_slice b, size_t limit);
+
+#endif
