@@ -1,0 +1,264 @@
+# librelax: build, install, test. GNU make; one topic per section.
+#
+#   make                 the libraries, bin/relax and pkgconfig/relax.pc
+#   make demo            install what building needs, build, run the digits example
+#   make check           install what testing needs, build, run every test
+#   make check T=a/b     only the suites of test/a named b (or T=a for a whole room; T=a/b:case for golden cases)
+#   make check-asan      the same suites under AddressSanitizer and UBSan
+#   make check-long      the same suites with RELAX_LONG=1, and the long ones
+#   make bench           measurements; make abi / abi-baseline: regenerate the tracked ABI files
+#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured
+#
+# Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
+#   V=1 shows commands, DEBUG=1 builds without optimisation and with internal checks (into build/debug),
+#   O=DIR builds everything, libraries and tool included, under DIR instead of here.
+
+MAJOR   := 0
+MINOR   := 1
+PATCH   := 0
+VERSION := $(MAJOR).$(MINOR).$(PATCH)
+
+# --- tools ---------------------------------------------------------------------------------------
+
+# make's own default for AR and CC is overridable from the environment and the command line.
+STRIP      ?= strip
+PKG_CONFIG ?= pkg-config
+# Debian's python3-numpy serves Debian's python3, whatever else is first on PATH.
+PYTHON     ?= $(firstword $(wildcard /usr/bin/python3) python3)
+SHELL      := /bin/sh
+MAKEFLAGS  += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+# One short line per file, or the command itself.
+ifeq ($(V),1)
+  Q   :=
+  say  = @:
+else
+  Q   := @
+  say  = @printf '  %-5s %s\n'
+endif
+
+# --- variants ------------------------------------------------------------------------------------
+# Every variant has its own objects, so switching never mixes them. The plain build lands in lib/ and
+# bin/; the others keep even these below build/, so that an installed or running one is not disturbed.
+
+OPT := -O2
+ifeq ($(SAN),1)
+  VARIANT := asan
+  OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DRLX_DEBUG=1
+else ifeq ($(DEBUG),1)
+  VARIANT := debug
+  OPT     := -O0 -DRLX_DEBUG=1
+else
+  VARIANT := release
+endif
+
+ifdef O
+  BUILD := $(O)/$(VARIANT)
+  OUT   := $(BUILD)
+else
+  BUILD := build/$(VARIANT)
+  OUT   := $(if $(filter release,$(VARIANT)),.,$(BUILD))
+endif
+GEN := $(if $(O),$(O),build)/gen
+
+# --- sources -------------------------------------------------------------------------------------
+
+LIB_SRC  := $(sort $(filter-out src/cli/%,$(wildcard src/*/*.c)))
+CLI_SRC  := $(sort $(wildcard src/cli/*.c))
+RUN_ROOM := base format desc runtime vm
+RUN_SRC  := $(filter $(RUN_ROOM:%=src/%/%) src/api/run_%,$(LIB_SRC))
+TEST_SRC := $(sort $(wildcard test/*/test_*.c))
+SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
+HEADERS  := $(sort $(wildcard include/relax/*.h))
+
+# Headers that a rule makes during the build: list them here as $(GEN)/NAME and write a rule for
+# $(GEN)/NAME in the section "generated files"; -I$(GEN) is on the include path.
+GENERATED :=
+
+obj      = $(1:%.c=$(BUILD)/%.o)
+LIB_OBJ := $(call obj,$(LIB_SRC))
+CLI_OBJ := $(call obj,$(CLI_SRC))
+RUN_OBJ := $(call obj,$(RUN_SRC))
+TEST_OBJ := $(call obj,$(TEST_SRC) $(SUPPORT_SRC))
+TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
+
+# --- flags ---------------------------------------------------------------------------------------
+# Baseline of the architecture (no -march). No contraction: a kernel's numbers are the same on every
+# machine. No strict aliasing: cells and tensor bytes are read through several types.
+
+WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
+STD_FLAGS := -std=c11 -g $(WARN) -ffp-contract=off -fno-strict-aliasing -fPIC -fvisibility=hidden
+INC_FLAGS := -Iinclude -Isrc -I$(GEN) -D_GNU_SOURCE
+COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAGS)
+
+# The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
+ifeq ($(VARIANT),release)
+  $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3
+endif
+# Tests see test/support; nothing else does.
+$(TEST_OBJ): EXTRA := -Itest/support
+
+# -z defs: everything the library needs is named on its own link line. -Bsymbolic-functions: our calls
+# are ours, whatever the host has loaded. --exclude-libs: archives linked in export nothing.
+MAP      := $(wildcard lib/librelax.map)
+LIBS     := -lm -lpthread -ldl
+SO_FLAGS := -shared -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,-z,relro -Wl,--as-needed
+ifneq ($(VARIANT),asan)
+  SO_FLAGS += -Wl,-z,defs
+endif
+# What bin/relax needs beyond librelax (a system zip or zlib would go here).
+CLI_LIBS :=
+CMOCKA_LIBS ?= -lcmocka
+
+# --- products ------------------------------------------------------------------------------------
+
+SONAME  := librelax.so.$(MAJOR).$(MINOR)
+SO_FILE := librelax.so.$(VERSION)
+SO      := $(OUT)/lib/$(SO_FILE)
+SO_LINK := $(OUT)/lib/librelax.so
+ARCHIVE := $(OUT)/lib/librelax.a
+RUN_ARCHIVE := $(OUT)/lib/librelax-runtime.a
+TOOL    := $(OUT)/bin/relax
+PC      := $(OUT)/pkgconfig/relax.pc
+
+.PHONY: all lib tests
+all: lib $(TOOL) $(PC)
+lib: $(SO_LINK) $(ARCHIVE) $(RUN_ARCHIVE)
+tests: $(TESTS)
+
+# Products are made beside their place and moved in, so that a running program keeps its old file.
+$(SO): $(LIB_OBJ) $(MAP) $(BUILD)/inputs
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OPT) $(CFLAGS) $(SO_FLAGS) -Wl,-soname,$(SONAME) $(MAP:%=-Wl,--version-script,%) $(LDFLAGS) -o $@.new $(LIB_OBJ) $(LIBS)
+	@mv -f $@.new $@
+
+$(SO_LINK): $(SO)
+	@ln -sfn $(SO_FILE) $(@D)/$(SONAME)
+	@ln -sfn $(SONAME) $@
+
+$(ARCHIVE): $(LIB_OBJ)
+$(RUN_ARCHIVE): $(RUN_OBJ)
+$(ARCHIVE) $(RUN_ARCHIVE): $(BUILD)/inputs
+	$(say) AR $@
+	@mkdir -p $(@D); rm -f $@.new
+	$(Q)$(AR) rcs $@.new $(filter %.o,$^)
+	@mv -f $@.new $@
+
+$(TOOL): $(CLI_OBJ) $(SO_LINK) $(BUILD)/inputs
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib' -o $@.new $(CLI_OBJ) -L$(OUT)/lib -lrelax $(CLI_LIBS) -lm
+	@mv -f $@.new $@
+
+# In the tree the file finds its headers and libraries from its own place.
+pc_file = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(1)|' -e 's|@LIBDIR@|$(2)|' -e 's|@INCLUDEDIR@|$(3)|' \
+              -e 's|@LIBS_PRIVATE@|$(LIBS)|' pkgconfig/relax.pc.in
+$(PC): pkgconfig/relax.pc.in Makefile
+	@mkdir -p $(@D)
+	@$(call pc_file,$${pcfiledir}/..,$${prefix}/lib,$(if $(filter .,$(OUT)),$${prefix}/include,$(CURDIR)/include)) > $@
+
+# --- compiling -----------------------------------------------------------------------------------
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(GENERATED)
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
+	$(say) LINK $@
+	$(Q)$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) $(CMOCKA_LIBS) $(LIBS)
+
+# Objects depend on the flags they were made with, products on the list of their inputs: a changed
+# variable or a deleted source rebuilds what it should, and an unchanged one nothing.
+.PHONY: FORCE
+remember = mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" > $@
+quote    = '$(subst ','\'',$(1))'
+$(BUILD)/flags: FORCE
+	@text=$(call quote,$(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS)); $(remember)
+$(BUILD)/inputs: FORCE
+	@text=$(call quote,$(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION)); $(remember)
+
+.PRECIOUS: $(BUILD)/%.o
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))
+
+# --- generated files -----------------------------------------------------------------------------
+# One rule per file, for example:
+#   $(GEN)/name.h: tool.py table.def
+#   	@mkdir -p $(@D)
+#   	$(Q)$(PYTHON) tool.py table.def > $@
+
+# --- what must be installed ----------------------------------------------------------------------
+# Both are silent and use no network when nothing is missing.
+
+.PHONY: deps deps-build
+deps:
+	@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh check
+deps-build:
+	@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh build
+
+# --- running -------------------------------------------------------------------------------------
+# Recursive calls keep the order (install, build, run) under any -j, and use all cores when the caller
+# gave no -j.
+
+JOBS  = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+AGAIN = $(MAKE) --no-print-directory $(JOBS)
+RUN_ALL = CC='$(CC)' STRIP='$(STRIP)' PKG_CONFIG='$(PKG_CONFIG)' \
+    $(PYTHON) test/tools/run_all.py --variant $(VARIANT) --build $(BUILD) --out $(OUT) $(if $(T),--only '$(T)')
+
+.PHONY: demo check check-asan check-long bench
+demo:
+	@$(AGAIN) deps-build
+	@$(AGAIN) all
+	@RELAX=$(TOOL) sh examples/digits/run_demo.sh
+
+# A test program that does not compile is a failed suite, not the end of the run.
+check:
+	@$(AGAIN) deps
+	@$(AGAIN) all
+	-@$(AGAIN) -k tests
+	@$(RUN_ALL) $(if $(LONG),--long)
+check-asan:
+	@$(MAKE) --no-print-directory check SAN=1
+check-long:
+	@$(MAKE) --no-print-directory check LONG=1
+bench:
+	@$(AGAIN) all
+	@RELAX=$(TOOL) sh bench/run.sh
+
+# --- the ABI -------------------------------------------------------------------------------------
+# The manifest, the symbol list and the version script come from the headers and are tracked: a changed
+# promise is a changed file in a review. `make check` says when they are out of date.
+
+.PHONY: abi abi-baseline
+abi:
+	$(Q)$(PYTHON) test/abi/gen_api.py
+abi-baseline: all
+	$(Q)abidw --headers-dir include --drop-private-types --no-corpus-path --out-file test/abi/baseline.abi $(SO)
+	@echo "test/abi/baseline.abi is now the promise of $(SO_FILE)"
+
+# --- install -------------------------------------------------------------------------------------
+
+PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR     ?= $(PREFIX)/bin
+to = $(DESTDIR)$(1)
+
+.PHONY: install clean
+install: all
+	install -d $(call to,$(INCLUDEDIR)/relax) $(call to,$(LIBDIR)/pkgconfig) $(call to,$(BINDIR))
+	install -m 644 $(HEADERS) $(call to,$(INCLUDEDIR)/relax)
+	install -m 755 $(SO) $(call to,$(LIBDIR)/$(SO_FILE))
+	ln -sfn $(SO_FILE) $(call to,$(LIBDIR)/$(SONAME))
+	ln -sfn $(SONAME) $(call to,$(LIBDIR)/librelax.so)
+	install -m 644 $(ARCHIVE) $(RUN_ARCHIVE) $(call to,$(LIBDIR))
+	$(call pc_file,$(PREFIX),$(LIBDIR),$(INCLUDEDIR)) > $(call to,$(LIBDIR)/pkgconfig/relax.pc)
+	@# linked once more: the way from BINDIR to LIBDIR may differ from that of the tree
+	$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to=$(BINDIR) $(LIBDIR))' \
+	    -o $(call to,$(BINDIR)/relax) $(CLI_OBJ) -L$(OUT)/lib -lrelax $(CLI_LIBS) -lm
+
+clean:
+	rm -rf build bin pkgconfig/relax.pc lib/librelax.so* lib/librelax.a lib/librelax-runtime.a
