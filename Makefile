@@ -125,8 +125,12 @@ PC      := $(OUT)/pkgconfig/relax.pc
 
 .PHONY: all lib tests
 all: lib $(TOOL) $(PC)
+	@:
 lib: $(SO_LINK) $(ARCHIVE) $(RUN_ARCHIVE)
-tests: $(TESTS)
+# With T=ROOM or T=ROOM/NAME[:CASE] only the programs that can match.
+WANTED := $(firstword $(subst :, ,$(T)))
+tests: $(if $(T),$(filter $(BUILD)/test/$(WANTED)/% $(BUILD)/test/$(subst /,/test_,$(WANTED)),$(TESTS)),$(TESTS))
+	@:
 
 # Products are made beside their place and moved in, so that a running program keeps its old file.
 $(SO): $(LIB_OBJ) $(MAP) $(BUILD)/inputs
