@@ -1,0 +1,94 @@
+/* context.h: the context owns everything of a compile job: nodes, strings, sources, diagnostics.
+ *
+ *   context ── layer 0  region + intern tables   what the host holds
+ *           ├─ layer 1  scratch                  passes of a running pipeline (present only meanwhile)
+ *           └─ layer 2  second scratch           where the live part is copied when layer 1 has grown too much
+ *
+ * Allocation goes to the top layer; look-ups go through all layers from the bottom; nothing in a lower layer ever
+ * points into a higher one. One thread at a time.
+ */
+#ifndef RLX_IR_CONTEXT_H
+#define RLX_IR_CONTEXT_H
+
+#include "ir/node.h"
+#include "format/codes.h"
+
+/* Rooms that remember something per context keep it here; freed with the context (and when layers are dropped). */
+enum rlx_room { RLX_ROOM_ARITH, RLX_ROOM_SINFO, RLX_ROOM_OP, RLX_ROOM_TRANSFORM, RLX_ROOM_API, RLX_ROOM_COUNT };
+typedef struct rlx_room_state {
+    void *state;
+    void (*forget_layer)(rlx_context *ctx, void *state, uint8_t layer); /* drop what points into layers >= layer; may be NULL */
+    void (*destroy)(rlx_context *ctx, void *state);
+} rlx_room_state;
+
+typedef struct rlx_layer {
+    rlx_region region;
+    rlx_intern nodes, strings;
+    RLX_VEC(rlx_blob *) blobs;
+} rlx_layer;
+
+#define RLX_MAX_LAYERS 3
+struct relax_context {
+    atomic_size_t refs;
+    rlx_memory memory;
+    rlx_layer layers[RLX_MAX_LAYERS];
+    uint8_t top;                        /* index of the layer new nodes go to */
+    uint8_t origin;                     /* stamped on new nodes: 0, or the running pass */
+    bool trust_annotations;             /* unproved annotations need no run-time check (DESIGN: build option) */
+    uint32_t next_id;
+    rlx_diags diags;
+    const struct rlx_op_table *ops;     /* installed by op at creation; NULL: no operators */
+    rlx_room_state rooms[RLX_ROOM_COUNT];
+    const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
+    const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
+    RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
+};
+
+/* One reference. NULL when out of memory or `host` is malformed. max_bytes 0: no cap. */
+rlx_context *rlx_context_create(const relax_allocator *host, size_t max_bytes);
+rlx_context *rlx_context_retain(rlx_context *ctx);
+void rlx_context_release(rlx_context *ctx);
+
+/* Memory of the top layer, 8-byte aligned, not cleared; NULL when out of memory (noted in the diagnostics, so that
+ * the operation under way fails at its end even if a caller only passes NULL on). */
+RLX_INLINE void *rlx_new(rlx_context *ctx, size_t size)
+{
+    void *p = rlx_region_alloc(&ctx->layers[ctx->top].region, size);
+    if (RLX_UNLIKELY(!p))
+        ctx->diags.out_of_memory = true;
+    return p;
+}
+void *rlx_new_zero(rlx_context *ctx, size_t size);
+void *rlx_new_copy(rlx_context *ctx, const void *data, size_t size);
+/* Latches out of memory; returns false for `return rlx_no_memory(ctx);`. */
+bool rlx_no_memory(rlx_context *ctx);
+
+/* Interned string (found in any layer, else made in the top one). NULL when out of memory. */
+const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
+RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z) { return rlx_string_intern(ctx, rlx_slice_z(z)); }
+
+/* Scratch layers. begin pushes a layer; end copies `root` (may be NULL) down into the layer below, drops the layer and
+ * returns the copy (the same pointer if it lived below already). NULL with out_of_memory on failure (layer dropped). */
+bool rlx_scratch_begin(rlx_context *ctx);
+const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root);
+/* If scratch exceeds four times `live` bytes: moves root into a fresh scratch layer and drops the old. Returns root or its copy. */
+const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root);
+size_t rlx_context_bytes(const rlx_context *ctx);
+
+/* Diagnostics with the code's default severity. Returns NULL always, so that `return rlx_error(...)` fails a
+ * function that returns a pointer. Notes are added to the newest diagnostic with rlx_note. */
+void *rlx_error(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, ...) RLX_PRINTF(4, 5);
+void *rlx_verror(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, va_list args);
+/* Severity of the call site's choice (RLX_SEVERITY_...). */
+void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *format, ...) RLX_PRINTF(5, 6);
+void rlx_note(rlx_context *ctx, rlx_place place, const char *format, ...) RLX_PRINTF(3, 4);
+/* Our own broken invariant: an internal error diagnostic; returns NULL. */
+#define RLX_BUG(ctx, ...) rlx_bug((ctx), __FILE__, __LINE__, __VA_ARGS__)
+void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, ...) RLX_PRINTF(4, 5);
+/* Errors so far, a lost allocation included: compare before and after. */
+RLX_INLINE size_t rlx_error_count(const rlx_context *ctx) { return ctx->diags.num_errors + (ctx->diags.out_of_memory ? 1 : 0); }
+
+/* Number for node.origin of a pass named `name` (static text), 0 when out of memory or more than 255. */
+uint8_t rlx_context_origin(rlx_context *ctx, const char *name);
+
+#endif

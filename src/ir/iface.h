@@ -1,0 +1,74 @@
+/* iface.h: how operators and passes look to the rooms below them. The tables are in op and transform. */
+#ifndef RLX_IR_IFACE_H
+#define RLX_IR_IFACE_H
+
+#include "ir/walk.h"
+
+/* ---- operators ---------------------------------------------------------------------------- */
+enum rlx_arg_kind {      /* what an IR argument may be, for conversion of host values and for messages */
+    RLX_ARG_TENSOR,      /* tensor expression */
+    RLX_ARG_TENSOR_PRIM, /* tensor or scalar value */
+    RLX_ARG_SHAPE,       /* shape expression; a list of integers converts */
+    RLX_ARG_PRIM,        /* scalar value; a number converts to R.prim_value */
+    RLX_ARG_TUPLE,       /* tuple; a list converts */
+    RLX_ARG_FUNC,        /* GlobalVar or ExternFunc */
+    RLX_ARG_STRING, RLX_ARG_DTYPE, RLX_ARG_ANY
+};
+typedef struct rlx_op_arg { const char *name; uint8_t kind; uint8_t optional; } rlx_op_arg;
+
+enum rlx_attr_type {
+    RLX_ATTR_INT, RLX_ATTR_BOOL, RLX_ATTR_FLOAT, RLX_ATTR_STRING, RLX_ATTR_DTYPE,
+    RLX_ATTR_INTS,       /* list of integers; a single integer converts to a list */
+    RLX_ATTR_INT_OR_NONE, RLX_ATTR_INTS_OR_NONE, RLX_ATTR_FLOAT_OR_NONE, RLX_ATTR_STRING_OR_NONE,
+    RLX_ATTR_INT_OR_INTS /* kept as given */
+};
+/* deflt: text of the default ("-1", "None", "False", "\"NCHW\"", "void"), NULL: required */
+typedef struct rlx_op_attr { const char *name; uint8_t type; const char *deflt; const char *help; } rlx_op_attr;
+
+enum rlx_op_flags {
+    RLX_OP_PURE = 1,
+    RLX_OP_VARARGS = 2,      /* the last argument repeats */
+    RLX_OP_SINFO_ARGS = 4,   /* takes sinfo_args */
+    RLX_OP_ALIAS = 8,        /* result may share memory with an argument */
+    RLX_OP_NO_LOWER = 16     /* has no lowering of its own by nature (call_tir family, values of the compiler) */
+};
+/* Pattern kinds for fusion, numbered as in passes-and-analyses: ElemWise 0 ... Opaque 8. */
+enum rlx_op_pattern { RLX_ELEMWISE = 0, RLX_BROADCAST = 1, RLX_INJECTIVE = 2, RLX_REDUCTION = 3, RLX_OUT_FUSABLE = 4, RLX_OPAQUE = 8 };
+
+typedef struct rlx_infer rlx_infer;
+typedef struct rlx_lower rlx_lower;
+struct rlx_op_row {
+    const char *name;                 /* "relax.nn.softmax" */
+    const char *short_name;           /* "nn.softmax": after R. */
+    const rlx_op_arg *args; uint8_t num_args, min_args;
+    const rlx_op_attr *attrs; uint8_t num_attrs;
+    uint16_t flags; uint8_t pattern;
+    uint32_t detail;                  /* for the family's functions: which of its members this is */
+    /* Struct info of the call, or NULL after rlx_infer_fail. NULL pointer: no rule, result is Object. */
+    const rlx_sinfo *(*infer)(rlx_infer *in);
+    /* Operator normal form (NF05): a replacement call or the call itself; NULL on failure. */
+    const rlx_expr *(*normalize)(rlx_infer *in);
+    /* Lowering to a PrimFunc: see op/op.h. NULL: none. */
+    const rlx_prim_func *(*lower)(rlx_lower *l);
+    const char *builtin;              /* name of the run-time builtin it lowers to, or NULL */
+    const char *help;                 /* one line */
+};
+typedef struct rlx_op_table {
+    const rlx_op_row *(*find)(rlx_slice name); /* "relax.add", "R.add" or "add"; NULL: unknown */
+    const rlx_op_row *(*at)(size_t index);     /* NULL past the end */
+} rlx_op_table;
+
+/* What an inference rule sees. The call's arguments are leaves. */
+struct rlx_infer {
+    rlx_context *ctx;
+    const rlx_call *call;
+    const rlx_op_row *row;
+    struct rlx_scope *scope;          /* facts about shape variables (arith/arith.h); may be NULL */
+    const rlx_sinfo *(*sinfo_of)(void *user, const rlx_expr *leaf);   /* struct info of an argument */
+    const rlx_expr *(*value_of)(void *user, const rlx_expr *var);     /* bound value of a variable, NULL if unknown */
+    void *user;
+    bool failed;
+    bool quiet;                       /* no diagnostics, only the failure */
+};
+
+#endif

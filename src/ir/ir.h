@@ -1,0 +1,11 @@
+/* ir: the data of a program. One table of nodes (node.def), one context that owns them. */
+#ifndef RLX_IR_H
+#define RLX_IR_H
+
+#include "ir/node.h"
+#include "ir/context.h"
+#include "ir/build.h"
+#include "ir/walk.h"
+#include "ir/iface.h"
+
+#endif

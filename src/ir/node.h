@@ -1,0 +1,203 @@
+/* node.h: the node structs, kinds and casts made from node.def, and the field table.
+ *
+ * Every node starts with an rlx_node. All families share the C type rlx_node (so no casts on the way up);
+ * the names rlx_expr, rlx_prim ... say what is expected. Going down is checked: rlx_as_call(n) is NULL
+ * unless n is a CALL. Nodes are immutable once built.
+ */
+#ifndef RLX_IR_NODE_H
+#define RLX_IR_NODE_H
+
+#include "base/base.h"
+
+typedef struct relax_context rlx_context;
+typedef struct rlx_op_row rlx_op_row;
+
+typedef struct rlx_node {
+    uint8_t kind;    /* enum rlx_node_kind */
+    uint8_t layer;   /* memory layer of the context that owns it: 0 context, above: scratch */
+    uint8_t flags;   /* RLX_FLAG_... */
+    uint8_t origin;  /* 0: source or builder; else number of the pass that made it, see rlx_context_origin */
+    uint32_t id;     /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context (from 1); else 0 */
+} rlx_node;
+
+enum {
+    RLX_FLAG_INTERNED = 1,
+    RLX_FLAG_HAS_VARS = 2,   /* PRIM, SINFO, SHAPE_EXPR: mentions a shape variable or a Relax variable */
+    RLX_FLAG_HAS_FUNC = 4    /* SINFO: contains a function description */
+};
+
+typedef rlx_node rlx_expr;     /* Relax expressions */
+typedef rlx_node rlx_binding;
+typedef rlx_node rlx_block_node; /* BINDING_BLOCK, DATAFLOW_BLOCK */
+typedef rlx_node rlx_sinfo;    /* structural information */
+typedef rlx_node rlx_prim;     /* PrimExpr */
+typedef rlx_node rlx_stmt;
+typedef rlx_node rlx_attr;     /* attribute values: any node */
+
+/* Interned text: same text, same pointer within a context. */
+typedef struct rlx_string { uint32_t len, hash; char data[]; } rlx_string; /* NUL-terminated */
+RLX_INLINE rlx_slice rlx_string_slice(const rlx_string *s) { return (rlx_slice){ s->data, s->len }; }
+
+enum rlx_node_kind {
+    RLX_NODE_NONE,
+#define STRUCT(name)
+#define END(name)
+#define KIND(kind, name, family, mode, text) RLX_NODE_##kind,
+#define REF(w, n)
+#define REFS(w, n)
+#define DEF(w, n)
+#define DEFS(w, n)
+#define NOTE(w, n)
+#define STR(n)
+#define HINT(n)
+#define HINT32(n)
+#define I64(n)
+#define F64(n)
+#define I32(n)
+#define DTYPE(n)
+#define PLACE
+#define PLACES(n)
+#define DIMS(n)
+#define BLOB(n)
+#define ROW(n)
+#include "ir/node.def"
+    RLX_NODE_COUNT
+};
+
+enum rlx_family {
+    RLX_FAMILY_NONE, RLX_FAMILY_EXPR, RLX_FAMILY_BINDING, RLX_FAMILY_BLOCK, RLX_FAMILY_SINFO, RLX_FAMILY_PRIM,
+    RLX_FAMILY_TIR, RLX_FAMILY_STMT, RLX_FAMILY_FUNC, RLX_FAMILY_ATTR, RLX_FAMILY_DEVICE, RLX_FAMILY_MODULE
+};
+
+/* struct rlx_call { rlx_node node; rlx_place place; const rlx_node *op; ... } and so on */
+#define STRUCT(name) typedef struct rlx_##name { rlx_node node;
+#define END(name) } rlx_##name;
+#define KIND(kind, name, family, mode, text)
+#define REF(w, n) const rlx_node *n;
+#define REFS(w, n) const rlx_node *const *n; size_t num_##n;
+#define DEF(w, n) const rlx_node *n;
+#define DEFS(w, n) const rlx_node *const *n; size_t num_##n;
+#define NOTE(w, n) const rlx_node *n;
+#define STR(n) const rlx_string *n;
+#define HINT(n) const rlx_string *n;
+#define HINT32(n) int32_t n;
+#define I64(n) int64_t n;
+#define F64(n) double n;
+#define I32(n) int32_t n;
+#define DTYPE(n) rlx_dtype n;
+#define PLACE rlx_place place;
+#define PLACES(n) const rlx_place *n; size_t num_##n;
+#define DIMS(n) const int64_t *n; size_t num_##n;
+#define BLOB(n) rlx_blob *n;
+#define ROW(n) const rlx_op_row *n;
+#include "ir/node.def"
+
+/* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per KIND that has its struct
+ * to itself; shared structs: rlx_as_var, rlx_as_block, rlx_as_binary below. */
+#define RLX_DEFINE_AS(name, test)                                                                      \
+    RLX_INLINE const rlx_##name *rlx_as_##name(const rlx_node *n) { return n && (test) ? (const rlx_##name *)n : NULL; }
+#define RLX_AS(name, kind_name) RLX_DEFINE_AS(name, n->kind == RLX_NODE_##kind_name)
+RLX_AS(constant, CONSTANT)
+RLX_AS(global_var, GLOBAL_VAR)
+RLX_AS(tuple, TUPLE)
+RLX_AS(seq_expr, SEQ_EXPR)
+RLX_AS(prim_value, PRIM_VALUE)
+RLX_AS(string_imm, STRING_IMM)
+RLX_AS(dtype_imm, DTYPE_IMM)
+RLX_AS(shape_expr, SHAPE_EXPR)
+RLX_AS(extern_func, EXTERN_FUNC)
+RLX_AS(op, OP)
+RLX_AS(function, FUNCTION)
+RLX_AS(if_expr, IF)
+RLX_AS(call, CALL)
+RLX_AS(tuple_get_item, TUPLE_GET_ITEM)
+RLX_AS(var_binding, VAR_BINDING)
+RLX_AS(match_cast, MATCH_CAST)
+RLX_AS(object_sinfo, OBJECT_SINFO)
+RLX_AS(prim_sinfo, PRIM_SINFO)
+RLX_AS(shape_sinfo, SHAPE_SINFO)
+RLX_AS(tensor_sinfo, TENSOR_SINFO)
+RLX_AS(tuple_sinfo, TUPLE_SINFO)
+RLX_AS(func_sinfo, FUNC_SINFO)
+RLX_AS(prim_var, PRIM_VAR)
+RLX_AS(int_imm, INT_IMM)
+RLX_AS(float_imm, FLOAT_IMM)
+RLX_AS(tir_string, TIR_STRING)
+RLX_AS(select, SELECT)
+RLX_AS(prim_call, PRIM_CALL)
+RLX_AS(buffer_load, BUFFER_LOAD)
+RLX_AS(ramp, RAMP)
+RLX_AS(broadcast, BROADCAST)
+RLX_AS(shuffle, SHUFFLE)
+RLX_AS(prim_let, PRIM_LET)
+RLX_AS(comm_reducer, COMM_REDUCER)
+RLX_AS(reduce, REDUCE)
+RLX_AS(index_map, INDEX_MAP)
+RLX_AS(buffer, BUFFER)
+RLX_AS(range, RANGE)
+RLX_AS(iter_var, ITER_VAR)
+RLX_AS(buffer_region, BUFFER_REGION)
+RLX_AS(match_buffer_region, MATCH_BUFFER_REGION)
+RLX_AS(seq_stmt, SEQ_STMT)
+RLX_AS(evaluate, EVALUATE)
+RLX_AS(buffer_store, BUFFER_STORE)
+RLX_AS(let_stmt, LET_STMT)
+RLX_AS(for_stmt, FOR)
+RLX_AS(while_stmt, WHILE)
+RLX_AS(if_stmt, IF_THEN_ELSE)
+RLX_AS(assert_stmt, ASSERT_STMT)
+RLX_AS(attr_stmt, ATTR_STMT)
+RLX_AS(allocate, ALLOCATE)
+RLX_AS(allocate_const, ALLOCATE_CONST)
+RLX_AS(decl_buffer, DECL_BUFFER)
+RLX_AS(tir_block, TIR_BLOCK)
+RLX_AS(block_realize, BLOCK_REALIZE)
+RLX_AS(buffer_realize, BUFFER_REALIZE)
+RLX_AS(prefetch, PREFETCH)
+RLX_AS(prim_func, PRIM_FUNC)
+RLX_AS(attr_float, ATTR_FLOAT)
+RLX_AS(attr_string, ATTR_STRING)
+RLX_AS(attr_dtype, ATTR_DTYPE)
+RLX_AS(attr_list, ATTR_LIST)
+RLX_AS(attrs, ATTRS)
+RLX_AS(vdevice, VDEVICE)
+RLX_AS(module, MODULE)
+RLX_DEFINE_AS(var, n->kind == RLX_NODE_VAR || n->kind == RLX_NODE_DATAFLOW_VAR)
+RLX_DEFINE_AS(block, n->kind == RLX_NODE_BINDING_BLOCK || n->kind == RLX_NODE_DATAFLOW_BLOCK)
+RLX_DEFINE_AS(binary, n->kind >= RLX_NODE_ADD && n->kind <= RLX_NODE_OR)
+RLX_DEFINE_AS(unary, n->kind == RLX_NODE_NOT || n->kind == RLX_NODE_CAST)
+RLX_DEFINE_AS(attr_int, n->kind == RLX_NODE_ATTR_INT || n->kind == RLX_NODE_ATTR_BOOL)
+RLX_INLINE bool rlx_is(const rlx_node *n, enum rlx_node_kind k) { return n && n->kind == k; }
+
+/* The field table: what generic walks see. */
+enum rlx_field_type {
+    RLX_FIELD_REF, RLX_FIELD_REFS, RLX_FIELD_DEF, RLX_FIELD_DEFS, RLX_FIELD_NOTE, RLX_FIELD_STR, RLX_FIELD_HINT,
+    RLX_FIELD_I64, RLX_FIELD_F64, RLX_FIELD_I32, RLX_FIELD_HINT32, RLX_FIELD_DTYPE, RLX_FIELD_PLACE,
+    RLX_FIELD_PLACES, RLX_FIELD_DIMS, RLX_FIELD_BLOB, RLX_FIELD_ROW
+};
+enum rlx_kind_mode { RLX_MODE_PLAIN, RLX_MODE_INTERN, RLX_MODE_IDENT };
+typedef struct rlx_field { uint8_t type; uint16_t offset, count_offset; const char *name; } rlx_field;
+typedef struct rlx_kind_info {
+    const char *name;       /* "Call" */
+    uint16_t size;
+    uint8_t family, mode;
+    uint8_t num_fields;
+    int16_t place_offset;   /* -1: nodes of this kind have no place */
+    const rlx_field *fields;
+} rlx_kind_info;
+extern const rlx_kind_info rlx_kinds[RLX_NODE_COUNT];
+
+RLX_INLINE uint8_t rlx_family_of(const rlx_node *n) { return rlx_kinds[n->kind].family; }
+RLX_INLINE rlx_place rlx_place_of(const rlx_node *n)
+{
+    int at = n ? rlx_kinds[n->kind].place_offset : -1;
+    return at < 0 ? RLX_NO_PLACE : *(const rlx_place *)((const char *)n + at);
+}
+
+enum rlx_derive { RLX_DERIVE_NONE = 0, RLX_DERIVE_EMPTY, RLX_DERIVE_CONST, RLX_DERIVE_DEFAULT, RLX_DERIVE_NAMED };
+enum rlx_for_kind { RLX_FOR_SERIAL, RLX_FOR_PARALLEL, RLX_FOR_VECTORIZED, RLX_FOR_UNROLLED, RLX_FOR_THREAD_BINDING };
+enum rlx_iter_type {
+    RLX_ITER_SPATIAL = 0, RLX_ITER_THREAD = 1, RLX_ITER_REDUCE = 2, RLX_ITER_SCAN = 3, RLX_ITER_OPAQUE = 4
+};
+
+#endif
