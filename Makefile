@@ -36,7 +36,7 @@ ifeq ($(V),1)
   say  = @:
 else
   Q   := @
-  say  = @printf '  %-5s %s\n'
+  say  = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),@:,@printf '  %-5s %s\n')
 endif
 
 # --- variants ------------------------------------------------------------------------------------
