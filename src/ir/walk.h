@@ -59,6 +59,7 @@ const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *
 /* Variables of an integer expression, shape, struct info or any node, in order of first occurrence.
  * alone: only those standing alone in a dimension, shape value or Prim value, outside function descriptions (binding positions). */
 typedef RLX_VEC(const rlx_prim_var *) rlx_prim_vars;
+typedef RLX_VEC(const rlx_prim *) rlx_prims;
 bool rlx_collect_prim_vars(rlx_memory *m, const rlx_node *n, bool alone, rlx_prim_vars *out);
 
 /* One struct info, integer expression or leaf expression as text, as the printer writes it (dimensions bare, names by

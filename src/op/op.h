@@ -1,0 +1,60 @@
+/* op: the operators. One row of op.def each; inference and lowering by family.
+ *
+ *   op.def        names, arguments, attributes, flags, functions
+ *   infer_*.c     struct info rules      lower_*.c     PrimFuncs that compute them
+ */
+#ifndef RLX_OP_H
+#define RLX_OP_H
+
+#include "ir/ir.h"
+#include "arith/arith.h"
+#include "sinfo/sinfo.h"
+#include "tir/tir.h"
+
+const rlx_op_table *rlx_op_table_get(void);
+/* "relax.add", "R.add", "add". NULL: unknown. */
+const rlx_op_row *rlx_op_find(rlx_slice name);
+const rlx_op_row *rlx_op_at(size_t index);
+/* Nearest known name for "did you mean"; NULL if nothing is near. */
+const char *rlx_op_suggest(rlx_slice name);
+
+/* A call with all attributes: `given` (may be NULL) maps names to values, converted to the declared types; missing ones take
+ * the default, unknown or missing required ones are OP errors at `place`. args may be nested expressions (the builder normalises). */
+const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place);
+const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place);
+/* Is e a call of the operator called name ("relax.call_tir")? */
+const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name);
+bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call);
+
+/* Attributes of an operator call, by index in the row. */
+const rlx_attr *rlx_call_attr(const rlx_call *call, const char *name);
+int64_t rlx_attr_as_int(const rlx_attr *a, int64_t otherwise);
+bool rlx_attr_as_bool(const rlx_attr *a, bool otherwise);
+rlx_dtype rlx_attr_as_dtype(const rlx_attr *a); /* RELAX_VOID if none */
+
+/* ---- for inference rules */
+const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i);                       /* struct info of argument i; NULL after a report */
+const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i);             /* the same, must be a Tensor */
+const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3); /* TY08 "nn.softmax: ..."; returns NULL */
+const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, size_t *ndim); /* known values (literal, or Var with values), else NULL */
+/* Struct info of an operator call outside a builder (passes): NULL after a report (or silently when quiet). */
+const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env, const rlx_call *call, bool quiet);
+
+/* ---- lowering: a PrimFunc that computes the call in destination-passing style. What it sees: */
+struct rlx_lower {
+    rlx_context *ctx;
+    const rlx_call *call;
+    const rlx_op_row *row;
+    const rlx_sinfo *const *args;       /* struct info of each argument (tuples: one TUPLE_SINFO) */
+    const rlx_sinfo *result;
+    struct rlx_scope *scope;
+    rlx_slice name;                     /* for the PrimFunc */
+    const rlx_expr *const *inputs; size_t num_inputs;   /* out: tensor arguments of the PrimFunc, in order (tuples flattened) */
+    rlx_prims *tir_vars;                /* out: shape variables that no buffer binds, passed as trailing int64 parameters */
+    rlx_place place;
+};
+/* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones shared), ready to be emitted. NULL without report when
+ * the operator has no lowering or shapes are not known enough (*why: static text). */
+const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why);
+
+#endif
