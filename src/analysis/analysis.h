@@ -1,0 +1,41 @@
+/* analysis: questions about modules and functions. Nothing here changes a program. */
+#ifndef RLX_ANALYSIS_H
+#define RLX_ANALYSIS_H
+
+#include "ir/ir.h"
+#include "sinfo/sinfo.h"
+#include "op/op.h"
+
+/* ---- well-formedness (language section 4). One row of a table per criterion; criteria of one stage all run. */
+enum rlx_stage {
+    RLX_STAGE_ANY,     /* every program, also before normalisation */
+    RLX_STAGE_NORMAL,  /* after normalisation: NF and WF23 too */
+    RLX_STAGE_EXPLICIT /* an explicit check: also WF12 as a warning */
+};
+/* Reports every violation; true if there was no error. */
+bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage);
+
+/* ---- inference again over a whole module, as after building by hand: normalises, derives, checks (NF, TY, PU). The same
+ * pointer if nothing changed; NULL after errors. */
+const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m);
+
+/* ---- variables. Order: first occurrence. Each list grows; false: out of memory. */
+typedef RLX_VEC(const rlx_var *) rlx_vars;
+bool rlx_free_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
+bool rlx_bound_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
+bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
+bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
+bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
+
+/* ---- purity: the first impure call in a function body or expression (nested functions are not entered), NULL: none.
+ * Calls to `own` (GlobalVar or variable) are ignored. */
+const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n, const rlx_expr *own);
+
+/* ---- uses. counts[var] of a function: how often each variable occurs, struct info included (language 2.4.8). */
+bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts);
+
+/* ---- graph of mentions among module functions: groups of the strongly connected components, callees first.
+ * group[i] is the group number of function i; recursive[i]: in a cycle (self mention counts). */
+bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, bool *recursive);
+
+#endif

@@ -1,0 +1,49 @@
+/* transform: passes. One file each, one row each in pass.def; pipelines are lists of names. */
+#ifndef RLX_TRANSFORM_H
+#define RLX_TRANSFORM_H
+
+#include "ir/ir.h"
+#include "sinfo/sinfo.h"
+#include "op/op.h"
+#include "analysis/analysis.h"
+
+/* What a pass sees. */
+typedef struct rlx_pass_run {
+    rlx_context *ctx;
+    const rlx_attr *options;           /* ATTRS or NULL; checked against the row's options */
+    void *user;                        /* host passes */
+} rlx_pass_run;
+typedef const rlx_module *(*rlx_pass_fn)(rlx_pass_run *run, const rlx_module *m); /* same pointer: nothing changed; NULL: diagnostics say why */
+
+typedef struct rlx_pass_option { const char *name; uint8_t type; const char *deflt; const char *help; } rlx_pass_option; /* type: enum rlx_attr_type */
+typedef struct rlx_pass_row {
+    const char *name;                  /* "fold_constant" */
+    rlx_pass_fn run;
+    const rlx_pass_option *options; uint8_t num_options;
+    const char *needs, *keeps, *help;  /* one line each */
+} rlx_pass_row;
+const rlx_pass_row *rlx_pass_find(rlx_slice name); /* hyphens read as underscores */
+const rlx_pass_row *rlx_pass_at(size_t index);
+const char *rlx_pass_suggest(rlx_slice name);
+
+/* Runs one pass or a list in scratch layers of the context; the final module lives in the context's own layer. Hooks may be NULL.
+ * After each pass of a debug build (or with verify) the result is checked for well-formedness. */
+typedef struct rlx_pass_hooks {
+    void (*after)(void *user, const char *pass, const rlx_module *m, double seconds, bool changed); /* m is valid during the call only */
+    void *user;
+    bool verify;
+} rlx_pass_hooks;
+typedef struct rlx_pass_step { const rlx_pass_row *row; const rlx_attr *options; rlx_pass_fn host; void *host_user; const char *host_name; } rlx_pass_step;
+const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, size_t count, const rlx_pass_hooks *hooks);
+
+/* Weights by parameter name for one function ("" or NULL name: every function that has such a parameter): parameters become constants, symbolic
+ * dimensions they fix are substituted. CG errors for a wrong rank, dtype or size; names that no function has are an error. */
+typedef struct rlx_weight { rlx_slice name; rlx_dtype dtype; const int64_t *shape; size_t ndim; rlx_blob *data; } rlx_weight;
+const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function, const rlx_weight *weights, size_t count);
+
+/* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2 fuses and schedules when that exists).
+ * Fills steps (at least RLX_MAX_PIPELINE), returns the count. */
+#define RLX_MAX_PIPELINE 32
+size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps);
+
+#endif
