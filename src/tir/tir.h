@@ -8,7 +8,7 @@
  *     const rlx_prim *n = rlx_tir_dim(&t, "n");
  *     const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, RLX_TIR_LIST(n, rlx_tir_int(&t, 4)));
  *     const rlx_buffer *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, RLX_TIR_LIST(n));
- *     rlx_tir_block(&t, "sum");                                        with T.block("sum"):
+ *     rlx_tir_begin_block(&t, "sum");                                  with T.block("sum"):
  *     const rlx_prim *i = rlx_tir_spatial(&t, "i", n);                     for i ... v_i = T.axis.spatial(n, i)
  *     const rlx_prim *k = rlx_tir_reduce(&t, "k", rlx_tir_int(&t, 4));     for k ... v_k = T.axis.reduce(4, k)
  *     rlx_tir_init(&t, b, RLX_TIR_LIST(i), rlx_tir_float(&t, RELAX_FLOAT32, 0));
@@ -67,9 +67,9 @@ void rlx_tir_scalar_var(rlx_tir *t, const rlx_prim *var);
 /* A temporary: belongs to the innermost open block, to the root block outside of any. */
 const rlx_buffer *rlx_tir_alloc(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape);
 
-/* Blocks. Axes are declared right after rlx_tir_block, each makes one loop from 0 to its extent around the block and
+/* Blocks. Axes are declared right after rlx_tir_begin_block, each makes one loop from 0 to its extent around the block and
  * one block variable named v_NAME, which is returned. A second block inside a block is fine. */
-void rlx_tir_block(rlx_tir *t, const char *name);
+void rlx_tir_begin_block(rlx_tir *t, const char *name);
 const rlx_prim *rlx_tir_spatial(rlx_tir *t, const char *name, const rlx_prim *extent);
 const rlx_prim *rlx_tir_reduce(rlx_tir *t, const char *name, const rlx_prim *extent);
 /* A block variable of [min, min + extent) bound to `value`, an expression of loops opened with rlx_tir_for. */
