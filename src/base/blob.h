@@ -5,6 +5,8 @@
 
 #include "base/memory.h"
 
+#define RLX_BLOB_ALIGN ((size_t)64)
+
 typedef struct rlx_blob {
     atomic_size_t refs;
     rlx_memory *memory;      /* must outlive the blob: see rlx_shared_memory */
@@ -14,6 +16,7 @@ typedef struct rlx_blob {
     void *free_user;
 } rlx_blob;
 
+/* A copy of data, or `size` bytes that are not cleared when it is NULL. NULL: out of memory. */
 RLX_NODISCARD rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size);
 /* Wraps memory of somebody else; free_data (may be NULL) runs once, also if creation fails. */
 RLX_NODISCARD rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,

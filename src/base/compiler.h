@@ -14,6 +14,10 @@
 #define RLX_INLINE static inline __attribute__((always_inline))
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Exact products and quotients of 64-bit numbers. */
+__extension__ typedef unsigned __int128 rlx_u128;
+__extension__ typedef __int128 rlx_i128;
+
 /* Debug builds check our own invariants; release builds never abort. */
 #ifdef RLX_DEBUG
 #include <assert.h>

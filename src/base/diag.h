@@ -48,9 +48,10 @@ typedef struct rlx_source {
     uint32_t *lines; size_t num_lines; /* begin of each line, made on first use */
 } rlx_source;
 
-/* All sources and diagnostics of one context. Everything lives in its own region. */
+/* All sources and diagnostics of one context, each in a region of their own. */
 typedef struct rlx_diags {
-    rlx_region region;
+    rlx_region region;               /* sources */
+    rlx_region diag_region;          /* diagnostics; emptied by rlx_diags_clear */
     RLX_VEC(rlx_source *) sources;
     rlx_diag *first, *last;
     size_t num_errors, num_warnings, num_diags;
@@ -58,29 +59,34 @@ typedef struct rlx_diags {
     bool out_of_memory;              /* a diagnostic (or anything else) was lost: counts as an error */
     RLX_VEC(const rlx_code *) muted; /* warnings switched off */
     size_t max_diags;                /* after so many errors further ones are only counted; default 100 */
-    void (*live)(void *user, const rlx_diag *d); void *live_user; /* called for each as it is finished; may be NULL */
+    const rlx_diag *unfinished;      /* the last one, until its notes are complete */
+    /* Called for each as it is finished: when the next one starts, or by rlx_diags_flush. May be NULL. */
+    void (*live)(void *user, const rlx_diag *d); void *live_user;
 } rlx_diags;
 
 void rlx_diags_init(rlx_diags *d, rlx_memory *m);
-void rlx_diags_free(rlx_diags *d);
-void rlx_diags_clear(rlx_diags *d);  /* diagnostics only; sources stay */
+void rlx_diags_free(rlx_diags *d);   /* tells nobody: flush first */
+void rlx_diags_flush(rlx_diags *d);  /* the last diagnostic is complete: hands it to `live` */
+void rlx_diags_clear(rlx_diags *d);  /* diagnostics, counts and out_of_memory; sources and settings stay */
+void rlx_diags_out_of_memory(rlx_diags *d); /* latches out_of_memory and counts one error */
 /* Copies name and text. Returns source number (index + 1), 0 when out of memory or over a limit. text NULL: opaque. */
 uint32_t rlx_diags_add_source(rlx_diags *d, rlx_slice name, const char *text, size_t len);
 const rlx_source *rlx_diags_source(const rlx_diags *d, uint32_t number);
 bool rlx_diags_mute(rlx_diags *d, const rlx_code *code);
 
-/* Starts a diagnostic. NULL if it was muted, over max_diags, or memory ran out (then counted as an error all the same);
- * rlx_diag_note accepts NULL. */
+/* Starts a diagnostic. NULL if it was muted (warnings only), over max_diags of its kind, or memory ran out (then counted
+ * as an error all the same); rlx_diag_note accepts NULL. `code` may be NULL. Text that is not UTF-8 is kept as it is. */
 rlx_diag *rlx_diags_report(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, ...)
     RLX_PRINTF(5, 6);
 rlx_diag *rlx_diags_vreport(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, va_list args);
 void rlx_diag_note(rlx_diags *d, rlx_diag *diag, rlx_place place, const char *format, ...) RLX_PRINTF(4, 5);
 
-/* 1-based line, column in bytes and in characters of a place. False: no place or opaque source. */
+/* 1-based line, column in bytes and in characters of a place. False: no place or opaque source. Each out may be NULL. */
 bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *column, uint32_t *column_chars);
 /* "FILE:LINE:COL: error[WF03]: message\n" + source line + caret, then each note likewise. Without a place: "FILE: ..." or "error[..]: ...". */
 void rlx_diag_render(rlx_diags *d, const rlx_diag *diag, rlx_buf *out, bool with_source_lines);
-/* One JSON object: severity, code, message, file, line, column, end_line, end_column, notes. */
+/* One JSON object: severity, code, message, file, line, column, end_line, end_column (of the first byte after it), notes
+ * (message and place each). What is not known is left out; a place in an opaque source is "begin" and "length". */
 void rlx_diag_render_json(rlx_diags *d, const rlx_diag *diag, rlx_buf *out);
 
 #endif

@@ -18,12 +18,14 @@ struct rlx_json {
     rlx_json *first, *next;  /* children in order; sibling */
     size_t count;
 };
-/* NULL on malformed text (*error_at: byte offset, *why: static text) or out of memory (*why "out of memory"). */
+/* Strict (RFC 8259): no comments, no NaN; integers that do not fit int64 are FLOAT. The text must be UTF-8, its strings
+ * are decoded; a lone surrogate escape is an error. Linear in the text.
+ * NULL on malformed text (*error_at: byte offset, *why: static text) or out of memory (*why "out of memory"). */
 const rlx_json *rlx_json_parse(rlx_region *r, rlx_slice text, size_t *error_at, const char **why);
-const rlx_json *rlx_json_member(const rlx_json *object, const char *key); /* NULL if absent or not an object */
+const rlx_json *rlx_json_member(const rlx_json *object, const char *key); /* NULL if absent or not an object; the last one of that key */
 void rlx_json_quote(rlx_buf *b, rlx_slice s);  /* "..." with escapes, invalid UTF-8 as \ufffd */
 
-/* base64, as used by metadata */
+/* base64, as used by metadata. Padding is required. false: malformed or out of memory (*out is NULL then). */
 bool rlx_base64_decode(rlx_slice text, rlx_region *r, unsigned char **out, size_t *len); /* white space ignored */
 void rlx_base64_encode(rlx_buf *b, const void *data, size_t len);
 

@@ -2,6 +2,8 @@
  *
  *   region -> [chunk n] -> [chunk n-1] -> ... each: header, then payload handed out upward
  *
+ * A region is used by one thread at a time. It must be made by rlx_region_init (all zero is not enough).
+ *
  * Chunks double from 16 KiB to 1 MiB; a request larger than a quarter of a chunk gets one of its own.
  */
 #ifndef RLX_BASE_REGION_H
@@ -16,6 +18,7 @@ typedef struct rlx_region {
     char *next, *end;
     size_t bytes;      /* payload handed out */
     size_t next_chunk; /* size of the next chunk */
+    rlx_chunk *spare;  /* kept by a rewind for reuse, or NULL */
 } rlx_region;
 
 typedef struct rlx_region_mark { rlx_chunk *chunk; char *next; size_t bytes; } rlx_region_mark;

@@ -25,7 +25,7 @@ typedef struct rlx_buf {
 } rlx_buf;
 
 void rlx_buf_init(rlx_buf *b, rlx_memory *m);
-void rlx_buf_free(rlx_buf *b);
+void rlx_buf_free(rlx_buf *b);              /* usable again */
 bool rlx_buf_grow(rlx_buf *b, size_t more); /* room for `more` bytes plus NUL */
 RLX_INLINE void rlx_buf_put(rlx_buf *b, const char *data, size_t len)
 {
@@ -33,7 +33,8 @@ RLX_INLINE void rlx_buf_put(rlx_buf *b, const char *data, size_t len)
         return;
     if (RLX_UNLIKELY(b->failed))
         return;
-    memcpy(b->data + b->len, data, len);
+    if (len)
+        memcpy(b->data + b->len, data, len);
     b->len += len;
     b->data[b->len] = 0;
 }
@@ -53,7 +54,8 @@ size_t rlx_utf8_count(const char *data, size_t len);
 /* Writes code point c, returns bytes written (1..4), 0 if c is no scalar value. */
 size_t rlx_utf8_encode(uint32_t c, char out[4]);
 
-/* Edit distance capped at `limit` + 1: for "did you mean". */
+/* Edit distance (insert, delete, replace, swap of neighbours), capped at `limit` + 1: for "did you mean".
+ * Names that still differ over more than 120 bytes count as limit + 1. */
 size_t rlx_edit_distance(rlx_slice a, rlx_slice b, size_t limit);
 
 #endif

@@ -1,0 +1,101 @@
+#include "base/blob.h"
+
+#include <string.h>
+
+/* Marks bytes of somebody else that nobody frees: free_data tells foreign bytes from our own. */
+static void free_nothing(void *user, void *data, size_t size)
+{
+}
+
+static rlx_blob *make_header(rlx_memory *m, void *data, size_t size)
+{
+    rlx_blob *b = rlx_mem_alloc_zero(m, sizeof *b);
+    if (!b)
+        return NULL;
+    atomic_init(&b->refs, 1);
+    b->memory = m;
+    b->data = data;
+    b->size = size;
+    return b;
+}
+
+rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
+{
+    size_t bytes;
+    if (!rlx_add_size(size, 1, &bytes))
+        return NULL;
+    unsigned char *data = rlx_mem_alloc_aligned(m, bytes, RLX_BLOB_ALIGN);
+    if (!data)
+        return NULL;
+    rlx_blob *b = make_header(m, data, size);
+    if (!b) {
+        rlx_mem_free_aligned(m, data, bytes, RLX_BLOB_ALIGN);
+        return NULL;
+    }
+    if (data_or_null && size)
+        memcpy(data, data_or_null, size);
+    data[size] = 0;
+    return b;
+}
+
+rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size, void (*free_data)(void *, void *, size_t),
+                        void *user)
+{
+    rlx_blob *b = make_header(m, data, size);
+    if (!b) {
+        if (free_data)
+            free_data(user, data, size);
+        return NULL;
+    }
+    b->free_data = free_data ? free_data : free_nothing;
+    b->free_user = user;
+    return b;
+}
+
+rlx_blob *rlx_blob_retain(rlx_blob *b)
+{
+    if (b)
+        atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+
+void rlx_blob_release(rlx_blob *b)
+{
+    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (b->free_data)
+        b->free_data(b->free_user, b->data, b->size);
+    else
+        rlx_mem_free_aligned(b->memory, b->data, b->size + 1, RLX_BLOB_ALIGN);
+    rlx_mem_free(b->memory, b, sizeof *b);
+}
+
+rlx_shared_memory *rlx_shared_memory_create(const relax_allocator *host, size_t cap)
+{
+    rlx_memory first;
+    if (!rlx_memory_init(&first, host, cap))
+        return NULL;
+    /* Taken from the host directly: it cannot be counted by the counter it contains. */
+    rlx_shared_memory *s = first.host.alloc(first.host.user, sizeof *s, 16);
+    if (!s)
+        return NULL;
+    if (!rlx_memory_init(&s->memory, host, cap))
+        return NULL; /* not reached: the same host was good above */
+    atomic_init(&s->refs, 1);
+    return s;
+}
+
+rlx_shared_memory *rlx_shared_memory_retain(rlx_shared_memory *s)
+{
+    if (s)
+        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void rlx_shared_memory_release(rlx_shared_memory *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    relax_allocator host = s->memory.host;
+    host.free(host.user, s, sizeof *s, 16);
+}

@@ -1,0 +1,311 @@
+#include "base/dtype.h"
+
+#include <string.h>
+
+/* Codes beyond relax_dtype_code: the numbers of DLPack, for extension dtypes that we only carry. */
+enum {
+    CODE_COMPLEX = 5,
+    CODE_FLOAT8_E3M4 = 7,
+    CODE_FLOAT8_E4M3 = 8,
+    CODE_FLOAT8_E4M3B11FNUZ = 9,
+    CODE_FLOAT8_E4M3FN = 10,
+    CODE_FLOAT8_E4M3FNUZ = 11,
+    CODE_FLOAT8_E5M2 = 12,
+    CODE_FLOAT8_E5M2FNUZ = 13,
+    CODE_FLOAT8_E8M0FNU = 14,
+    CODE_FLOAT6_E2M3FN = 15,
+    CODE_FLOAT6_E3M2FN = 16,
+    CODE_FLOAT4_E2M1FN = 17
+};
+
+/* Longest names first where one begins another. `fixed`: the width is part of the name. */
+static const struct {
+    const char *name;
+    uint8_t code, bits;
+    bool fixed;
+} kinds[] = {
+    { "float8_e4m3b11fnuz", CODE_FLOAT8_E4M3B11FNUZ, 8, true },
+    { "float8_e4m3fnuz", CODE_FLOAT8_E4M3FNUZ, 8, true },
+    { "float8_e4m3fn", CODE_FLOAT8_E4M3FN, 8, true },
+    { "float8_e4m3", CODE_FLOAT8_E4M3, 8, true },
+    { "float8_e5m2fnuz", CODE_FLOAT8_E5M2FNUZ, 8, true },
+    { "float8_e5m2", CODE_FLOAT8_E5M2, 8, true },
+    { "float8_e3m4", CODE_FLOAT8_E3M4, 8, true },
+    { "float8_e8m0fnu", CODE_FLOAT8_E8M0FNU, 8, true },
+    { "float6_e2m3fn", CODE_FLOAT6_E2M3FN, 6, true },
+    { "float6_e3m2fn", CODE_FLOAT6_E3M2FN, 6, true },
+    { "float4_e2m1fn", CODE_FLOAT4_E2M1FN, 4, true },
+    { "handle", RELAX_DTYPE_HANDLE, 64, true },
+    { "bfloat", RELAX_DTYPE_BFLOAT, 16, false },
+    { "complex", CODE_COMPLEX, 64, false },
+    { "float", RELAX_DTYPE_FLOAT, 32, false },
+    { "uint", RELAX_DTYPE_UINT, 32, false },
+    { "int", RELAX_DTYPE_INT, 32, false },
+};
+
+bool rlx_dtype_is_int(rlx_dtype t)
+{
+    int code = rlx_dtype_code(t);
+    return code == RELAX_DTYPE_INT || (code == RELAX_DTYPE_UINT && rlx_dtype_bits(t) != 1);
+}
+
+bool rlx_dtype_is_float(rlx_dtype t)
+{
+    int code = rlx_dtype_code(t);
+    return code == RELAX_DTYPE_FLOAT || code == RELAX_DTYPE_BFLOAT ||
+           (code >= CODE_FLOAT8_E3M4 && code <= CODE_FLOAT4_E2M1FN);
+}
+
+bool rlx_dtype_is_computable(rlx_dtype t)
+{
+    switch (t) {
+    case RELAX_BOOL:
+    case RELAX_INT8: case RELAX_INT16: case RELAX_INT32: case RELAX_INT64:
+    case RELAX_UINT8: case RELAX_UINT16: case RELAX_UINT32: case RELAX_UINT64:
+    case RELAX_FLOAT16: case RELAX_BFLOAT16: case RELAX_FLOAT32: case RELAX_FLOAT64:
+        return true;
+    default:
+        return false;
+    }
+}
+
+size_t rlx_dtype_bytes(rlx_dtype t)
+{
+    size_t bits = (size_t)rlx_dtype_bits(t), lanes = (size_t)rlx_dtype_lanes(t);
+    if (rlx_dtype_is_bool(t))
+        return lanes;
+    return (bits * lanes + 7) / 8;
+}
+
+/* Takes "123" off the front of `s`: no sign, no leading zero, at most `max`. */
+static bool take_number(rlx_slice *s, unsigned max, unsigned *out)
+{
+    unsigned value = 0;
+    size_t len = 0;
+    while (len < s->len && s->data[len] >= '0' && s->data[len] <= '9' && value <= max)
+        value = value * 10 + (unsigned)(s->data[len++] - '0');
+    if (len == 0 || s->data[0] == '0' || value > max)
+        return false;
+    s->data += len;
+    s->len -= len;
+    *out = value;
+    return true;
+}
+
+static bool take_text(rlx_slice *s, const char *text)
+{
+    size_t len = strlen(text);
+    if (s->len < len || memcmp(s->data, text, len) != 0)
+        return false;
+    s->data += len;
+    s->len -= len;
+    return true;
+}
+
+/* "x4" or "xvscalex4"; scalable vectors keep their lanes negated in 16 bits. */
+static bool take_lanes(rlx_slice *s, unsigned *lanes)
+{
+    *lanes = 1;
+    if (s->len == 0)
+        return true;
+    bool scalable = take_text(s, "xvscalex");
+    if (!scalable && !take_text(s, "x"))
+        return false;
+    if (!take_number(s, 0x7fff, lanes))
+        return false;
+    if (scalable)
+        *lanes = 0x10000u - *lanes;
+    return s->len == 0;
+}
+
+bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out)
+{
+    if (text.len == 0 || rlx_slice_is(text, "void")) {
+        *out = RELAX_VOID;
+        return true;
+    }
+    if (rlx_slice_is(text, "bool")) {
+        *out = RELAX_BOOL;
+        return true;
+    }
+    for (size_t i = 0; i < RLX_COUNT(kinds); i++) {
+        rlx_slice rest = text;
+        unsigned bits = kinds[i].bits, lanes;
+        if (!take_text(&rest, kinds[i].name))
+            continue;
+        if (!kinds[i].fixed && rest.len && rest.data[0] != 'x' && !take_number(&rest, 255, &bits))
+            continue;
+        if (!take_lanes(&rest, &lanes))
+            continue;
+        *out = rlx_dtype_make(kinds[i].code, (int)bits, (int)lanes);
+        return true;
+    }
+    return false;
+}
+
+static char *put_text(char *at, const char *text)
+{
+    size_t len = strlen(text);
+    memcpy(at, text, len);
+    return at + len;
+}
+
+static char *put_number(char *at, unsigned value)
+{
+    char digits[12];
+    size_t n = 0;
+    do
+        digits[n++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (n)
+        *at++ = digits[--n];
+    return at;
+}
+
+static char *put_kind(char *at, int code, unsigned bits)
+{
+    for (size_t i = 0; i < RLX_COUNT(kinds); i++) {
+        if (kinds[i].code != code || (kinds[i].fixed && kinds[i].bits != bits))
+            continue;
+        at = put_text(at, kinds[i].name);
+        return kinds[i].fixed ? at : put_number(at, bits);
+    }
+    at = put_text(at, "custom[");
+    at = put_number(at, (unsigned)code);
+    at = put_text(at, "]");
+    return put_number(at, bits);
+}
+
+size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT])
+{
+    unsigned bits = (unsigned)rlx_dtype_bits(t), lanes = (unsigned)rlx_dtype_lanes(t);
+    char *at = out;
+    if (t == RELAX_VOID) {
+        at = put_text(at, "void");
+    } else if (t == RELAX_BOOL) {
+        at = put_text(at, "bool");
+    } else {
+        at = put_kind(at, rlx_dtype_code(t), bits);
+        if (lanes > 0x7fff)
+            at = put_number(put_text(at, "xvscalex"), 0x10000u - lanes);
+        else if (lanes != 1)
+            at = put_number(put_text(at, "x"), lanes);
+    }
+    *at = 0;
+    return (size_t)(at - out);
+}
+
+/* --- float16 and bfloat16. Integer arithmetic only: the rounding mode of the host does not matter. --- */
+
+static uint32_t float_bits(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+static float bits_float(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+float rlx_half_to_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 0x1f, mantissa = h & 0x3ff;
+    if (exponent == 0x1f)
+        return bits_float(sign | 0x7f800000u | mantissa << 13);
+    if (exponent == 0) {
+        if (mantissa == 0)
+            return bits_float(sign);
+        exponent = 1; /* subnormal: shift until the hidden bit appears */
+        while (!(mantissa & 0x400)) {
+            mantissa <<= 1;
+            exponent--;
+        }
+        mantissa &= 0x3ff;
+    }
+    return bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+float rlx_bfloat_to_float(uint16_t b)
+{
+    return bits_float((uint32_t)b << 16);
+}
+
+/* value >> drop, to nearest, ties to even. drop >= 1. */
+static uint64_t shift_round(uint64_t value, int drop)
+{
+    if (drop > 63)
+        return 0; /* callers never pass 63 significant bits: less than half of the last place */
+    uint64_t kept = value >> drop, rest = value & ((1ull << drop) - 1), half = 1ull << (drop - 1);
+    return kept + (rest > half || (rest == half && (kept & 1)));
+}
+
+/* Narrows the bits of a float64 to 16 bits with `mantissa` stored mantissa bits. A carry out of the
+ * mantissa runs into the exponent, which is what rounding up to the next power of two means. */
+static uint16_t narrow_double(double d, int mantissa)
+{
+    uint64_t u;
+    memcpy(&u, &d, sizeof u);
+    int exponent_bits = 15 - mantissa, bias = (1 << (exponent_bits - 1)) - 1;
+    uint16_t sign = (uint16_t)(u >> 63 << 15), infinity = (uint16_t)(((1u << exponent_bits) - 1) << mantissa);
+    int exponent = (int)(u >> 52 & 0x7ff);
+    uint64_t m = u & 0xfffffffffffffull;
+    if (exponent == 0x7ff) {
+        uint16_t payload = (uint16_t)(m >> (52 - mantissa));
+        if (m && !payload)
+            payload = (uint16_t)(1u << (mantissa - 1));
+        return sign | infinity | payload;
+    }
+    if (exponent == 0)
+        return sign; /* below every subnormal of the narrow formats */
+    m |= 1ull << 52;
+    exponent += bias - 1023;
+    if (exponent >= (1 << exponent_bits) - 1)
+        return sign | infinity;
+    if (exponent <= 0)
+        return sign | (uint16_t)shift_round(m, 52 - mantissa + 1 - exponent);
+    return sign | (uint16_t)(((uint64_t)(exponent - 1) << mantissa) + shift_round(m, 52 - mantissa));
+}
+
+uint16_t rlx_double_to_half(double d)
+{
+    return narrow_double(d, 10);
+}
+
+uint16_t rlx_double_to_bfloat(double d)
+{
+    return narrow_double(d, 7);
+}
+
+uint16_t rlx_float_to_half(float f)
+{
+    uint32_t u = float_bits(f), magnitude = u & 0x7fffffffu;
+    uint16_t sign = (uint16_t)(u >> 16 & 0x8000u);
+    if (magnitude > 0x7f800000u) {
+        uint16_t payload = (uint16_t)(magnitude >> 13 & 0x3ff);
+        return sign | 0x7c00u | (payload ? payload : 0x200u);
+    }
+    if (magnitude >= 0x47800000u) /* 65536 and more; what rounds up to it carries over below */
+        return sign | 0x7c00u;
+    if (magnitude >= 0x38800000u) { /* normal halves: rebias, then round the low 13 bits away */
+        magnitude -= 112u << 23;
+        return sign | (uint16_t)((magnitude + 0xfffu + (magnitude >> 13 & 1)) >> 13);
+    }
+    if (magnitude < 0x33000000u) /* below half of the smallest subnormal */
+        return sign;
+    int drop = 126 - (int)(magnitude >> 23);
+    return sign | (uint16_t)shift_round((magnitude & 0x7fffffu) | 0x800000u, drop);
+}
+
+uint16_t rlx_float_to_bfloat(float f)
+{
+    uint32_t u = float_bits(f);
+    if ((u & 0x7fffffffu) > 0x7f800000u) {
+        uint16_t top = (uint16_t)(u >> 16);
+        return (top & 0x7f) ? top : top | 0x40u;
+    }
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}

@@ -1,0 +1,289 @@
+#include "base/file.h"
+
+#include "base/crc32c_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *reason(int error)
+{
+    static const struct { int error; const char *text; } reasons[] = {
+        { ENOENT, "no such file" },
+        { EACCES, "permission denied" },
+        { EPERM, "not permitted" },
+        { EISDIR, "is a directory" },
+        { ENOTDIR, "a part of the path is not a directory" },
+        { ENAMETOOLONG, "name too long" },
+        { ELOOP, "too many symbolic links" },
+        { EMFILE, "too many open files" },
+        { ENFILE, "too many open files in the system" },
+        { ENOSPC, "no space left on the device" },
+        { EDQUOT, "disk quota exceeded" },
+        { EROFS, "the file system is read-only" },
+        { EFBIG, "too large" },
+        { ENOMEM, "out of memory" },
+        { EIO, "input/output error" },
+    };
+    for (size_t i = 0; i < RLX_COUNT(reasons); i++)
+        if (reasons[i].error == error)
+            return reasons[i].text;
+    return "the system refused it";
+}
+
+static int open_retry(const char *path, int flags)
+{
+    int fd;
+    do
+        fd = open(path, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Opens a regular file for reading and tells its size. -1 and *why on failure. Non-blocking, because
+ * opening a pipe that nobody writes to would wait for ever; regular files do not care. */
+static int open_regular(const char *path, size_t max, size_t *size, const char **why)
+{
+    struct stat st;
+    int fd = open_retry(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        *why = reason(errno);
+        return -1;
+    }
+    if (fstat(fd, &st) != 0)
+        *why = reason(errno);
+    else if (S_ISDIR(st.st_mode))
+        *why = "is a directory";
+    else if (!S_ISREG(st.st_mode))
+        *why = "not a regular file";
+    else if ((uintmax_t)st.st_size > max || (uintmax_t)st.st_size >= SIZE_MAX)
+        *why = "too large";
+    else {
+        *size = (size_t)st.st_size;
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+/* Exactly `size` bytes. */
+static bool read_all(int fd, unsigned char *to, size_t size, const char **why)
+{
+    while (size) {
+        ssize_t n = read(fd, to, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            *why = n < 0 ? reason(errno) : "the file became shorter while it was read";
+            return false;
+        }
+        to += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static rlx_blob *read_open(rlx_memory *m, int fd, size_t size, const char **why)
+{
+    rlx_blob *b = rlx_blob_create(m, NULL, size);
+    if (!b) {
+        *why = "out of memory";
+        return NULL;
+    }
+    if (!read_all(fd, b->data, size, why)) {
+        rlx_blob_release(b);
+        return NULL;
+    }
+    return b;
+}
+
+rlx_blob *rlx_file_read(rlx_memory *m, const char *path, size_t max, const char **why)
+{
+    int saved = errno;
+    size_t size = 0;
+    rlx_blob *b = NULL;
+    int fd = open_regular(path, max, &size, why);
+    if (fd >= 0) {
+        b = read_open(m, fd, size, why);
+        close(fd);
+    }
+    errno = saved;
+    return b;
+}
+
+static void unmap(void *user, void *data, size_t size)
+{
+    int saved = errno;
+    munmap(data, size);
+    errno = saved;
+}
+
+static rlx_blob *map_open(rlx_memory *m, int fd, size_t size, const char **why)
+{
+    if (size == 0) { /* nothing cannot be mapped */
+        rlx_blob *empty = rlx_blob_create(m, NULL, 0);
+        if (!empty)
+            *why = "out of memory";
+        return empty;
+    }
+    void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        *why = reason(errno);
+        return NULL;
+    }
+    rlx_blob *b = rlx_blob_wrap(m, data, size, unmap, NULL); /* unmaps if it fails */
+    if (!b)
+        *why = "out of memory";
+    return b;
+}
+
+rlx_blob *rlx_file_map(rlx_memory *m, const char *path, size_t max, const char **why)
+{
+    int saved = errno;
+    size_t size = 0;
+    rlx_blob *b = NULL;
+    int fd = open_regular(path, max, &size, why);
+    if (fd >= 0) {
+        b = map_open(m, fd, size, why);
+        close(fd);
+    }
+    errno = saved;
+    return b;
+}
+
+/* --- writing --- */
+
+static bool write_all(int fd, const unsigned char *from, size_t size, const char **why)
+{
+    while (size) {
+        ssize_t n = write(fd, from, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            *why = reason(errno);
+            return false;
+        }
+        from += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* Writes and closes; some file systems report a full disk only at the end. */
+static bool write_and_close(int fd, const void *data, size_t size, const char **why)
+{
+    bool good = write_all(fd, data, size, why);
+    if (close(fd) != 0 && good && errno != EINTR) {
+        *why = reason(errno);
+        good = false;
+    }
+    return good;
+}
+
+#define NAME_TRIES 100
+
+/* Creates PATH.PID-TIME.tmp in `name`. -1 and errno on failure. */
+static int create_beside(const char *path, char name[PATH_MAX])
+{
+    struct timespec now = { 0 };
+    for (unsigned i = 0; i < NAME_TRIES; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int len = snprintf(name, PATH_MAX, "%s.%ld-%lx%u.tmp", path, (long)getpid(), (unsigned long)now.tv_nsec, i);
+        if (len < 0 || len >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open_retry(name, O_WRONLY | O_CREAT | O_EXCL);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* A new file replaces the old one as a whole and keeps its permissions. */
+static bool replace(const char *path, const struct stat *old, const void *data, size_t size, const char **why)
+{
+    char name[PATH_MAX];
+    int fd = create_beside(path, name);
+    if (fd < 0) {
+        *why = reason(errno);
+        return false;
+    }
+    if (old && fchmod(fd, old->st_mode & 07777) != 0)
+        errno = 0; /* permissions are a courtesy */
+    bool good = write_and_close(fd, data, size, why);
+    if (good && rename(name, path) != 0) {
+        *why = reason(errno);
+        good = false;
+    }
+    if (!good)
+        unlink(name);
+    return good;
+}
+
+/* Devices and pipes are written to, not replaced. */
+static bool write_into(const char *path, const void *data, size_t size, const char **why)
+{
+    int fd = open_retry(path, O_WRONLY | O_NOCTTY);
+    if (fd < 0) {
+        *why = reason(errno);
+        return false;
+    }
+    return write_and_close(fd, data, size, why);
+}
+
+static bool write_path(const char *path, const void *data, size_t size, const char **why)
+{
+    struct stat st;
+    char target[PATH_MAX];
+    if (stat(path, &st) != 0)
+        return replace(path, NULL, data, size, why);
+    if (S_ISDIR(st.st_mode)) {
+        *why = "is a directory";
+        return false;
+    }
+    if (!S_ISREG(st.st_mode))
+        return write_into(path, data, size, why);
+    if (!realpath(path, target)) { /* a link stays, what it points to is replaced */
+        *why = reason(errno);
+        return false;
+    }
+    return replace(target, &st, data, size, why);
+}
+
+bool rlx_file_write(rlx_memory *m, const char *path, const void *data, size_t size, const char **why)
+{
+    int saved = errno;
+    bool good = write_path(path, data, size, why);
+    errno = saved;
+    return good;
+}
+
+/* --- checksums --- */
+
+static uint32_t crc_byte(uint32_t crc, unsigned char byte)
+{
+    return crc >> 8 ^ crc32c_table[0][(crc ^ byte) & 0xff];
+}
+
+uint32_t rlx_crc32c(uint32_t crc, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    crc = ~crc;
+    for (; len >= 8; p += 8, len -= 8) {
+        uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
+        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^ crc32c_table[5][low >> 16 & 0xff] ^
+              crc32c_table[4][low >> 24] ^ crc32c_table[3][p[4]] ^ crc32c_table[2][p[5]] ^
+              crc32c_table[1][p[6]] ^ crc32c_table[0][p[7]];
+    }
+    for (; len; p++, len--)
+        crc = crc_byte(crc, *p);
+    return ~crc;
+}

@@ -1,0 +1,78 @@
+#include "base/intern.h"
+
+#include <string.h>
+
+#define FIRST_SLOTS ((size_t)64)
+
+void rlx_intern_init(rlx_intern *t, rlx_memory *memory)
+{
+    *t = (rlx_intern){ .memory = memory };
+}
+
+void rlx_intern_free(rlx_intern *t)
+{
+    rlx_mem_free(t->memory, t->slots, t->cap * sizeof *t->slots);
+    rlx_intern_init(t, t->memory);
+}
+
+void rlx_intern_clear(rlx_intern *t)
+{
+    if (t->len)
+        memset(t->slots, 0, t->cap * sizeof *t->slots);
+    t->len = 0;
+}
+
+static void place(rlx_intern_slot *slots, size_t mask, rlx_intern_slot slot)
+{
+    size_t at = (size_t)slot.hash & mask;
+    while (slots[at].item)
+        at = (at + 1) & mask;
+    slots[at] = slot;
+}
+
+/* At most half of the slots are used, so that probes stay short and always meet an empty slot. */
+static bool grow(rlx_intern *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : FIRST_SLOTS, bytes;
+    if (cap < t->cap || !rlx_mul_size(cap, sizeof *t->slots, &bytes))
+        return false;
+    rlx_intern_slot *slots = rlx_mem_alloc_zero(t->memory, bytes);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < t->cap; i++)
+        if (t->slots[i].item)
+            place(slots, cap - 1, t->slots[i]);
+    rlx_mem_free(t->memory, t->slots, t->cap * sizeof *t->slots);
+    t->slots = slots;
+    t->cap = cap;
+    return true;
+}
+
+bool rlx_intern_add(rlx_intern *t, uint64_t hash, void *item)
+{
+    if (t->len + 1 > t->cap / 2 && !grow(t))
+        return false;
+    place(t->slots, t->cap - 1, (rlx_intern_slot){ hash, item });
+    t->len++;
+    return true;
+}
+
+/* Up to eight bytes, the first one lowest, whatever the machine's byte order is. */
+static uint64_t load_word(const unsigned char *p, size_t len)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < len; i++)
+        word |= (uint64_t)p[i] << (8 * i);
+    return word;
+}
+
+uint64_t rlx_hash_bytes(const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    uint64_t h = rlx_hash_mix(0x51ED270B0A1F39C1ull, len);
+    for (; len >= 8; p += 8, len -= 8)
+        h = rlx_hash_mix(h, load_word(p, 8));
+    if (len)
+        h = rlx_hash_mix(h, load_word(p, len));
+    return rlx_hash_mix(h, h >> 29);
+}

@@ -1,0 +1,156 @@
+#include "base/region.h"
+
+#include <string.h>
+
+#define FIRST_CHUNK ((size_t)16 * 1024)
+#define LARGEST_CHUNK ((size_t)1024 * 1024)
+
+/* The payload follows the header. Chunks hang newest first. A chunk of its own ("single") holds one
+ * large request; `bump` is then the chunk that small requests were taken from when it was made, so
+ * that rewinding to it finds that chunk in one step. */
+struct rlx_chunk {
+    rlx_chunk *older;
+    rlx_chunk *bump; /* itself, unless single */
+    size_t size;     /* header included */
+    size_t unused;   /* keeps the payload 16-byte aligned */
+};
+
+/* Where an empty region points: requests of size 0 must give a pointer that is not NULL. */
+static const uint64_t nothing;
+
+static char *chunk_end(rlx_chunk *c)
+{
+    return (char *)c + c->size;
+}
+
+static void point_nowhere(rlx_region *r)
+{
+    r->next = r->end = (char *)(uintptr_t)&nothing;
+}
+
+void rlx_region_init(rlx_region *r, rlx_memory *m)
+{
+    memset(r, 0, sizeof *r);
+    r->memory = m;
+    r->next_chunk = FIRST_CHUNK;
+    point_nowhere(r);
+}
+
+static void free_chunk(rlx_region *r, rlx_chunk *c)
+{
+    if (c)
+        rlx_mem_free(r->memory, c, c->size);
+}
+
+void rlx_region_drop(rlx_region *r)
+{
+    while (r->chunks) {
+        rlx_chunk *c = r->chunks;
+        r->chunks = c->older;
+        free_chunk(r, c);
+    }
+    free_chunk(r, r->spare);
+    rlx_region_init(r, r->memory);
+}
+
+rlx_region_mark rlx_region_save(const rlx_region *r)
+{
+    return (rlx_region_mark){ r->chunks, r->next, r->bytes };
+}
+
+/* Keeps the larger of the spare chunk and `c`, frees the other. */
+static void keep_or_free(rlx_region *r, rlx_chunk *c)
+{
+    if (c->bump == c && (!r->spare || r->spare->size < c->size)) {
+        free_chunk(r, r->spare);
+        r->spare = c;
+    } else {
+        free_chunk(r, c);
+    }
+}
+
+void rlx_region_rewind(rlx_region *r, rlx_region_mark mark)
+{
+    while (r->chunks && r->chunks != mark.chunk) {
+        rlx_chunk *c = r->chunks;
+        r->chunks = c->older;
+        keep_or_free(r, c);
+    }
+    r->bytes = mark.bytes;
+    rlx_chunk *bump = r->chunks ? r->chunks->bump : NULL;
+    if (!bump) {
+        point_nowhere(r);
+        return;
+    }
+    r->next = mark.next;
+    r->end = chunk_end(bump);
+}
+
+/* A chunk with room for `payload` bytes; the spare one if it is large enough. */
+static rlx_chunk *make_chunk(rlx_region *r, size_t payload)
+{
+    if (r->spare && r->spare->size - sizeof(rlx_chunk) >= payload) {
+        rlx_chunk *c = r->spare;
+        r->spare = NULL;
+        return c;
+    }
+    size_t size;
+    if (!rlx_add_size(payload, sizeof(rlx_chunk), &size))
+        return NULL;
+    rlx_chunk *c = rlx_mem_alloc(r->memory, size);
+    if (c)
+        c->size = size;
+    return c;
+}
+
+static void double_next_chunk(rlx_region *r)
+{
+    if (r->next_chunk < LARGEST_CHUNK)
+        r->next_chunk *= 2;
+}
+
+void *rlx_region_grow(rlx_region *r, size_t size)
+{
+    if (size > SIZE_MAX - 7)
+        return NULL;
+    size = (size + 7) & ~(size_t)7;
+    bool single = size > r->next_chunk / 4;
+    rlx_chunk *c = make_chunk(r, single ? size : r->next_chunk - sizeof(rlx_chunk));
+    if (!c)
+        return NULL;
+    char *payload = (char *)(c + 1);
+    c->bump = c;
+    if (single)
+        c->bump = r->chunks ? r->chunks->bump : NULL;
+    else
+        r->next = payload + size, r->end = chunk_end(c);
+    c->older = r->chunks;
+    r->chunks = c;
+    r->bytes += size;
+    double_next_chunk(r);
+    return payload;
+}
+
+void *rlx_region_zero(rlx_region *r, size_t size)
+{
+    void *p = rlx_region_alloc(r, size);
+    if (p && size)
+        memset(p, 0, size);
+    return p;
+}
+
+void *rlx_region_copy(rlx_region *r, const void *data, size_t size)
+{
+    void *p = rlx_region_alloc(r, size);
+    if (p && size)
+        memcpy(p, data, size);
+    return p;
+}
+
+void *rlx_region_array(rlx_region *r, size_t count, size_t size)
+{
+    size_t bytes;
+    if (!rlx_mul_size(count, size, &bytes))
+        return NULL;
+    return rlx_region_alloc(r, bytes);
+}
