@@ -1,0 +1,160 @@
+/* dtype names, and the 16-bit floats exhaustively. */
+#include "cmocka_all.h"
+
+#include <math.h>
+
+#include "base/base.h"
+
+static const struct { const char *text; rlx_dtype want; const char *name; size_t bytes; } good[] = {
+    { "int8", RELAX_INT8, "int8", 1 },
+    { "int", RELAX_INT32, "int32", 4 },
+    { "int64", RELAX_INT64, "int64", 8 },
+    { "uint16", RELAX_UINT16, "uint16", 2 },
+    { "float", RELAX_FLOAT32, "float32", 4 },
+    { "float16", RELAX_FLOAT16, "float16", 2 },
+    { "float64", RELAX_FLOAT64, "float64", 8 },
+    { "bfloat16", RELAX_BFLOAT16, "bfloat16", 2 },
+    { "bool", RELAX_BOOL, "bool", 1 },
+    { "uint1", RELAX_BOOL, "bool", 1 },
+    { "uint1x4", 0x00040101, "uint1x4", 4 },
+    { "void", RELAX_VOID, "void", 0 },
+    { "", RELAX_VOID, "void", 0 },
+    { "handle", RELAX_HANDLE, "handle", 8 },
+    { "float32x4", 0x00042002, "float32x4", 16 },
+    { "float32x1", RELAX_FLOAT32, "float32", 4 },
+    { "int4", 0x00010400, "int4", 1 },
+    { "int4x8", 0x00080400, "int4x8", 4 },
+    { "int1", 0x00010100, "int1", 1 },
+    { "float8_e4m3fn", 0x0001080a, "float8_e4m3fn", 1 },
+    { "float8_e5m2", 0x0001080c, "float8_e5m2", 1 },
+    { "float8_e5m2x4", 0x0004080c, "float8_e5m2x4", 4 },
+    { "float4_e2m1fn", 0x00010411, "float4_e2m1fn", 1 },
+    { "float32xvscalex4", (rlx_dtype)0xfffc2002u, "float32xvscalex4", 4 * 65532 },
+};
+
+static void reads_and_names(void **unused)
+{
+    for (size_t i = 0; i < RLX_COUNT(good); i++) {
+        rlx_dtype t = 0;
+        char name[RLX_DTYPE_TEXT];
+        if (!rlx_dtype_parse(rlx_slice_z(good[i].text), &t) || t != good[i].want)
+            fail_msg("%s: got %x", good[i].text, (unsigned)t);
+        assert_int_equal(rlx_dtype_name(t, name), strlen(good[i].name));
+        assert_string_equal(name, good[i].name);
+        assert_int_equal(rlx_dtype_bytes(t), good[i].bytes);
+    }
+}
+
+static void refuses(void **unused)
+{
+    static const char *const bad[] = { "int08", "int0", "int256", "boolx4", "float32x", "float32x0", "float32x4x4", "Float",
+                                       "float32 ", " float32", "float8_e4m3fnq", "floatx", "i32", "int32x99999", "handle32",
+                                       "xvscalex4", "int-8", "voidx2", "float99999999999999999999" };
+    rlx_dtype t;
+    for (size_t i = 0; i < RLX_COUNT(bad); i++)
+        if (rlx_dtype_parse(rlx_slice_z(bad[i]), &t))
+            fail_msg("read: '%s' as %x", bad[i], (unsigned)t);
+}
+
+static void knows_kinds(void **unused)
+{
+    assert_true(rlx_dtype_is_int(RELAX_UINT8) && rlx_dtype_is_int(0x00010100) && !rlx_dtype_is_int(RELAX_BOOL));
+    assert_true(rlx_dtype_is_float(RELAX_BFLOAT16) && rlx_dtype_is_float(0x0001080a) && !rlx_dtype_is_float(RELAX_INT8));
+    assert_true(rlx_dtype_is_computable(RELAX_BOOL) && !rlx_dtype_is_computable(0x0001080a));
+    assert_false(rlx_dtype_is_computable(0x00042002) || rlx_dtype_is_computable(RELAX_VOID));
+    for (int code = 0; code < 256; code++) { /* every name fits, whatever the code */
+        char name[RLX_DTYPE_TEXT];
+        assert_true(rlx_dtype_name(rlx_dtype_make(code, 255, 0x8001), name) < RLX_DTYPE_TEXT);
+    }
+}
+
+static uint32_t bits(float f)
+{
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+static float from_bits(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static float half_value(unsigned h)
+{
+    int exponent = h >> 10 & 31, mantissa = h & 1023;
+    double v = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+    return (float)(h & 0x8000 ? -v : v);
+}
+
+static void every_half_round_trips(void **unused)
+{
+    for (unsigned h = 0; h < 65536; h++) {
+        float f = rlx_half_to_float((uint16_t)h);
+        if ((h >> 10 & 31) != 31)
+            assert_int_equal(bits(f), bits(half_value(h)));
+        assert_int_equal(rlx_float_to_half(f), h);
+        float b = rlx_bfloat_to_float((uint16_t)h);
+        assert_int_equal(rlx_float_to_bfloat(b), h);
+        if (!isnan(f))
+            assert_int_equal(rlx_double_to_half(f), h);
+        if (!isnan(b))
+            assert_int_equal(rlx_double_to_bfloat(b), h);
+    }
+    assert_true(isinf(rlx_half_to_float(0x7c00)) && isnan(rlx_half_to_float(0x7c01)));
+}
+
+/* Between each two neighbours: the middle goes to the even one, a little more or less to the nearer. */
+static void halves_round_to_nearest_even(void **unused)
+{
+    for (unsigned h = 0; h < 0x7bff; h++) {
+        double low = half_value(h), high = half_value(h + 1), middle = (low + high) / 2;
+        unsigned even = h & 1 ? h + 1 : h;
+        assert_int_equal(rlx_float_to_half((float)middle), even);
+        assert_int_equal(rlx_double_to_half(middle), even);
+        assert_int_equal(rlx_double_to_half(nextafter(middle, 0)), h);
+        assert_int_equal(rlx_double_to_half(nextafter(middle, INFINITY)), h + 1);
+        assert_int_equal(rlx_float_to_half(nextafterf((float)middle, 0)), h);
+        assert_int_equal(rlx_float_to_half(nextafterf((float)-middle, -INFINITY)), (h + 1) | 0x8000);
+    }
+    assert_int_equal(rlx_float_to_half(65519.996f), 0x7bff);
+    assert_int_equal(rlx_float_to_half(65520.0f), 0x7c00);
+    assert_int_equal(rlx_double_to_half(65520.0), 0x7c00);
+    assert_int_equal(rlx_double_to_half(1e300), 0x7c00);
+    assert_int_equal(rlx_double_to_half(-5e-324), 0x8000);
+    assert_int_equal(rlx_float_to_half(from_bits(0x7f800001)), 0x7e00);
+    assert_true((rlx_double_to_half(NAN) & 0x7fff) > 0x7c00);
+}
+
+static void bfloats_round_to_nearest_even(void **unused)
+{
+    for (unsigned h = 0; h < 0x7f7f; h++) {
+        uint32_t middle = h << 16 | 0x8000;
+        unsigned even = h & 1 ? h + 1 : h;
+        assert_int_equal(rlx_float_to_bfloat(from_bits(middle)), even);
+        assert_int_equal(rlx_float_to_bfloat(from_bits(middle - 1)), h);
+        assert_int_equal(rlx_float_to_bfloat(from_bits(middle + 1)), h + 1);
+        assert_int_equal(rlx_double_to_bfloat(from_bits(middle)), even);
+        assert_int_equal(rlx_double_to_bfloat(nextafter(from_bits(middle), 1e300)), h + 1);
+        assert_int_equal(rlx_double_to_bfloat(nextafter(from_bits(middle), 0)), h);
+    }
+    assert_int_equal(rlx_float_to_bfloat(3.4028235e38f), 0x7f80);
+    assert_int_equal(rlx_double_to_bfloat(1e39), 0x7f80);
+    assert_int_equal(rlx_double_to_bfloat(5e-324), 0);
+    assert_int_equal(rlx_float_to_bfloat(from_bits(0x7f800001)), 0x7fc0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_and_names),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(knows_kinds),
+        cmocka_unit_test(every_half_round_trips),
+        cmocka_unit_test(halves_round_to_nearest_even),
+        cmocka_unit_test(bfloats_round_to_nearest_even),
+    };
+    return cmocka_run_group_tests_name("dtype", tests, NULL, NULL);
+}
