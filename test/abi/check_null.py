@@ -5,8 +5,8 @@ Writes a C program from test/abi/api.json, builds it against this build's librar
 of its own. A call must come back: no signal, no exit, no hang. And it must say no: where a parameter is a handle
 and not RELAX_NULLABLE, a function that returns a handle returns NULL, one that returns relax_status not RELAX_OK.
 
-The pointers that are not NULL are made as well as the manifest allows: a handle by the first function that
-returns one and whose own arguments can be made; strings, arrays and places for results are small and valid.
+The pointers that are not NULL are made as well as the manifest allows: a handle by the functions that return one,
+the first that does, with arguments made in the same way; strings, arrays and places for results are small and valid.
     check_null.py [FUNCTION]
 """
 import json
@@ -22,12 +22,16 @@ BUILD = Path(os.environ.get("RELAX_BUILD", TOP / "build/release"))
 ASAN = os.environ.get("RELAX_VARIANT") == "asan"
 POINTERS = {"handle", "handle_array", "handle_out", "struct", "opaque", "string", "string_array", "string_out",
             "buffer", "array", "out", "pointer", "callback"}
-# Where the automatic choice of a maker is not the useful one: handle type -> function.
-MAKERS = {}
-# Functions that make what others need should not eat these as if they were constructors.
-NOT_MAKERS = ("retain", "release", "get", "next", "first", "as", "of")
-# Names of string parameters that want more than any word.
-STRINGS = {"path": "/nonexistent", "text": ""}
+# What string parameters of these names hold instead of "x", so that more handles can be made.
+STRINGS = {
+    "path": "/nonexistent", "name": "main", "entry": "main",
+    "text": "# from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), dtype=\"float32\")) -> "
+            "R.Tensor((2,), dtype=\"float32\"):\n    gv: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n    return gv\n",
+}
+# Functions tried to make one handle.
+MAX_TRIES = 12
+# What numbers of these types are instead of 0.
+NUMBERS = {"relax_dtype": "0x00012002"}
 
 PRELUDE = r"""
 #include <stdint.h>
@@ -39,7 +43,15 @@ PRELUDE = r"""
 %(includes)s
 
 enum { SECONDS = 10 };
-static union { unsigned char bytes[4096]; int64_t align; void *pointer; } zeros;
+typedef union room { unsigned char bytes[512]; int64_t align; void *pointer; } room;
+static room zeros;              /* what is only read */
+
+/* Room for what parameter `i` may be written to; empty at the beginning of each call. */
+static void *fresh(int i)
+{
+    static room rooms[16];
+    return memset(&rooms[i], 0, sizeof rooms[i]);
+}
 """
 
 DRIVER = r"""
@@ -89,47 +101,40 @@ class Program:
         self.text = []
         self.find_makers()
 
-    # --- makers: one function per handle type that can be made
+    # --- makers: per handle type a function that tries everything that can give one
     def find_makers(self):
-        """Repeats until nothing new can be made, so that a maker only uses handles made before it."""
-        progress = True
-        while progress:
-            progress = False
-            for function in self.api["functions"]:
-                made = self.makes(function)
-                if made and made not in self.makers and self.can_make(function, made):
-                    self.makers[made] = function
-                    progress = True
+        for function in self.api["functions"]:
+            made = self.makes(function)
+            if made:
+                self.makers.setdefault(made, []).append(function)
+        for made, functions in self.makers.items():     # `relax_x_create` before `relax_y_get_x`
+            functions.sort(key=lambda f: (not f["name"].startswith(made + "_"), "create" not in f["name"]))
+            del functions[MAX_TRIES:]
 
     def makes(self, function):
-        """The handle type that a function creates, by its result or through its first `out`, or None."""
-        words = function["name"].split("_")
-        if any(w in NOT_MAKERS for w in words[1:]):
-            return None
+        """The handle type that a function gives, by its result or through an `out`, or None."""
         if function["returns"]["kind"] == "handle":
             made = function["returns"]["base"]
         else:
             made = next((p["base"] for p in function["params"] if p["kind"] == "handle_out"), None)
-        return made if MAKERS.get(made, function["name"]) == function["name"] else None
-
-    def can_make(self, function, made):
-        needed = {p["base"] for p in function["params"] if p["kind"] == "handle" and not p.get("nullable")}
-        return made not in needed and needed <= set(self.makers)
+        own = any(p["kind"] == "handle" and p["base"] == made and not p.get("nullable") for p in function["params"])
+        return None if own or function["name"].endswith("_release") else made
 
     def write_makers(self):
-        for made, function in self.makers.items():
-            arguments = [self.argument(p, function) for p in function["params"]]
-            out = next((i for i, p in enumerate(function["params"]) if p["kind"] == "handle_out"
-                        and p["base"] == made), None)
-            by_result = function["returns"]["kind"] == "handle"
-            if not by_result:
-                arguments[out] = f"({function['params'][out]['type']})&made"
-            call = f"{function['name']}({', '.join(arguments)})"
-            self.text.append(
-                f"static {made} *make_{made}(void)\n{{\n    static {made} *made;\n    static int tried;\n"
-                f"    if (!tried) {{\n        tried = 1;\n        "
-                + (f"made = ({made} *){call};" if by_result else f"(void){call};")
-                + "\n    }\n    return made;\n}\n")
+        """A maker that is asked for again while it works gives NULL, so circles end."""
+        self.text += [f"static {made} *make_{made}(void);\n" for made in self.makers]
+        for made, functions in self.makers.items():
+            tries = "".join(f"        if (!made)\n            {self.attempt(made, f)};\n" for f in functions)
+            self.text.append(f"static {made} *make_{made}(void)\n{{\n    static {made} *made;\n    static int tried;\n"
+                             f"    if (!tried) {{\n        tried = 1;\n{tries}    }}\n    return made;\n}}\n")
+
+    def attempt(self, made, function):
+        arguments = [self.argument(p, function) for p in function["params"]]
+        if function["returns"]["kind"] == "handle":
+            return f"made = ({made} *){function['name']}({', '.join(arguments)})"
+        index = next(i for i, p in enumerate(function["params"]) if p["kind"] == "handle_out" and p["base"] == made)
+        arguments[index] = f"({function['params'][index]['type']})&made"
+        return f"(void){function['name']}({', '.join(arguments)})"
 
     # --- arguments
     def callback_stub(self, param):
@@ -161,11 +166,13 @@ class Program:
         if kind == "handle":
             return f"make_{param['base']}()" if param["base"] in self.makers else "NULL"
         if kind == "string":
-            return f"\"{STRINGS.get(param['name'], 'x')}\""
+            return json.dumps(STRINGS.get(param["name"], "x"))
         if kind == "callback":
             return self.callback_stub(param)
         if kind == "struct" and self.structs[param["base"]]["fields"][0]["name"] == "struct_size":
             return f"sized_{param['base']}()"
+        if kind in POINTERS and (kind.endswith("out") or not param["const"]):
+            return f"({param['type']})fresh({function['params'].index(param)})"
         if kind in POINTERS:
             return f"({param['type']})(void *)zeros.bytes"
         return "0"
@@ -179,7 +186,7 @@ class Program:
         if param["base"] == "size_t" and param["name"].endswith("struct_size"):
             target = next((p for p in function["params"] if p["kind"] == "struct"), None)
             return f"sizeof({target['base']})" if target else "0"
-        return "0"
+        return NUMBERS.get(param["base"], "0")
 
     def write_structs(self):
         for struct in self.api["structs"]:

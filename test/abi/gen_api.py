@@ -28,6 +28,8 @@ SCALARS = {"int", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_
 UNWELCOME = {"bool", "_Bool", "long", "unsigned", "short", "signed", "char", "float"}
 OWNERSHIP = {"RELAX_OWN": "own", "RELAX_BORROWED": "borrowed"}
 MAX_PARAMS = 10
+# Structs that never grow: the value cell and its payload (and DLPack's own).
+FIXED_STRUCTS = {"relax_value", "relax_payload"}
 
 
 class Malformed(Exception):
@@ -75,7 +77,7 @@ class Header:
     def split(self):
         """Yields (line, comment, text with inner comments turned to blanks)."""
         text, pos, start, depth, comment, last_comment_end = self.text, 0, None, 0, "", -1
-        buffer = []
+        buffer, group, group_end = [], "", -1
         while pos < len(text):
             if text.startswith("/*", pos):
                 end = text.index("*/", pos) + 2
@@ -93,6 +95,9 @@ class Header:
                 gap = text[last_comment_end:pos] if last_comment_end >= 0 else "\n\n"
                 if gap.count("\n") > 1 or comment.startswith("/* ---"):
                     comment = ""
+                # Declarations without a blank line between them are a group; the first one's comment is for all.
+                if not comment and group_end >= 0 and text[group_end:pos].count("\n") == 1:
+                    comment = group
             buffer.append(char)
             depth += (char == "{") - (char == "}")
             pos += 1
@@ -105,6 +110,7 @@ class Header:
                 yield line, clean_comment(used), " ".join("".join(buffer).split())
                 if tail:
                     pos += tail.end()
+                group, group_end = used, pos
                 start, comment, last_comment_end = None, "", -1
         if start is not None:
             raise Malformed(f"{self.name}: the last declaration has no end")
@@ -147,7 +153,7 @@ def spell(base, const, stars):
 
 
 FUNCTION_POINTER = re.compile(r"^(.*?)\(\s*\*\s*(?:const\s*)?(\w*)\s*\)\s*\((.*)\)$")
-PLAIN = re.compile(r"^(?P<pre>(?:const\s+|struct\s+|enum\s+|unsigned\s+|long\s+)*)(?P<base>\w+)\s*(?P<post>const\b)?\s*"
+PLAIN = re.compile(r"^(?P<pre>(?:const\s+|volatile\s+|struct\s+|union\s+|enum\s+|unsigned\s+|long\s+)*)(?P<base>\w+)\s*(?P<post>const\b)?\s*"
                    r"(?P<stars>(?:\*\s*(?:const\b)?\s*)*)(?P<name>[A-Za-z_]\w*)?\s*(?P<array>(?:\[[^\]]*\])*)$")
 
 
@@ -167,7 +173,9 @@ def parse_declarator(text, where, named=True):
         base = ("unsigned " if "unsigned" in match.group("pre") else "") + (
             "long " if "long" in match.group("pre") else "") + match.group("base")
         const = "const" in match.group("pre") or bool(match.group("post"))
-        entry = {"name": match.group("name") or "", "type": spell(base, const, stars), "base": base,
+        tag = re.search(r"\b(struct|union|enum)\b", match.group("pre"))
+        entry = {"name": match.group("name") or "", "type": spell((tag.group() + " " if tag else "") + base, const, stars),
+                 "base": base,
                  "pointer": len(stars), "const": const}
         array = re.findall(r"\[\s*([^\]]*?)\s*\]", match.group("array"))
         if array:
@@ -229,7 +237,7 @@ def parse_field(text, where):
     first = parse_declarator(parts[0], where)
     fields = [first]
     for part in parts[1:]:                              # `int32_t a, b;` and `size_t a, *b;`
-        head = re.match(r"^((?:const\s+|struct\s+)*\w+)", take_markers(parts[0])[2]).group(1)
+        head = re.match(r"^((?:const\s+|struct\s+|union\s+)*\w+)", take_markers(parts[0])[2]).group(1)
         fields.append(parse_declarator(f"{head} {part}", where))
     return fields
 
@@ -408,7 +416,7 @@ def broken_rules(api):
     for s in api.structs:
         fields = s["fields"]
         sized = fields and fields[0].get("name") == "struct_size"
-        if not sized and not s["name"].startswith(("relax_value", "DL")):
+        if not sized and s["name"] not in FIXED_STRUCTS and not s["name"].startswith("DL"):
             yield f"include/relax/{s['header']}: {s['name']} does not begin with struct_size"
 
 

@@ -186,10 +186,15 @@ def sizes(options):
 def german_locale(build):
     """A locale with a decimal comma, made below build/ so that no system setting is touched."""
     folder = build.parent / "locale"
-    if not (folder / "de_DE.utf8").exists():
+    target, fresh = folder / "de_DE.UTF-8", folder / f"new-{os.getpid()}"
+    if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(folder / "de_DE.UTF-8")],
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(fresh)],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        try:
+            fresh.rename(target)
+        except OSError:
+            shutil.rmtree(fresh, ignore_errors=True)    # another run was faster, or there is no localedef data
     return folder
 
 
