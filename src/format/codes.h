@@ -1,0 +1,27 @@
+/* codes.h: the diagnostic codes. The rows are in codes.def: look there for the meaning of each.
+ *
+ *   PA text   NF normal form   WF, WX well-formedness   TY structural information   PU purity   VD devices
+ *   OP misuse of the API   RT run time   LD loading   CG code generation   IO, NP files   IN ours
+ */
+#ifndef RLX_FORMAT_CODES_H
+#define RLX_FORMAT_CODES_H
+
+#include "base/diag.h"
+
+/* RLX_WF03 and so on. The numbers are not stable and go into no file; the names are. */
+enum rlx_code_id {
+    RLX_CODE_NONE = 0,
+#define CODE(id, name, severity, status, title, rule, bad, cure) RLX_##id,
+#include "format/codes.def"
+#undef CODE
+    RLX_CODE_COUNT
+};
+
+/* The row of a code; NULL for RLX_CODE_NONE and numbers that are no code. */
+const rlx_code *rlx_code_row(enum rlx_code_id id);
+/* By name ("WF03", small letters too); NULL: no such code. */
+const rlx_code *rlx_code_find(rlx_slice name);
+/* The number of a row; RLX_CODE_NONE for NULL and rows that are not of this table. */
+enum rlx_code_id rlx_code_id_of(const rlx_code *row);
+
+#endif
