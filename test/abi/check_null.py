@@ -96,6 +96,7 @@ class Program:
     def __init__(self, api):
         self.api = api
         self.structs = {s["name"]: s for s in api["structs"]}
+        self.names = {f["name"] for f in api["functions"]}
         self.callbacks = {c["name"]: c for c in api["callbacks"]}
         self.stubs, self.makers, self.table = {}, {}, []
         self.text = []
@@ -192,8 +193,9 @@ class Program:
         for struct in self.api["structs"]:
             if struct["fields"] and struct["fields"][0].get("name") == "struct_size":
                 name = struct["name"]
+                defaults = f"(void){name}_init(&options, sizeof options);" if name + "_init" in self.names else ""
                 self.text.append(f"static {name} *sized_{name}(void)\n{{\n    static {name} options;\n"
-                                 f"    memset(&options, 0, sizeof options);\n"
+                                 f"    memset(&options, 0, sizeof options);\n    {defaults}\n"
                                  f"    options.struct_size = sizeof options;\n    return &options;\n}}\n")
 
     # --- calls
@@ -206,7 +208,10 @@ class Program:
             body = f"return {call} {wrong};"
         else:
             body = f"(void){call};\n    return 0;"
-        self.text.append(f"static int {name}(void)\n{{\n    {body}\n}}\n")
+        # handles first: making one may write to the rooms that `fresh` clears for this call
+        made = sorted({a for a in arguments if a.startswith("make_")})
+        self.text.append(f"static int {name}(void)\n{{\n" + "".join(f"    (void){m};\n" for m in made)
+                         + f"    {body}\n}}\n")
         self.table.append(f"    {{ \"{function['name']}: {label}\", {name} }},")
 
     def null(self, param):
