@@ -1,0 +1,125 @@
+/* object_layout.h: boxed values in memory.
+ *
+ *   0   refs: strong count in the low half, weak count in the high half      } as tvm-ffi has it, so that its
+ *   8   type_index                                                           } callees can count and free our
+ *   12  bytes of the block (padding there)                                   } objects, and we theirs
+ *   16  deleter(self, flags): 1 destroy the content, 2 free the memory
+ *   24  what follows depends on the type: DLTensor, {data, size} of strings and shapes, ...
+ *
+ * An object is read beyond what its type number promises only if it is one of ours: index 64 says which of ours
+ * in `mark`, tensors by their `mark`, functions and errors by their deleter (runtime/runtime.h).
+ */
+#ifndef RLX_FORMAT_OBJECT_LAYOUT_H
+#define RLX_FORMAT_OBJECT_LAYOUT_H
+
+#include <stdatomic.h>
+#include "base/blob.h"
+#include "format/value_tags.h"
+
+typedef struct rlx_object {
+    _Atomic uint64_t refs;
+    int32_t type_index;
+    uint32_t block;
+    void (*deleter)(void *self, int flags);
+} rlx_object;
+
+#define RLX_REFS_UNIQUE (((uint64_t)1 << 32) | 1) /* nobody else has it */
+
+typedef struct rlx_string_object {
+    rlx_object base;
+    const char *data;
+    size_t size;
+    rlx_shared_memory *memory;
+    char bytes[];
+} rlx_string_object;
+
+typedef struct rlx_shape_object {
+    rlx_object base;
+    const int64_t *dims;
+    size_t ndim;
+    rlx_shared_memory *memory;
+    int64_t values[];
+} rlx_shape_object;
+
+/* Bytes that tensors view. `data` is 64-byte aligned unless it is foreign. */
+typedef struct rlx_storage {
+    rlx_object base;
+    uint64_t mark; /* RLX_MARK_STORAGE */
+    rlx_shared_memory *memory;
+    unsigned char *data;
+    size_t size;     /* usable bytes */
+    size_t capacity; /* bytes allocated; 0: foreign, destroy is called instead of freeing */
+    void (*destroy)(void *user);
+    void *user;
+    struct rlx_storage *next; /* in a pool */
+} rlx_storage;
+
+typedef struct rlx_tensor_object {
+    rlx_object base;
+    DLTensor view;        /* shape and strides point at dims; device CPU; byte_offset 0 */
+    const void *mark;     /* &rlx_tensor_mark: also found from a DLTensor* alone, see rlx_tensor_of_view */
+    rlx_shared_memory *memory;
+    rlx_storage *storage; /* holds one reference */
+    uint32_t read_only;
+    uint32_t reserved;
+    int64_t dims[];       /* ndim sizes, ndim strides */
+} rlx_tensor_object;
+
+typedef struct rlx_tuple_object {
+    rlx_object base;
+    uint64_t mark; /* RLX_MARK_TUPLE */
+    rlx_shared_memory *memory;
+    size_t count;
+    relax_value fields[]; /* owned */
+} rlx_tuple_object;
+
+/* A function of a module as a value. */
+typedef struct rlx_module_function {
+    rlx_object base;
+    uint64_t mark; /* RLX_MARK_FUNCTION */
+    rlx_shared_memory *memory;
+    const struct relax_executable *executable; /* not counted: constants belong to it */
+    uint32_t number;
+    uint32_t signature;                        /* item in descs, or RLX_NO_INDEX */
+    const int64_t *descs;
+} rlx_module_function;
+
+/* The value of an ExternFunc that is not looked up yet. */
+typedef struct rlx_extern_function {
+    rlx_object base;
+    uint64_t mark; /* RLX_MARK_EXTERN */
+    rlx_shared_memory *memory;
+    const struct relax_executable *executable;
+    uint32_t packed;
+} rlx_extern_function;
+
+/* What an object with index 64 is: 'RLXo' and a number. */
+#define RLX_MARK(n) ((uint64_t)0x524c586f << 32 | (n))
+#define RLX_MARK_TUPLE RLX_MARK(1)
+#define RLX_MARK_STORAGE RLX_MARK(2)
+#define RLX_MARK_FUNCTION RLX_MARK(3)
+#define RLX_MARK_EXTERN RLX_MARK(4)
+#define RLX_MARK_DTYPE RLX_MARK(5)
+
+RLX_INLINE bool rlx_value_has_mark(const relax_value *v, uint64_t mark)
+{
+    return v->type_index == RELAX_VALUE_OBJECT && ((const rlx_tuple_object *)v->v.p)->mark == mark;
+}
+/* NULL if v is no tuple. */
+RLX_INLINE const rlx_tuple_object *rlx_value_tuple(const relax_value *v)
+{
+    return rlx_value_has_mark(v, RLX_MARK_TUPLE) ? v->v.p : NULL;
+}
+/* The tensor's description, boxed or lent; NULL if v is no tensor. */
+RLX_INLINE const DLTensor *rlx_value_view(const relax_value *v)
+{
+    if (RLX_LIKELY(v->type_index == RELAX_VALUE_TENSOR))
+        return (const DLTensor *)((const char *)v->v.p + sizeof(rlx_object));
+    return v->type_index == RELAX_VALUE_TENSOR_VIEW ? v->v.p : NULL;
+}
+RLX_INLINE const rlx_shape_object *rlx_value_shape(const relax_value *v)
+{
+    return v->type_index == RELAX_VALUE_SHAPE ? v->v.p : NULL;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* vm: compiled programs: loading and verifying them, running them, showing them.
+ *
+ *   loader.c    bytes -> relax_executable; everything is checked here, so that running trusts
+ *   verify.c    the code: operands, jumps, registers set before use
+ *   vm_call.c   calls from outside, frames, failures and their traces
+ *   vm_loop.h   the loop, a template of vm_threaded.c, vm_switch.c and vm_profile.c
+ *   disassemble.c
+ */
+#ifndef RLX_VM_H
+#define RLX_VM_H
+
+#include <relax/vm.h>
+#include "runtime/runtime.h"
+
+/* A loaded program. Immutable; pointers go into `image`. */
+struct relax_executable {
+    atomic_size_t refs;
+    rlx_shared_memory *memory;
+    rlx_blob *image;
+    rlx_names names;
+    const rlx_file_function *functions;
+    uint32_t num_functions;
+    const uint32_t *code;
+    uint32_t num_code;
+    const int64_t *descs;
+    uint32_t num_descs;
+    const uint32_t *packed;
+    uint32_t num_packed;
+    const rlx_builtin **builtins;   /* by packed number; NULL: not a builtin */
+    const rlx_file_place *places;
+    uint32_t num_places;
+    rlx_kernel **kernels;
+    uint32_t num_kernels;
+    const rlx_file_kernel *kernel_table;
+    relax_value *constants;
+    uint32_t num_constants;
+    uint32_t *public_functions;     /* function numbers */
+    uint32_t num_public;
+    rlx_map by_name;                /* public name to its number in public_functions, plus 1 */
+    rlx_slice module_text;
+};
+
+/* Takes over `image`, whose memory must be memory->memory, also on failure. check_constants: their checksum too. */
+bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, bool check_constants, relax_executable **out, rlx_fault *why);
+void rlx_executable_free(relax_executable *e); /* the last reference is gone */
+/* Text of a file, as far as it makes sense. */
+void rlx_disassemble(const void *data, size_t size, rlx_buf *out);
+
+/* Which loop runs: both give the same results. */
+enum rlx_vm_dispatch { RLX_DISPATCH_THREADED = 0, RLX_DISPATCH_SWITCH = 1 };
+void rlx_vm_set_dispatch(relax_vm *vm, enum rlx_vm_dispatch dispatch);
+
+#endif
