@@ -122,7 +122,10 @@ if VARIANT == "release":
 def main():
     failed = 0
     for name, check in CHECKS:
-        found = list(check())
+        try:
+            found = list(check())
+        except (OSError, subprocess.CalledProcessError) as error:
+            found = [f"cannot look: {error}"]
         failed += bool(found)
         print(f"{'FAILED' if found else 'ok'} {name}")
         print("".join(f"    {line}\n" for line in found), end="")
