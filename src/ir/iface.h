@@ -20,7 +20,9 @@ enum rlx_attr_type {
     RLX_ATTR_INT, RLX_ATTR_BOOL, RLX_ATTR_FLOAT, RLX_ATTR_STRING, RLX_ATTR_DTYPE,
     RLX_ATTR_INTS,       /* list of integers; a single integer converts to a list */
     RLX_ATTR_INT_OR_NONE, RLX_ATTR_INTS_OR_NONE, RLX_ATTR_FLOAT_OR_NONE, RLX_ATTR_STRING_OR_NONE,
-    RLX_ATTR_INT_OR_INTS /* kept as given */
+    RLX_ATTR_INT_OR_INTS, /* kept as given */
+    RLX_ATTR_FLOATS,      /* list of numbers */
+    RLX_ATTR_ANY          /* any node (index map, device, map): kept as given */
 };
 /* deflt: text of the default ("-1", "None", "False", "\"NCHW\"", "void"), NULL: required */
 typedef struct rlx_op_attr { const char *name; uint8_t type; const char *deflt; const char *help; } rlx_op_attr;
@@ -30,6 +32,7 @@ enum rlx_op_flags {
     RLX_OP_VARARGS = 2,      /* the last argument repeats */
     RLX_OP_SINFO_ARGS = 4,   /* takes sinfo_args */
     RLX_OP_ALIAS = 8,        /* result may share memory with an argument */
+    RLX_OP_NORMALIZE_ALWAYS = 32, /* normalize completes what was written short (reshape's 0 and -1): applied under keep_op_form too */
     RLX_OP_NO_LOWER = 16     /* has no lowering of its own by nature (call_tir family, values of the compiler) */
 };
 /* Pattern kinds for fusion, numbered as in passes-and-analyses: ElemWise 0 ... Opaque 8. */
@@ -37,6 +40,16 @@ enum rlx_op_pattern { RLX_ELEMWISE = 0, RLX_BROADCAST = 1, RLX_INJECTIVE = 2, RL
 
 typedef struct rlx_infer rlx_infer;
 typedef struct rlx_lower rlx_lower;
+/* A call about to be made: what prepare may complete in place. */
+#define RLX_OP_MAX_ARGS 8
+typedef struct rlx_op_draft {
+    rlx_context *ctx;
+    const rlx_op_row *row;
+    const rlx_expr *args[RLX_OP_MAX_ARGS]; size_t num_args; /* NULL: left out */
+    const rlx_attr **values;                                /* of the row's attributes, in its order, defaults filled in */
+    const rlx_attr *given;                                  /* as the caller gave them; may be NULL */
+    rlx_place place;
+} rlx_op_draft;
 struct rlx_op_row {
     const char *name;                 /* "relax.nn.softmax" */
     const char *short_name;           /* "nn.softmax": after R. */
@@ -50,6 +63,9 @@ struct rlx_op_row {
     const rlx_expr *(*normalize)(rlx_infer *in);
     /* Lowering to a PrimFunc: see op/op.h. NULL: none. */
     const rlx_prim_func *(*lower)(rlx_lower *l);
+    /* Fills in arguments and attributes whose default depends on others; false after a report. NULL: nothing to do. */
+    bool (*prepare)(rlx_op_draft *d);
+    const char *params;               /* parameters of the TVMScript function in order, blank-separated, where they are not "args, then attrs" */
     const char *builtin;              /* name of the run-time builtin it lowers to, or NULL */
     const char *help;                 /* one line */
 };

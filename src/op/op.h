@@ -21,6 +21,9 @@ const char *rlx_op_suggest(rlx_slice name);
 /* A call with all attributes: `given` (may be NULL) maps names to values, converted to the declared types; missing ones take
  * the default, unknown or missing required ones are OP errors at `place`. args may be nested expressions (the builder normalises). */
 const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place);
+/* The same for operators that take struct info (call_tir, invoke_closure ...). */
+const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args, const rlx_sinfo *const *sinfo_args,
+                                  size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
 const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place);
 /* Is e a call of the operator called name ("relax.call_tir")? */
 const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name);

@@ -1,0 +1,94 @@
+/* op_int.h: inside src/op only. Helpers of inference rules and the functions that rows name. */
+#ifndef RLX_OP_INT_H
+#define RLX_OP_INT_H
+
+#include "op/op.h"
+
+/* ---- dimensions under construction: small ranks on the stack, others in the context */
+#define RLX_DIMS_INLINE 16
+typedef struct rlx_dims {
+    const rlx_prim *room[RLX_DIMS_INLINE];
+    const rlx_prim **at;
+    size_t count;
+} rlx_dims;
+/* Room for n dimensions, count set to n. False: out of memory (in->failed). Addresses itself: do not copy. */
+bool rlx_dims_init(rlx_infer *in, rlx_dims *d, size_t n);
+
+/* ---- arguments and attributes of the call under inference */
+RLX_INLINE const rlx_expr *rlx_infer_expr(const rlx_infer *in, size_t i) { return i < in->call->num_args ? in->call->args[i] : NULL; }
+/* The expression behind a variable, the argument itself if it is none or nothing is known. */
+const rlx_expr *rlx_infer_value(const rlx_infer *in, size_t i);
+const rlx_attr *rlx_infer_attr(const rlx_infer *in, size_t index); /* by position in the row; NULL: absent */
+RLX_INLINE bool rlx_attr_is_none(const rlx_attr *a) { return !a || a->kind == RLX_NODE_ATTR_NULL; }
+bool rlx_attr_to_int(const rlx_attr *a, int64_t *out);             /* any node that is an integer literal */
+/* A list's items; one item for a plain value; 0 for none. */
+size_t rlx_attr_count(const rlx_attr *a);
+int64_t rlx_attr_item(const rlx_attr *a, size_t i);
+rlx_slice rlx_attr_text(const rlx_attr *a);                        /* empty if no string */
+double rlx_attr_as_float(const rlx_attr *a, double otherwise);
+
+/* Literal dimensions only (a shape that is a variable counts as unknown). Not NULL for rank 0. */
+const rlx_prim *const *rlx_literal_dims(const rlx_tensor_sinfo *t, size_t *ndim);
+/* Shape struct info of argument i; NULL after a report. */
+const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i);
+
+/* ---- results. All give NULL and in->failed when memory runs out. */
+const rlx_sinfo *rlx_infer_done(rlx_infer *in, const rlx_sinfo *s);
+const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype, const rlx_node *vdevice);
+const rlx_sinfo *rlx_infer_rank_result(rlx_infer *in, int64_t ndim, rlx_dtype dtype, const rlx_node *vdevice);
+/* t with another dtype; t itself if it has it already. */
+const rlx_sinfo *rlx_infer_with_dtype(rlx_infer *in, const rlx_tensor_sinfo *t, rlx_dtype dtype);
+/* t without its shape. */
+const rlx_sinfo *rlx_infer_without_shape(rlx_infer *in, const rlx_tensor_sinfo *t);
+
+/* ---- rules shared by families */
+/* Axis from the front. False after a report. */
+bool rlx_infer_axis(rlx_infer *in, int64_t axis, int64_t ndim, size_t *out);
+/* Marks the axes of a list attribute in marks[0 .. ndim): position in the list + 1, 0: not named. Checks range and repetition. */
+typedef struct rlx_axes { uint32_t room[RLX_DIMS_INLINE]; uint32_t *mark; size_t count; } rlx_axes;
+bool rlx_infer_axes(rlx_infer *in, const rlx_attr *list, int64_t ndim, rlx_axes *out);
+/* Void if either is, else they must agree. False after a report. */
+bool rlx_infer_common_dtype(rlx_infer *in, rlx_dtype a, rlx_dtype b, rlx_dtype *out);
+/* Two devices: an absent one, or one without a target, gives way; two different ones are an error. */
+bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b, const rlx_node **out);
+/* n devices: the first present, none if a later one differs. */
+const rlx_node *rlx_device_join(const rlx_node *first, const rlx_node *next);
+bool rlx_infer_float(rlx_infer *in, rlx_dtype t); /* float or bfloat16 or unknown; else reports */
+/* One dimension of a broadcast. 1: *out is set; 0: not provable; -1: two different literals. */
+int rlx_broadcast_dim(rlx_infer *in, const rlx_prim *a, const rlx_prim *b, const rlx_prim **out);
+enum rlx_answer rlx_infer_equal(rlx_infer *in, const rlx_prim *a, const rlx_prim *b);
+const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, size_t n); /* 1 * d0 * d1 ..., folded */
+const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT]);
+
+/* ---- what rows name ------------------------------------------------------------------------------------ */
+#define RLX_OP_MAX_ATTRS 12
+/* Position in the table, and how many rows there are. */
+size_t rlx_op_index(const rlx_op_row *row);
+size_t rlx_op_count(void);
+
+#define RULE(name) const rlx_sinfo *rlx_infer_##name(rlx_infer *in);
+RULE(same) RULE(same_float) RULE(same_bool) RULE(first) RULE(clip) RULE(astype)
+RULE(binary) RULE(compare) RULE(where) RULE(fma)
+RULE(reduce) RULE(arg_reduce) RULE(scan) RULE(softmax)
+RULE(matmul)
+#undef RULE
+
+/* Which member of its family an operator is: rlx_op_row.detail. */
+enum rlx_op_detail {
+    RLX_DETAIL_NONE,
+    RLX_DETAIL_ABS, RLX_DETAIL_ACOS, RLX_DETAIL_ACOSH, RLX_DETAIL_ASIN, RLX_DETAIL_ASINH, RLX_DETAIL_ATAN, RLX_DETAIL_ATANH,
+    RLX_DETAIL_BITWISE_NOT, RLX_DETAIL_CEIL, RLX_DETAIL_COS, RLX_DETAIL_COSH, RLX_DETAIL_EXP, RLX_DETAIL_FLOOR, RLX_DETAIL_LOG,
+    RLX_DETAIL_LOGICAL_NOT, RLX_DETAIL_NEGATIVE, RLX_DETAIL_ROUND, RLX_DETAIL_RSQRT, RLX_DETAIL_SIGMOID, RLX_DETAIL_SIGN,
+    RLX_DETAIL_SIN, RLX_DETAIL_SINH, RLX_DETAIL_SQUARE, RLX_DETAIL_SQRT, RLX_DETAIL_TAN, RLX_DETAIL_TANH, RLX_DETAIL_ERF,
+    RLX_DETAIL_ISFINITE, RLX_DETAIL_ISINF, RLX_DETAIL_ISNAN, RLX_DETAIL_RELU, RLX_DETAIL_GELU, RLX_DETAIL_GELU_TANH,
+    RLX_DETAIL_SELU, RLX_DETAIL_SILU, RLX_DETAIL_LEAKYRELU, RLX_DETAIL_SOFTPLUS,
+    RLX_DETAIL_ADD, RLX_DETAIL_SUBTRACT, RLX_DETAIL_MULTIPLY, RLX_DETAIL_DIVIDE, RLX_DETAIL_FLOOR_DIVIDE, RLX_DETAIL_POWER,
+    RLX_DETAIL_MOD, RLX_DETAIL_FLOOR_MOD, RLX_DETAIL_MINIMUM, RLX_DETAIL_MAXIMUM, RLX_DETAIL_LOGICAL_AND,
+    RLX_DETAIL_LOGICAL_OR, RLX_DETAIL_LOGICAL_XOR, RLX_DETAIL_BITWISE_AND, RLX_DETAIL_BITWISE_OR, RLX_DETAIL_BITWISE_XOR,
+    RLX_DETAIL_LEFT_SHIFT, RLX_DETAIL_RIGHT_SHIFT, RLX_DETAIL_EQUAL, RLX_DETAIL_NOT_EQUAL, RLX_DETAIL_LESS,
+    RLX_DETAIL_LESS_EQUAL, RLX_DETAIL_GREATER, RLX_DETAIL_GREATER_EQUAL,
+    RLX_DETAIL_SUM, RLX_DETAIL_MEAN, RLX_DETAIL_PROD, RLX_DETAIL_MAX, RLX_DETAIL_MIN, RLX_DETAIL_STD, RLX_DETAIL_VARIANCE,
+    RLX_DETAIL_ARGMAX, RLX_DETAIL_ARGMIN, RLX_DETAIL_SOFTMAX, RLX_DETAIL_LOG_SOFTMAX
+};
+
+#endif

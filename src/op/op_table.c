@@ -1,0 +1,119 @@
+/* op_table.c: the rows of op.def as data, and finding them by name. */
+#include "op/op_int.h"
+
+#define NELEM(type, ...) (sizeof((const type[]){ __VA_ARGS__ }) / sizeof(type))
+#define ARGS(required, ...) .args = (const rlx_op_arg[]){ __VA_ARGS__ }, .num_args = NELEM(rlx_op_arg, __VA_ARGS__), .min_args = (required)
+#define ATTRS(...) .attrs = (const rlx_op_attr[]){ __VA_ARGS__ }, .num_attrs = NELEM(rlx_op_attr, __VA_ARGS__)
+#define LOWER(family, member) .detail = RLX_DETAIL_##member
+#define BUILTIN(symbol) .builtin = (symbol)
+#define NORMALIZE(function) .normalize = rlx_normalize_##function
+#define PREPARE(function) .prepare = rlx_prepare_##function
+#define PARAMS(text) .params = (text)
+#define HELP(text) .help = (text)
+#define REQUIRED NULL
+
+#define ARG(name, kind, optional) { #name, RLX_ARG_##kind, (optional) }
+#define T(name) ARG(name, TENSOR, 0)
+#define T_OPT(name) ARG(name, TENSOR, 1)
+#define TP(name) ARG(name, TENSOR_PRIM, 0)
+#define S(name) ARG(name, SHAPE, 0)
+#define S_OPT(name) ARG(name, SHAPE, 1)
+#define P(name) ARG(name, PRIM, 0)
+#define P_OPT(name) ARG(name, PRIM, 1)
+#define U(name) ARG(name, TUPLE, 0)
+#define U_OPT(name) ARG(name, TUPLE, 1)
+#define F(name) ARG(name, FUNC, 0)
+#define TXT(name) ARG(name, STRING, 0)
+#define D(name) ARG(name, DTYPE, 0)
+#define D_OPT(name) ARG(name, DTYPE, 1)
+#define X(name) ARG(name, ANY, 0)
+#define X_OPT(name) ARG(name, ANY, 1)
+
+#define ATTR(type, name, deflt, help) { #name, RLX_ATTR_##type, deflt, help }
+#define INT(name, deflt, help) ATTR(INT, name, deflt, help)
+#define BOOL(name, deflt, help) ATTR(BOOL, name, deflt, help)
+#define FLOAT(name, deflt, help) ATTR(FLOAT, name, deflt, help)
+#define STRING(name, deflt, help) ATTR(STRING, name, deflt, help)
+#define DTYPE(name, deflt, help) ATTR(DTYPE, name, deflt, help)
+#define INTS(name, deflt, help) ATTR(INTS, name, deflt, help)
+#define FLOATS(name, deflt, help) ATTR(FLOATS, name, deflt, help)
+#define INT_OR_NONE(name, deflt, help) ATTR(INT_OR_NONE, name, deflt, help)
+#define INTS_OR_NONE(name, deflt, help) ATTR(INTS_OR_NONE, name, deflt, help)
+#define FLOAT_OR_NONE(name, deflt, help) ATTR(FLOAT_OR_NONE, name, deflt, help)
+#define STRING_OR_NONE(name, deflt, help) ATTR(STRING_OR_NONE, name, deflt, help)
+#define INT_OR_INTS(name, deflt, help) ATTR(INT_OR_INTS, name, deflt, help)
+#define ANY(name, deflt, help) ATTR(ANY, name, deflt, help)
+
+static const rlx_op_row rows[] = {
+#define OP(NAME, FLAGS, PATTERN, RULE, ...)                                                            \
+    { .name = "relax." NAME, .short_name = NAME, .flags = (FLAGS), .pattern = (PATTERN), .infer = rlx_infer_##RULE, __VA_ARGS__ },
+#include "op/op.def"
+#undef OP
+};
+
+/* Lengths of the short names: a look-up compares only names of its own length. */
+static const uint8_t lengths[RLX_COUNT(rows)] = {
+#define OP(NAME, ...) sizeof(NAME) - 1,
+#include "op/op.def"
+#undef OP
+};
+
+static rlx_slice without_prefix(rlx_slice name)
+{
+    static const char *const prefixes[] = { "relax.", "R." };
+    for (size_t i = 0; i < RLX_COUNT(prefixes); i++) {
+        size_t n = strlen(prefixes[i]);
+        if (name.len > n && memcmp(name.data, prefixes[i], n) == 0)
+            return (rlx_slice){ name.data + n, name.len - n };
+    }
+    return name;
+}
+
+const rlx_op_row *rlx_op_find(rlx_slice name)
+{
+    name = without_prefix(name);
+    if (name.len == 0 || name.len > UINT8_MAX)
+        return NULL;
+    const uint8_t *end = lengths + RLX_COUNT(lengths);
+    for (const uint8_t *at = lengths; (at = memchr(at, (int)name.len, (size_t)(end - at))) != NULL; at++)
+        if (memcmp(rows[at - lengths].short_name, name.data, name.len) == 0)
+            return &rows[at - lengths];
+    return NULL;
+}
+
+const rlx_op_row *rlx_op_at(size_t index)
+{
+    return index < RLX_COUNT(rows) ? &rows[index] : NULL;
+}
+
+size_t rlx_op_index(const rlx_op_row *row)
+{
+    return row >= rows && row < rows + RLX_COUNT(rows) ? (size_t)(row - rows) : SIZE_MAX;
+}
+
+size_t rlx_op_count(void)
+{
+    return RLX_COUNT(rows);
+}
+
+const char *rlx_op_suggest(rlx_slice name)
+{
+    name = without_prefix(name);
+    size_t best = name.len / 3 + 2;
+    const char *found = NULL;
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        size_t d = rlx_edit_distance(name, rlx_slice_z(rows[i].short_name), best);
+        if (d < best) {
+            best = d;
+            found = rows[i].short_name;
+        }
+    }
+    return found;
+}
+
+static const rlx_op_table table = { rlx_op_find, rlx_op_at };
+
+const rlx_op_table *rlx_op_table_get(void)
+{
+    return &table;
+}
