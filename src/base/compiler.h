@@ -14,6 +14,19 @@
 #define RLX_INLINE static inline __attribute__((always_inline))
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The iterations of the next loop do not depend on each other: exact overlap of operands is fine, a partial one is
+ * the caller's fault. */
+#define RLX_INDEPENDENT _Pragma("GCC ivdep")
+/* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the target has. */
+#define RLX_VECTOR(type, bytes) type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
+#define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
+/* Also compiled for wider vectors, chosen when the library is loaded. Never for fused multiply-add: same numbers. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(RLX_NO_CLONES)
+#define RLX_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define RLX_CLONES
+#endif
+
 /* Exact products and quotients of 64-bit numbers. */
 __extension__ typedef unsigned __int128 rlx_u128;
 __extension__ typedef __int128 rlx_i128;

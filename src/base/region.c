@@ -86,20 +86,24 @@ void rlx_region_rewind(rlx_region *r, rlx_region_mark mark)
     r->end = chunk_end(bump);
 }
 
-/* A chunk with room for `payload` bytes; the spare one if it is large enough. */
 static rlx_chunk *make_chunk(rlx_region *r, size_t payload)
 {
-    if (r->spare && r->spare->size - sizeof(rlx_chunk) >= payload) {
-        rlx_chunk *c = r->spare;
-        r->spare = NULL;
-        return c;
-    }
     size_t size;
     if (!rlx_add_size(payload, sizeof(rlx_chunk), &size))
         return NULL;
     rlx_chunk *c = rlx_mem_alloc(r->memory, size);
     if (c)
         c->size = size;
+    return c;
+}
+
+/* The next chunk for small requests, this one of `size`: the spare one if that fits. */
+static rlx_chunk *next_bump_chunk(rlx_region *r, size_t size)
+{
+    rlx_chunk *c = r->spare;
+    if (!c || c->size - sizeof *c < size)
+        return make_chunk(r, r->next_chunk - sizeof *c);
+    r->spare = NULL;
     return c;
 }
 
@@ -115,7 +119,7 @@ void *rlx_region_grow(rlx_region *r, size_t size)
         return NULL;
     size = (size + 7) & ~(size_t)7;
     bool single = size > r->next_chunk / 4;
-    rlx_chunk *c = make_chunk(r, single ? size : r->next_chunk - sizeof(rlx_chunk));
+    rlx_chunk *c = single ? make_chunk(r, size) : next_bump_chunk(r, size);
     if (!c)
         return NULL;
     char *payload = (char *)(c + 1);
