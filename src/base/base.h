@@ -1,6 +1,6 @@
 /* base: what everything else stands on. Knows nothing of Relax.
  *
- * Including base/base.h gives the whole room; the pieces may be included alone.
+ * Other rooms include this header only; inside the room the pieces are included alone.
  */
 #ifndef RLX_BASE_H
 #define RLX_BASE_H

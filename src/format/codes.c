@@ -1,7 +1,5 @@
 #include "format/codes.h"
 
-#include <relax/common.h>
-
 static const rlx_code rows[RLX_CODE_COUNT] = {
 #define CODE(id, name_text, severity_value, status_value, title_text, rule_text, bad_text, cure_text)                  \
     [RLX_##id] = { .name = name_text, .severity = severity_value, .status = status_value, .title = title_text,         \

@@ -6,7 +6,7 @@
 #ifndef RLX_FORMAT_CODES_H
 #define RLX_FORMAT_CODES_H
 
-#include "base/diag.h"
+#include "base/base.h"
 
 /* RLX_WF03 and so on. The numbers are not stable and go into no file; the names are. */
 enum rlx_code_id {

@@ -41,7 +41,7 @@ static void families_are_complete(void **unused)
 {
     for (size_t i = 0; i < RLX_COUNT(families); i++) {
         for (int n = 1; n <= families[i].count; n++) {
-            char name[8];
+            char name[32];
             snprintf(name, sizeof name, "%s%02d", families[i].letters, n);
             if (!rlx_code_find(rlx_slice_z(name)))
                 fail_msg("missing: %s", name);
