@@ -25,12 +25,13 @@ bool rlx_match_types(rlx_context *ctx, const rlx_prim **a, const rlx_prim **b);
 bool rlx_refolds(rlx_context *ctx, const rlx_prim *p);
 
 /* ---- scopes: what is known about shape variables */
+typedef struct rlx_fact { const rlx_prim_var *var; int64_t low, high; } rlx_fact; /* INT64_MIN / INT64_MAX: no bound */
 typedef struct rlx_scope rlx_scope;
 struct rlx_scope {
     rlx_context *ctx;
     const rlx_scope *parent;
     rlx_ptrmap vars;   /* PRIM_VAR -> index + 1 of a fact; in scope */
-    RLX_VEC(struct rlx_fact { const rlx_prim_var *var; int64_t low, high; }) facts; /* INT64_MIN / INT64_MAX: no bound */
+    RLX_VEC(rlx_fact) facts;
 };
 void rlx_scope_init(rlx_scope *s, rlx_context *ctx, const rlx_scope *parent);
 void rlx_scope_free(rlx_scope *s);
@@ -56,6 +57,6 @@ const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_pri
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
 /* Value for given values of the variables; false: overflow, division by zero, a variable without value. */
 typedef struct rlx_assignment { const rlx_prim_var *const *vars; const int64_t *values; size_t count; } rlx_assignment;
-bool rlx_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m, int64_t *out);
+bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m, int64_t *out);
 
 #endif
