@@ -1,0 +1,480 @@
+/* From nodes to canonical forms. Sums (add, subtract, multiply by a literal, widening casts) are flattened in one go,
+ * with the multiplicity of every shared node, so that a sum of thousands of terms costs a sort; every other node is
+ * computed once and remembered. No recursion: a node that needs others not yet known waits on a stack.
+ */
+#include "arith/arith_int.h"
+
+#include <string.h>
+
+/* --- state of a context --- */
+
+static void state_clear(rlx_arith *a)
+{
+    rlx_intern_free(&a->monos);
+    rlx_intern_free(&a->atoms);
+    rlx_ptrmap_free(&a->memo);
+    rlx_region_drop(&a->keep);
+    rlx_region_drop(&a->temp);
+    a->num_monos = a->num_atoms = 0;
+    a->one = NULL;
+}
+
+static void state_forget(rlx_context *ctx, void *state, uint8_t layer)
+{
+    (void)ctx;
+    (void)layer;
+    state_clear(state); /* a cache: cheaper to fill again than to sort out */
+}
+
+static void state_destroy(rlx_context *ctx, void *state)
+{
+    state_clear(state);
+    rlx_mem_free(&ctx->memory, state, sizeof(rlx_arith));
+}
+
+static rlx_arith *state_of(rlx_context *ctx)
+{
+    rlx_room_state *room = &ctx->rooms[RLX_ROOM_ARITH];
+    if (room->state)
+        return room->state;
+    rlx_arith *a = rlx_mem_alloc_zero(&ctx->memory, sizeof *a);
+    if (!a)
+        return NULL;
+    a->ctx = ctx;
+    rlx_region_init(&a->keep, &ctx->memory);
+    rlx_region_init(&a->temp, &ctx->memory);
+    rlx_intern_init(&a->monos, &ctx->memory);
+    rlx_intern_init(&a->atoms, &ctx->memory);
+    rlx_ptrmap_init(&a->memo, &ctx->memory);
+    *room = (rlx_room_state){ a, state_forget, state_destroy };
+    return a;
+}
+
+static const rlx_mono *the_empty_product(rlx_arith *a)
+{
+    rlx_mono *m = rlx_region_zero(&a->keep, sizeof *m);
+    if (!m)
+        return NULL;
+    m->hash = 1;
+    a->num_monos = 1; /* it is number 0 */
+    return a->one = m;
+}
+
+bool rlx_query_begin(rlx_query *q, rlx_context *ctx, const rlx_scope *s)
+{
+    rlx_arith *a = state_of(ctx);
+    *q = (rlx_query){ .a = a, .scope = s };
+    if (a && a->keep.bytes > CACHE_BYTES)
+        state_clear(a);
+    if (!a || (!a->one && !the_empty_product(a)))
+        return rlx_no_memory(ctx);
+    q->mark = rlx_region_save(&a->temp);
+    return true;
+}
+
+void rlx_query_end(rlx_query *q)
+{
+    rlx_region_rewind(&q->a->temp, q->mark);
+}
+
+void *rlx_query_fail(rlx_query *q)
+{
+    q->failed = true;
+    rlx_no_memory(q->a->ctx);
+    return NULL;
+}
+
+void *rlx_query_too_big(rlx_query *q)
+{
+    q->too_big = true;
+    return NULL;
+}
+
+void rlx_query_budget(rlx_query *q, uint32_t steps)
+{
+    q->steps = steps;
+    q->spent = q->too_big = false;
+}
+
+bool rlx_query_step(rlx_query *q, size_t count)
+{
+    if (q->failed || q->spent)
+        return false;
+    if (count > q->steps)
+        q->spent = true;
+    else
+        q->steps -= (uint32_t)count;
+    return !q->spent;
+}
+
+void *rlx_query_new(rlx_query *q, size_t size)
+{
+    if (q->failed)
+        return NULL;
+    void *p = rlx_region_alloc(&q->a->temp, size);
+    return p ? p : rlx_query_fail(q);
+}
+
+/* --- flattening of sums --- */
+
+typedef struct sum_node { const rlx_prim *node; int64_t coef; } sum_node;
+typedef struct sum {
+    rlx_query *q;
+    RLX_VEC(sum_node) order;            /* children before parents */
+    RLX_VEC(struct visit { const rlx_prim *node; bool left; }) stack;
+    rlx_ptrmap index;                   /* node -> position in order + 1; 0 while it waits */
+    RLX_VEC(rlx_term) terms;
+    RLX_VEC(const rlx_canon *) divisors; /* of the parts */
+    uint64_t cost;
+} sum;
+
+/* The nodes still to be computed, deepest last; shared by all sums of a query. */
+typedef RLX_VEC(const rlx_prim *) worklist;
+
+static bool is_signed(const rlx_prim *p)
+{
+    rlx_dtype t = rlx_prim_dtype(p);
+    return rlx_dtype_code(t) == RELAX_DTYPE_INT && rlx_dtype_lanes(t) == 1;
+}
+
+/* An integer type whose every value the wider signed type has. */
+static bool widens(rlx_dtype from, rlx_dtype to)
+{
+    int have = rlx_dtype_bits(from), want = rlx_dtype_bits(to);
+    if (rlx_dtype_code(to) != RELAX_DTYPE_INT || rlx_dtype_lanes(from) != 1 || rlx_dtype_lanes(to) != 1)
+        return false;
+    return rlx_dtype_code(from) == RELAX_DTYPE_INT ? have <= want : rlx_dtype_code(from) == RELAX_DTYPE_UINT && have < want;
+}
+
+/* A linear node is factor[0] * child[0] + factor[1] * child[1]; 0: it is not linear. */
+static int linear_parts(const rlx_prim *p, const rlx_prim *child[2], int64_t factor[2])
+{
+    const rlx_binary *b = rlx_as_binary(p);
+    factor[0] = 1;
+    factor[1] = p->kind == RLX_NODE_SUB ? -1 : 1;
+    switch (p->kind) {
+    case RLX_NODE_ADD:
+    case RLX_NODE_SUB:
+        child[0] = b->a, child[1] = b->b;
+        return is_signed(p) ? 2 : 0;
+    case RLX_NODE_MUL:
+        child[0] = rlx_is(b->b, RLX_NODE_INT_IMM) ? b->a : b->b;
+        return is_signed(p) && rlx_int_literal(child[0] == b->a ? b->b : b->a, &factor[0]) ? 1 : 0;
+    case RLX_NODE_CAST:
+        child[0] = ((const rlx_unary *)p)->a;
+        return widens(rlx_prim_dtype(child[0]), rlx_prim_dtype(p)) ? 1 : 0;
+    case RLX_NODE_PRIM_CALL: {
+        const rlx_prim_call *c = rlx_as_prim_call(p);
+        child[0] = c->num_args ? c->args[0] : NULL;
+        return c->op && c->num_args == 1 && rlx_slice_is(rlx_string_slice(c->op), "likely") && is_signed(p) ? 1 : 0;
+    }
+    default:
+        return 0;
+    }
+}
+
+/* Post-order over the linear nodes below root. */
+static bool order_nodes(sum *s, const rlx_prim *root)
+{
+    rlx_memory *m = &s->q->a->ctx->memory;
+    if (!rlx_vec_push(m, &s->stack, ((struct visit){ root, false })))
+        return false;
+    while (s->stack.len) {
+        struct visit v = rlx_vec_pop(&s->stack);
+        const rlx_prim *child[2];
+        int64_t factor[2];
+        if (v.left) {
+            if (!rlx_vec_push(m, &s->order, ((sum_node){ v.node, 0 })) || !rlx_ptrmap_put(&s->index, v.node, s->order.len))
+                return false;
+            continue;
+        }
+        if (rlx_ptrmap_has(&s->index, v.node))
+            continue;
+        if (!rlx_query_step(s->q, 1))
+            return true; /* spent: seen by the caller */
+        if (!rlx_ptrmap_put(&s->index, v.node, 0) || !rlx_vec_push(m, &s->stack, ((struct visit){ v.node, true })))
+            return false;
+        for (int i = linear_parts(v.node, child, factor); i--;)
+            if (!rlx_vec_push(m, &s->stack, ((struct visit){ child[i], false })))
+                return false;
+    }
+    return true;
+}
+
+static const rlx_canon *memo_of(rlx_query *q, const rlx_prim *p)
+{
+    return q->a->memo.len ? rlx_ptrmap_get(&q->a->memo, p) : NULL;
+}
+
+/* coef times what a node that is not linear stands for. */
+static bool add_leaf(sum *s, const rlx_prim *p, int64_t coef, worklist *need)
+{
+    rlx_memory *m = &s->q->a->ctx->memory;
+    int64_t value;
+    if (rlx_int_literal(p, &value)) {
+        if (!rlx_mul_i64(value, coef, &value))
+            return rlx_query_too_big(s->q) != NULL;
+        return rlx_vec_push(m, &s->terms, ((rlx_term){ value, s->q->a->one })) || rlx_query_fail(s->q);
+    }
+    if (p->kind == RLX_NODE_PRIM_VAR) {
+        const rlx_poly *v = rlx_poly_atom(s->q, rlx_atom_intern(s->q, ATOM_VAR, p, NULL, 0));
+        return v && (rlx_vec_push(m, &s->terms, ((rlx_term){ coef, v->terms[0].mono })) || rlx_query_fail(s->q));
+    }
+    const rlx_canon *known = memo_of(s->q, p);
+    if (!known)
+        return rlx_vec_push(m, need, p) || rlx_query_fail(s->q);
+    s->cost += known->cost;
+    if (known->num_divisors && !rlx_vec_push(m, &s->divisors, known))
+        return rlx_query_fail(s->q);
+    if (!rlx_vec_reserve(m, &s->terms, s->terms.len + known->poly->len))
+        return rlx_query_fail(s->q);
+    for (size_t i = 0; i < known->poly->len; i++) {
+        rlx_term t = known->poly->terms[i];
+        if (!rlx_mul_i64(t.coef, coef, &t.coef))
+            return rlx_query_too_big(s->q) != NULL;
+        s->terms.data[s->terms.len++] = t;
+    }
+    return rlx_query_step(s->q, known->poly->len);
+}
+
+/* Passes the multiplicity of every node on to its parts, parents first. */
+static bool spread(sum *s, worklist *need)
+{
+    rlx_vec_last(&s->order).coef = 1;
+    for (size_t i = s->order.len; i--;) {
+        sum_node n = s->order.data[i];
+        const rlx_prim *child[2];
+        int64_t factor[2], add;
+        int parts = linear_parts(n.node, child, factor);
+        if (!parts && !add_leaf(s, n.node, n.coef, need))
+            return false;
+        for (int k = 0; k < parts; k++) {
+            uintptr_t at = 0;
+            rlx_ptrmap_find(&s->index, child[k], &at);
+            int64_t *coef = &s->order.data[at - 1].coef;
+            if (!rlx_mul_i64(n.coef, factor[k], &add) || !rlx_add_i64(*coef, add, coef))
+                return rlx_query_too_big(s->q) != NULL;
+        }
+    }
+    return true;
+}
+
+static void sum_free(sum *s)
+{
+    rlx_memory *m = &s->q->a->ctx->memory;
+    rlx_vec_free(m, &s->order);
+    rlx_vec_free(m, &s->stack);
+    rlx_vec_free(m, &s->terms);
+    rlx_vec_free(m, &s->divisors);
+    rlx_ptrmap_free(&s->index);
+}
+
+/* --- divisors --- */
+
+typedef struct divisor_set { const rlx_poly *items[MAX_DIVISORS]; size_t count; } divisor_set;
+
+static bool add_divisor(divisor_set *set, const rlx_poly *p)
+{
+    uint64_t hash = rlx_poly_hash(p);
+    size_t at = set->count;
+    for (size_t i = 0; i < set->count; i++)
+        if (rlx_poly_equal(set->items[i], p))
+            return true;
+    if (set->count == MAX_DIVISORS)
+        return false;
+    for (; at && rlx_poly_hash(set->items[at - 1]) > hash; at--)
+        set->items[at] = set->items[at - 1];
+    set->items[at] = p;
+    set->count++;
+    return true;
+}
+
+static bool add_divisors(divisor_set *set, const rlx_canon *c)
+{
+    for (size_t i = 0; i < c->num_divisors; i++)
+        if (!add_divisor(set, c->divisors[i]))
+            return false;
+    return true;
+}
+
+/* --- one node --- */
+
+/* Working form of rlx_canon. */
+typedef struct part { const rlx_poly *poly; uint64_t cost; divisor_set divisors; } part;
+
+/* The canonical form of p as the sum it is. False: p waits for the nodes now in `need`, or the query failed. */
+static bool sum_of(rlx_query *q, const rlx_prim *p, worklist *need, part *out)
+{
+    size_t before = need->len;
+    sum s = { .q = q };
+    rlx_ptrmap_init(&s.index, &q->a->ctx->memory);
+    bool ok = order_nodes(&s, p) || rlx_query_fail(q);
+    ok = ok && !q->failed && !q->spent && spread(&s, need);
+    if (ok && need->len == before) {
+        rlx_term *terms = rlx_query_new(q, (s.terms.len + 1) * sizeof *terms);
+        if (terms && s.terms.len)
+            memcpy(terms, s.terms.data, s.terms.len * sizeof *terms);
+        out->poly = terms ? rlx_poly_of_terms(q, terms, s.terms.len) : NULL;
+        out->cost += s.cost + s.order.len + s.terms.len;
+        for (size_t i = 0; i < s.divisors.len; i++)
+            if (!add_divisors(&out->divisors, s.divisors.data[i]))
+                rlx_query_too_big(q);
+    }
+    sum_free(&s);
+    return !q->failed && need->len == before;
+}
+
+/* Arithmetic whose operands are what they look like: select(a < b, a, b) is a min. */
+static const rlx_poly *select_of(rlx_query *q, const rlx_prim *cond, const rlx_poly *t, const rlx_poly *f, const rlx_poly *x,
+                                 const rlx_poly *y)
+{
+    bool less = cond->kind == RLX_NODE_LT || cond->kind == RLX_NODE_LE;
+    bool more = cond->kind == RLX_NODE_GT || cond->kind == RLX_NODE_GE;
+    int64_t value;
+    if (rlx_int_literal(cond, &value))
+        return value ? t : f;
+    if (t && f && x && y && (less || more)) {
+        const rlx_poly *ops[] = { t, f };
+        bool straight = rlx_poly_equal(t, x) && rlx_poly_equal(f, y), crossed = rlx_poly_equal(t, y) && rlx_poly_equal(f, x);
+        if (straight || crossed)
+            return straight == less ? rlx_make_min(q, ops, 2) : rlx_make_max(q, t, f);
+    }
+    return rlx_make_select(q, cond, t, f);
+}
+
+/* What the node is made of, as far as the canonical form looks into it. */
+static size_t operands(const rlx_prim *p, const rlx_prim *out[4])
+{
+    const rlx_binary *b = rlx_as_binary(p), *compare = NULL;
+    const rlx_select *s = rlx_as_select(p);
+    const rlx_prim_call *c = rlx_as_prim_call(p);
+    if (!is_signed(p))
+        return 0;
+    if (b && p->kind <= RLX_NODE_MAX) {
+        out[0] = b->a, out[1] = b->b;
+        return 2;
+    }
+    if (s) {
+        out[0] = s->true_value, out[1] = s->false_value;
+        compare = rlx_as_binary(s->cond);
+    } else if (c && c->op && c->num_args == 3 && rlx_slice_is(rlx_string_slice(c->op), "if_then_else")) {
+        out[0] = c->args[1], out[1] = c->args[2];
+        compare = rlx_as_binary(c->args[0]);
+    } else {
+        return 0;
+    }
+    if (!compare || !is_signed(compare->a) || !is_signed(compare->b))
+        return 2;
+    out[2] = compare->a, out[3] = compare->b;
+    return 4;
+}
+
+static const rlx_prim *condition_of(const rlx_prim *p)
+{
+    const rlx_select *s = rlx_as_select(p);
+    return s ? s->cond : rlx_as_prim_call(p)->args[0];
+}
+
+static const rlx_poly *combine(rlx_query *q, const rlx_prim *p, const part *in, size_t count)
+{
+    const rlx_poly *a = in[0].poly, *b = in[1].poly, *both[] = { a, b };
+    switch (p->kind) {
+    case RLX_NODE_ADD: return rlx_poly_combine(q, a, 1, b, 1);
+    case RLX_NODE_SUB: return rlx_poly_combine(q, a, 1, b, -1);
+    case RLX_NODE_MUL: return rlx_poly_mul(q, a, b);
+    case RLX_NODE_FLOOR_DIV: return rlx_make_floor_div(q, a, b);
+    case RLX_NODE_FLOOR_MOD: return rlx_make_floor_mod(q, a, b);
+    case RLX_NODE_DIV: return rlx_make_trunc_div(q, a, b);
+    case RLX_NODE_MOD: return rlx_make_trunc_mod(q, a, b);
+    case RLX_NODE_MIN: return a && b ? rlx_make_min(q, both, 2) : NULL;
+    case RLX_NODE_MAX: return a && b ? rlx_make_max(q, a, b) : NULL;
+    default: return select_of(q, condition_of(p), a, b, count == 4 ? in[2].poly : NULL, count == 4 ? in[3].poly : NULL);
+    }
+}
+
+static bool divides(const rlx_prim *p)
+{
+    return p->kind == RLX_NODE_FLOOR_DIV || p->kind == RLX_NODE_FLOOR_MOD || p->kind == RLX_NODE_DIV || p->kind == RLX_NODE_MOD;
+}
+
+/* False: p waits, or the query failed. Limits of size make p opaque. */
+static bool compute(rlx_query *q, const rlx_prim *p, bool as_sum, worklist *need, part *out)
+{
+    const rlx_prim *ops[4];
+    part in[4];
+    size_t before = need->len, count = operands(p, ops);
+    int64_t value;
+    memset(out, 0, sizeof *out);
+    rlx_query_budget(q, NODE_STEPS);
+    if (as_sum) {
+        if (!sum_of(q, p, need, out))
+            return false;
+    } else if (count) {
+        for (size_t i = 0; i < count; i++) {
+            memset(&in[i], 0, sizeof in[i]);
+            sum_of(q, ops[i], need, &in[i]);
+        }
+        if (q->failed || need->len != before)
+            return false;
+        uint32_t steps = q->steps;
+        out->poly = q->too_big ? NULL : combine(q, p, in, count);
+        out->cost = steps - q->steps;
+        for (size_t i = 0; i < count; i++) {
+            out->cost += in[i].cost;
+            for (size_t k = 0; k < in[i].divisors.count; k++)
+                if (!add_divisor(&out->divisors, in[i].divisors.items[k]))
+                    rlx_query_too_big(q);
+        }
+        if (divides(p) && in[1].poly && !(rlx_poly_is_const(in[1].poly, &value) && value) &&
+            !add_divisor(&out->divisors, in[1].poly))
+            rlx_query_too_big(q);
+    }
+    if (q->failed)
+        return false;
+    if (!out->poly || q->too_big || q->spent || out->cost > MAX_COST) {
+        rlx_query_budget(q, NODE_STEPS);
+        memset(out, 0, sizeof *out);
+        out->poly = rlx_poly_atom(q, rlx_atom_intern(q, ATOM_OPAQUE, p, NULL, 0));
+    }
+    return out->poly != NULL;
+}
+
+static const rlx_canon *remember(rlx_query *q, const rlx_prim *p, const part *from)
+{
+    rlx_canon *c = rlx_region_zero(&q->a->keep, sizeof *c);
+    const rlx_poly **divisors = c ? rlx_region_alloc(&q->a->keep, from->divisors.count * sizeof *divisors) : NULL;
+    const rlx_poly *poly = divisors ? rlx_poly_keep(q, from->poly) : NULL;
+    if (!poly)
+        return rlx_query_fail(q);
+    for (size_t i = 0; i < from->divisors.count; i++)
+        if (!(divisors[i] = rlx_poly_keep(q, from->divisors.items[i])))
+            return NULL;
+    *c = (rlx_canon){ poly, (uint32_t)from->cost + 1, (uint32_t)from->divisors.count, divisors };
+    return rlx_ptrmap_put(&q->a->memo, p, (uintptr_t)c) ? c : rlx_query_fail(q);
+}
+
+const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *root)
+{
+    const rlx_canon *c = memo_of(q, root);
+    worklist stack = { 0 };
+    rlx_memory *m = &q->a->ctx->memory;
+    if (!c && !rlx_vec_push(m, &stack, root))
+        return rlx_query_fail(q);
+    while (stack.len && !q->failed) {
+        const rlx_prim *p = rlx_vec_last(&stack), *child[2];
+        int64_t factor[2];
+        part made;
+        if ((c = memo_of(q, p))) {
+            (void)rlx_vec_pop(&stack);
+            continue;
+        }
+        bool as_sum = linear_parts(p, child, factor) || p->kind == RLX_NODE_PRIM_VAR || p->kind == RLX_NODE_INT_IMM;
+        if (!compute(q, p, as_sum, &stack, &made)) {
+            c = NULL;
+            continue; /* what it needs lies above it now */
+        }
+        c = remember(q, p, &made);
+    }
+    rlx_vec_free(m, &stack);
+    return q->failed ? NULL : memo_of(q, root);
+}

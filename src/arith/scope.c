@@ -1,0 +1,74 @@
+#include "arith/arith.h"
+
+#include "arith/arith_int.h"
+
+void rlx_scope_init(rlx_scope *s, rlx_context *ctx, const rlx_scope *parent)
+{
+    *s = (rlx_scope){ .ctx = ctx, .parent = parent };
+    rlx_ptrmap_init(&s->vars, &ctx->memory);
+}
+
+void rlx_scope_free(rlx_scope *s)
+{
+    rlx_ptrmap_free(&s->vars);
+    rlx_vec_free(&s->ctx->memory, &s->facts);
+}
+
+/* What this scope itself, or the nearest one around it, knows of a variable. */
+static const rlx_fact *known(const rlx_scope *s, const rlx_prim_var *var)
+{
+    for (; s; s = s->parent) {
+        uintptr_t index;
+        if (s->vars.len && rlx_ptrmap_find(&s->vars, var, &index))
+            return &s->facts.data[index - 1];
+    }
+    return NULL;
+}
+
+/* The fact of this very scope, made from what is known outside if it is new. NULL: out of memory. */
+static rlx_fact *own_fact(rlx_scope *s, const rlx_prim_var *var)
+{
+    uintptr_t index;
+    if (rlx_ptrmap_find(&s->vars, var, &index))
+        return &s->facts.data[index - 1];
+    rlx_fact fact = { var, INT64_MIN, INT64_MAX };
+    const rlx_fact *outer = known(s->parent, var);
+    if (outer)
+        fact = *outer;
+    if (!rlx_vec_push(&s->ctx->memory, &s->facts, fact))
+        return NULL;
+    if (rlx_ptrmap_put(&s->vars, var, s->facts.len))
+        return &rlx_vec_last(&s->facts);
+    (void)rlx_vec_pop(&s->facts);
+    return NULL;
+}
+
+bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t high)
+{
+    rlx_fact *fact = own_fact(s, var);
+    if (!fact)
+        return rlx_no_memory(s->ctx);
+    if (low > fact->low)
+        fact->low = low;
+    if (high < fact->high)
+        fact->high = high;
+    return true;
+}
+
+bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative)
+{
+    return rlx_scope_bound(s, var, non_negative ? 0 : INT64_MIN, INT64_MAX);
+}
+
+bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var)
+{
+    return known(s, var) != NULL;
+}
+
+bool rlx_scope_fact(const rlx_scope *s, const rlx_prim_var *var, int64_t *low, int64_t *high)
+{
+    const rlx_fact *fact = known(s, var);
+    *low = fact ? fact->low : INT64_MIN;
+    *high = fact ? fact->high : INT64_MAX;
+    return fact != NULL;
+}
