@@ -25,6 +25,7 @@ typedef struct rlx_layer {
     rlx_region region;
     rlx_intern nodes, strings;
     RLX_VEC(rlx_blob *) blobs;
+    size_t live;     /* scratch: bytes that were worth keeping when the layer was begun or last compacted */
 } rlx_layer;
 
 #define RLX_MAX_LAYERS 3
@@ -37,6 +38,7 @@ struct relax_context {
     bool trust_annotations;             /* unproved annotations need no run-time check (DESIGN: build option) */
     uint32_t next_id;
     rlx_diags diags;
+    rlx_diag *newest;                   /* what rlx_note adds to; NULL: it was muted or lost */
     const struct rlx_op_table *ops;     /* installed by op at creation; NULL: no operators */
     rlx_room_state rooms[RLX_ROOM_COUNT];
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
@@ -71,7 +73,9 @@ RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z) { ret
  * returns the copy (the same pointer if it lived below already). NULL with out_of_memory on failure (layer dropped). */
 bool rlx_scratch_begin(rlx_context *ctx);
 const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root);
-/* If scratch exceeds four times `live` bytes: moves root into a fresh scratch layer and drops the old. Returns root or its copy. */
+/* If the scratch layer has grown past four times what was live at its begin or last compaction: moves root into a fresh
+ * layer and drops the old one, so that every other pointer into it dies. Returns root or its copy; NULL when out of
+ * memory (then everything is as it was). */
 const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root);
 size_t rlx_context_bytes(const rlx_context *ctx);
 

@@ -43,23 +43,24 @@ enum rlx_node_kind {
 #define STRUCT(name)
 #define END(name)
 #define KIND(kind, name, family, mode, text) RLX_NODE_##kind,
-#define REF(w, n)
-#define REFS(w, n)
-#define DEF(w, n)
-#define DEFS(w, n)
-#define NOTE(w, n)
-#define STR(n)
-#define HINT(n)
-#define HINT32(n)
-#define I64(n)
-#define F64(n)
-#define I32(n)
-#define DTYPE(n)
-#define PLACE
-#define PLACES(n)
-#define DIMS(n)
-#define BLOB(n)
-#define ROW(n)
+#define REF(s, w, n)
+#define REFS(s, w, n)
+#define DEF(s, w, n)
+#define DEFS(s, w, n)
+#define NOTE(s, w, n)
+#define STR(s, n)
+#define HINT(s, n)
+#define HINT32(s, n)
+#define I64(s, n)
+#define F64(s, n)
+#define I32(s, n)
+#define DTYPE(s, n)
+#define PLACE(s)
+#define PLACES(s, n)
+#define DIMS(s, n)
+#define BLOB(s, n)
+#define ROW(s, n)
+#define TABLE(s, n)
 #include "ir/node.def"
     RLX_NODE_COUNT
 };
@@ -73,23 +74,24 @@ enum rlx_family {
 #define STRUCT(name) typedef struct rlx_##name { rlx_node node;
 #define END(name) } rlx_##name;
 #define KIND(kind, name, family, mode, text)
-#define REF(w, n) const rlx_node *n;
-#define REFS(w, n) const rlx_node *const *n; size_t num_##n;
-#define DEF(w, n) const rlx_node *n;
-#define DEFS(w, n) const rlx_node *const *n; size_t num_##n;
-#define NOTE(w, n) const rlx_node *n;
-#define STR(n) const rlx_string *n;
-#define HINT(n) const rlx_string *n;
-#define HINT32(n) int32_t n;
-#define I64(n) int64_t n;
-#define F64(n) double n;
-#define I32(n) int32_t n;
-#define DTYPE(n) rlx_dtype n;
-#define PLACE rlx_place place;
-#define PLACES(n) const rlx_place *n; size_t num_##n;
-#define DIMS(n) const int64_t *n; size_t num_##n;
-#define BLOB(n) rlx_blob *n;
-#define ROW(n) const rlx_op_row *n;
+#define REF(s, w, n) const rlx_node *n;
+#define REFS(s, w, n) const rlx_node *const *n; size_t num_##n;
+#define DEF(s, w, n) const rlx_node *n;
+#define DEFS(s, w, n) const rlx_node *const *n; size_t num_##n;
+#define NOTE(s, w, n) const rlx_node *n;
+#define STR(s, n) const rlx_string *n;
+#define HINT(s, n) const rlx_string *n;
+#define HINT32(s, n) int32_t n;
+#define I64(s, n) int64_t n;
+#define F64(s, n) double n;
+#define I32(s, n) int32_t n;
+#define DTYPE(s, n) rlx_dtype n;
+#define PLACE(s) rlx_place place;
+#define PLACES(s, n) const rlx_place *n; size_t num_##n;
+#define DIMS(s, n) const int64_t *n; size_t num_##n;
+#define BLOB(s, n) rlx_blob *n;
+#define ROW(s, n) const rlx_op_row *n;
+#define TABLE(s, n) const uint32_t *n;
 #include "ir/node.def"
 
 /* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per KIND that has its struct

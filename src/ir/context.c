@@ -1,0 +1,284 @@
+#include "ir/ir_int.h"
+
+/* ---- layers */
+
+static void layer_init(rlx_layer *l, rlx_memory *m)
+{
+    memset(l, 0, sizeof *l);
+    rlx_region_init(&l->region, m);
+    rlx_intern_init(&l->nodes, m);
+    rlx_intern_init(&l->strings, m);
+}
+
+static void layer_free(rlx_layer *l, rlx_memory *m)
+{
+    for (size_t i = 0; i < l->blobs.len; i++)
+        rlx_blob_release(l->blobs.data[i]);
+    rlx_vec_free(m, &l->blobs);
+    rlx_intern_free(&l->nodes);
+    rlx_intern_free(&l->strings);
+    rlx_region_drop(&l->region);
+}
+
+/* ---- creation and counting */
+
+/* Nodes that every program uses; in layer 0, so that scratch layers find them without a probe. */
+static bool make_common_nodes(rlx_context *ctx)
+{
+    ctx->object = rlx_object(ctx);
+    ctx->unit = rlx_tuple_info(ctx, NULL, 0);
+    ctx->void_tensor = rlx_tensor_info(ctx, NULL, RELAX_VOID, -1, NULL);
+    return ctx->object && ctx->unit && ctx->void_tensor;
+}
+
+static void context_destroy(rlx_context *ctx)
+{
+    for (int i = RLX_ROOM_COUNT - 1; i >= 0; i--)
+        if (ctx->rooms[i].destroy)
+            ctx->rooms[i].destroy(ctx, ctx->rooms[i].state);
+    for (int i = RLX_MAX_LAYERS - 1; i >= 0; i--)
+        layer_free(&ctx->layers[i], &ctx->memory);
+    rlx_vec_free(&ctx->memory, &ctx->origins);
+    rlx_diags_free(&ctx->diags);
+    /* The context is booked in the memory it holds: the last block is freed through a copy of that. */
+    rlx_memory last;
+    if (rlx_memory_init(&last, &ctx->memory.host, SIZE_MAX)) {
+        atomic_store(&last.live, sizeof *ctx);
+        rlx_mem_free(&last, ctx, sizeof *ctx);
+    }
+}
+
+rlx_context *rlx_context_create(const relax_allocator *host, size_t max_bytes)
+{
+    rlx_memory first;
+    size_t cap = max_bytes ? max_bytes : SIZE_MAX;
+    RLX_ASSERT(rlx_node_table_is_sound());
+    if (!rlx_memory_init(&first, host, cap))
+        return NULL;
+    rlx_context *ctx = rlx_mem_alloc_zero(&first, sizeof *ctx);
+    if (!ctx)
+        return NULL;
+    if (!rlx_memory_init(&ctx->memory, host, cap))
+        return NULL; /* cannot be: the same host was fine above */
+    atomic_store(&ctx->memory.live, sizeof *ctx);
+    atomic_init(&ctx->refs, 1);
+    ctx->next_id = 1;
+    rlx_diags_init(&ctx->diags, &ctx->memory);
+    for (int i = 0; i < RLX_MAX_LAYERS; i++)
+        layer_init(&ctx->layers[i], &ctx->memory);
+    if (make_common_nodes(ctx))
+        return ctx;
+    context_destroy(ctx);
+    return NULL;
+}
+
+rlx_context *rlx_context_retain(rlx_context *ctx)
+{
+    if (ctx)
+        atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+    return ctx;
+}
+
+void rlx_context_release(rlx_context *ctx)
+{
+    if (ctx && atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) == 1)
+        context_destroy(ctx);
+}
+
+/* ---- memory and strings */
+
+bool rlx_no_memory(rlx_context *ctx)
+{
+    ctx->diags.out_of_memory = true;
+    return false;
+}
+
+void *rlx_new_zero(rlx_context *ctx, size_t size)
+{
+    void *p = rlx_new(ctx, size);
+    if (p && size)
+        memset(p, 0, size);
+    return p;
+}
+
+void *rlx_new_copy(rlx_context *ctx, const void *data, size_t size)
+{
+    void *p = rlx_new(ctx, size);
+    if (p && size)
+        memcpy(p, data, size);
+    return p;
+}
+
+static const rlx_string *find_string(const rlx_context *ctx, uint64_t hash, rlx_slice text)
+{
+    for (unsigned i = 0; i <= ctx->top; i++) {
+        const rlx_intern *t = &ctx->layers[i].strings;
+        size_t at;
+        for (const rlx_string *s = rlx_intern_first(t, hash, &at); s; s = rlx_intern_next(t, hash, &at))
+            if (rlx_slice_equal(rlx_string_slice(s), text))
+                return s;
+    }
+    return NULL;
+}
+
+const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
+{
+    uint64_t hash = rlx_hash_bytes(text.data, text.len);
+    const rlx_string *have = find_string(ctx, hash, text);
+    if (have)
+        return have;
+    rlx_string *s = text.len < UINT32_MAX ? rlx_new(ctx, sizeof *s + text.len + 1) : NULL;
+    if (!s || !rlx_intern_add(&ctx->layers[ctx->top].strings, hash, s)) {
+        rlx_no_memory(ctx);
+        return NULL;
+    }
+    s->len = (uint32_t)text.len;
+    s->hash = (uint32_t)hash;
+    if (text.len)
+        memcpy(s->data, text.data, text.len);
+    s->data[text.len] = 0;
+    return s;
+}
+
+size_t rlx_context_bytes(const rlx_context *ctx)
+{
+    return rlx_mem_live(&ctx->memory);
+}
+
+uint8_t rlx_context_origin(rlx_context *ctx, const char *name)
+{
+    for (size_t i = 0; i < ctx->origins.len; i++)
+        if (strcmp(ctx->origins.data[i], name) == 0)
+            return (uint8_t)(i + 1);
+    if (ctx->origins.len >= 255 || !rlx_vec_push(&ctx->memory, &ctx->origins, name))
+        return 0;
+    return (uint8_t)ctx->origins.len;
+}
+
+/* ---- scratch layers */
+
+static void forget_layer(rlx_context *ctx, uint8_t layer)
+{
+    for (int i = 0; i < RLX_ROOM_COUNT; i++)
+        if (ctx->rooms[i].forget_layer)
+            ctx->rooms[i].forget_layer(ctx, ctx->rooms[i].state, layer);
+}
+
+bool rlx_scratch_begin(rlx_context *ctx)
+{
+    if (ctx->top + 1 >= RLX_MAX_LAYERS) {
+        RLX_BUG(ctx, "more than %d scratch layers", RLX_MAX_LAYERS - 1);
+        return false;
+    }
+    ctx->top++;
+    ctx->layers[ctx->top].live = ctx->layers[ctx->top - 1].region.bytes;
+    return true;
+}
+
+const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root)
+{
+    if (!ctx->top)
+        return RLX_BUG(ctx, "no scratch layer to end");
+    uint8_t old = ctx->top--;
+    const rlx_node *kept = root ? rlx_copy_down(ctx, root, old) : NULL;
+    forget_layer(ctx, old);
+    layer_free(&ctx->layers[old], &ctx->memory);
+    layer_init(&ctx->layers[old], &ctx->memory);
+    return kept;
+}
+
+/* The fresh layer takes the place of the old one, whose nodes stay readable until the copy is made. */
+static const rlx_node *move_to_fresh_layer(rlx_context *ctx, const rlx_node *root)
+{
+    rlx_layer *top = &ctx->layers[ctx->top], old = *top;
+    layer_init(top, &ctx->memory);
+    const rlx_node *kept = rlx_copy_down(ctx, root, ctx->top);
+    if (!kept) {
+        layer_free(top, &ctx->memory);
+        *top = old;
+        return NULL;
+    }
+    top->live = top->region.bytes;
+    forget_layer(ctx, ctx->top);
+    layer_free(&old, &ctx->memory);
+    return kept;
+}
+
+/* Below this size copying costs more than it gives back. */
+#define SMALLEST_COMPACTION ((size_t)256 * 1024)
+
+const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root)
+{
+    const rlx_layer *top = &ctx->layers[ctx->top];
+    size_t used = top->region.bytes;
+    if (!ctx->top || !root || used < SMALLEST_COMPACTION || used / 4 <= top->live)
+        return root;
+    return move_to_fresh_layer(ctx, root);
+}
+
+/* ---- diagnostics */
+
+static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_place place, const char *format,
+                    va_list args)
+{
+    const rlx_code *row = rlx_code_row(code);
+    if (!row)
+        row = rlx_code_row(RLX_IN01);
+    ctx->newest = rlx_diags_vreport(&ctx->diags, row, severity < 0 ? row->severity : (uint8_t)severity, place, format, args);
+    return NULL;
+}
+
+void *rlx_verror(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, va_list args)
+{
+    return report(ctx, code, -1, place, format, args);
+}
+
+void *rlx_error(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(ctx, code, -1, place, format, args);
+    va_end(args);
+    return NULL;
+}
+
+void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(ctx, code, severity, place, format, args);
+    va_end(args);
+    return NULL;
+}
+
+/* Notes need their text whole, diag.h takes a format: the text goes through the diagnostics' own region. */
+void rlx_note(rlx_context *ctx, rlx_place place, const char *format, ...)
+{
+    if (!ctx->newest || ctx->newest != ctx->diags.last)
+        return;
+    rlx_buf b;
+    va_list args;
+    rlx_buf_init(&b, &ctx->memory);
+    va_start(args, format);
+    rlx_buf_vformat(&b, format, args);
+    va_end(args);
+    if (b.failed)
+        rlx_no_memory(ctx);
+    else
+        rlx_diag_note(&ctx->diags, ctx->newest, place, "%s", b.len ? b.data : "");
+    rlx_buf_free(&b);
+}
+
+void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, ...)
+{
+    rlx_buf b;
+    va_list args;
+    rlx_buf_init(&b, &ctx->memory);
+    va_start(args, format);
+    rlx_buf_vformat(&b, format, args);
+    va_end(args);
+    const char *name = strrchr(file, '/');
+    rlx_error(ctx, RLX_IN01, RLX_NO_PLACE, "%s:%d: %s", name ? name + 1 : file, line, b.failed || !b.len ? "?" : b.data);
+    rlx_buf_free(&b);
+    return NULL;
+}

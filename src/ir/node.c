@@ -1,0 +1,145 @@
+#include "ir/ir_int.h"
+
+/* The field lists, one per struct, made from node.def. */
+#define REF(s, w, n) { .type = RLX_FIELD_REF, .offset = offsetof(rlx_##s, n), .name = #n },
+#define DEF(s, w, n) { .type = RLX_FIELD_DEF, .offset = offsetof(rlx_##s, n), .name = #n },
+#define NOTE(s, w, n) { .type = RLX_FIELD_NOTE, .offset = offsetof(rlx_##s, n), .name = #n },
+#define COUNTED(s, t, n)                                                                               \
+    { .type = t, .offset = offsetof(rlx_##s, n), .count_offset = offsetof(rlx_##s, num_##n), .name = #n },
+#define REFS(s, w, n) COUNTED(s, RLX_FIELD_REFS, n)
+#define DEFS(s, w, n) COUNTED(s, RLX_FIELD_DEFS, n)
+#define PLACES(s, n) COUNTED(s, RLX_FIELD_PLACES, n)
+#define DIMS(s, n) COUNTED(s, RLX_FIELD_DIMS, n)
+#define VALUE(s, t, n) { .type = t, .offset = offsetof(rlx_##s, n), .name = #n },
+#define STR(s, n) VALUE(s, RLX_FIELD_STR, n)
+#define HINT(s, n) VALUE(s, RLX_FIELD_HINT, n)
+#define HINT32(s, n) VALUE(s, RLX_FIELD_HINT32, n)
+#define I64(s, n) VALUE(s, RLX_FIELD_I64, n)
+#define F64(s, n) VALUE(s, RLX_FIELD_F64, n)
+#define I32(s, n) VALUE(s, RLX_FIELD_I32, n)
+#define DTYPE(s, n) VALUE(s, RLX_FIELD_DTYPE, n)
+#define PLACE(s) { .type = RLX_FIELD_PLACE, .offset = offsetof(rlx_##s, place), .name = "place" },
+#define BLOB(s, n) VALUE(s, RLX_FIELD_BLOB, n)
+#define ROW(s, n) VALUE(s, RLX_FIELD_ROW, n)
+#define TABLE(s, n)
+#define KIND(kind, s, family, mode, text)
+#define STRUCT(s) static const rlx_field s##_fields[] = {
+#define END(s) { .name = NULL } };
+#include "ir/node.def"
+
+/* What the kinds table takes from the fields: where the place is. */
+#define REF(s, w, n)
+#define REFS(s, w, n)
+#define DEF(s, w, n)
+#define DEFS(s, w, n)
+#define NOTE(s, w, n)
+#undef STR
+#define STR(s, n)
+#define HINT(s, n)
+#define HINT32(s, n)
+#define I64(s, n)
+#define F64(s, n)
+#define I32(s, n)
+#define DTYPE(s, n)
+#define PLACE(s) + (int)offsetof(rlx_##s, place) + 1
+#define PLACES(s, n)
+#define DIMS(s, n)
+#define BLOB(s, n)
+#define ROW(s, n)
+#define TABLE(s, n)
+#define KIND(kind, s, family, mode, text)
+#define STRUCT(s) enum { s##_place = -1
+#define END(s) };
+#include "ir/node.def"
+
+#define REF(s, w, n)
+#define REFS(s, w, n)
+#define DEF(s, w, n)
+#define DEFS(s, w, n)
+#define NOTE(s, w, n)
+#define STR(s, n)
+#define HINT(s, n)
+#define HINT32(s, n)
+#define I64(s, n)
+#define F64(s, n)
+#define I32(s, n)
+#define DTYPE(s, n)
+#define PLACE(s)
+#define PLACES(s, n)
+#define DIMS(s, n)
+#define BLOB(s, n)
+#define ROW(s, n)
+#define TABLE(s, n)
+#define STRUCT(s)
+#define END(s)
+#define KIND(k, s, f, m, text)                                                                         \
+    [RLX_NODE_##k] = { .name = text, .size = sizeof(rlx_##s), .family = RLX_FAMILY_##f,                \
+                       .mode = RLX_MODE_##m, .num_fields = RLX_COUNT(s##_fields) - 1,                  \
+                       .place_offset = s##_place, .fields = s##_fields },
+const rlx_kind_info rlx_kinds[RLX_NODE_COUNT] = {
+    [RLX_NODE_NONE] = { .name = "none", .place_offset = -1 },
+#include "ir/node.def"
+};
+
+#define CHECK_SIZE(s) _Static_assert(sizeof(rlx_##s) <= sizeof(rlx_any_node), "rlx_any_node holds every node")
+CHECK_SIZE(function);
+CHECK_SIZE(buffer);
+CHECK_SIZE(tir_block);
+_Static_assert(RLX_NODE_COUNT <= 256, "a kind fits a byte");
+/* rlx_prim_dtype reads the dtype of most integer expressions at one place. */
+_Static_assert(offsetof(rlx_int_imm, dtype) == sizeof(rlx_node), "dtype comes first");
+_Static_assert(offsetof(rlx_reduce, dtype) == sizeof(rlx_node), "dtype comes first");
+
+static bool kind_is_sound(int kind)
+{
+    const rlx_kind_info *k = &rlx_kinds[kind];
+    bool place = k->place_offset >= 0;
+    if (!k->name || !k->family || k->size < sizeof(rlx_node) || k->size > sizeof(rlx_any_node))
+        return false;
+    if (k->mode == RLX_MODE_INTERN && place)
+        return false;
+    for (int i = 0; i < k->num_fields; i++)
+        if (k->fields[i].offset < sizeof(rlx_node) || k->fields[i].offset >= k->size)
+            return false;
+    return true;
+}
+
+bool rlx_node_table_is_sound(void)
+{
+    for (int i = 1; i < RLX_NODE_COUNT; i++)
+        if (!kind_is_sound(i))
+            return false;
+    return true;
+}
+
+size_t rlx_child_count(const rlx_node *n)
+{
+    const rlx_kind_info *k = &rlx_kinds[n->kind];
+    size_t count = 0;
+    for (int i = 0; i < k->num_fields; i++) {
+        const rlx_field *f = &k->fields[i];
+        if (rlx_field_is_child(f))
+            count += rlx_field_is_list(f) ? RLX_AT(n, f->count_offset, size_t) : 1;
+    }
+    return count;
+}
+
+const rlx_node *rlx_child(const rlx_node *n, size_t i)
+{
+    rlx_cursor c = rlx_cursor_at(n);
+    const rlx_field *via;
+    const rlx_node *child;
+    while (rlx_cursor_next(&c, &via, &child)) {
+        /* Lists are stepped over whole, so that a wide node is not walked from its start. */
+        if (rlx_field_is_list(via)) {
+            size_t count = RLX_AT(n, via->count_offset, size_t);
+            if (i < count)
+                return RLX_AT(n, via->offset, const rlx_node *const *)[i];
+            i -= count;
+            rlx_cursor_skip_list(&c);
+        } else if (i-- == 0) {
+            return child;
+        }
+    }
+    return NULL;
+}
