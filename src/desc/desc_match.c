@@ -1,0 +1,435 @@
+/* desc_match.c: checking values against descriptions.
+ *
+ * One walker, three ways to go through it. FAST decides everything in one pass, as far as no expression is involved.
+ * If it says no, FIRST and SECOND go again in the order the language prescribes and say why.
+ */
+#include "desc/desc_int.h"
+
+enum phase { FAST, FIRST, SECOND };
+
+/* One open tuple (or parameter list): where we are in it. */
+typedef struct level { const int64_t *node; const relax_value *values; uint32_t index, count; bool params; } level;
+typedef struct walk {
+    const rlx_desc_env *env;
+    rlx_fault *why;
+    rlx_slice function; /* of a parameter list */
+    int depth;
+    level levels[RLX_DESC_MAX_NESTING + 1];
+} walk;
+
+/* ---- messages -------------------------------------------------------------------------------------- */
+
+/* "argument 1 of f: field 2, " */
+static void put_path(const walk *w, rlx_line *out)
+{
+    for (int i = 0; i < w->depth; i++) {
+        const level *l = &w->levels[i];
+        if (l->params)
+            rlx_line_format(out, "argument %u of %.*s: ", l->index, (int)w->function.len, w->function.data);
+        else
+            rlx_line_format(out, "field %u, ", l->index - 1);
+    }
+}
+
+RLX_PRINTF(3, 4) static RLX_NOINLINE bool mismatch(const walk *w, enum rlx_code_id code, const char *format, ...)
+{
+    if (!w->why)
+        return false;
+    char text[RLX_EXPR_TEXT + 96];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    rlx_line out = { w->why->text, sizeof w->why->text, 0 };
+    rlx_line_put(&out, "", 0);
+    put_path(w, &out);
+    rlx_line_put(&out, text, strlen(text));
+    w->why->code = (uint16_t)code;
+    w->why->inner = 0;
+    return false;
+}
+
+bool rlx_fault_wrap(rlx_fault *why, enum rlx_code_id code, const char *format, ...)
+{
+    if (!why)
+        return false;
+    char old[sizeof why->text];
+    memcpy(old, why->text, sizeof old);
+    rlx_line out = { why->text, sizeof why->text, 0 };
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    out.len = n < 0 ? 0 : (size_t)n < out.cap ? (size_t)n : out.cap - 1;
+    rlx_line_put(&out, ": ", 2);
+    rlx_line_put(&out, old, strlen(old));
+    why->inner = why->code;
+    why->code = (uint16_t)code;
+    return false;
+}
+
+static const char *kind_of_value(const relax_value *v)
+{
+    switch (v->type_index) {
+    case RELAX_VALUE_NONE: return "null";
+    case RELAX_VALUE_INT: return "an integer";
+    case RELAX_VALUE_BOOL: return "a bool";
+    case RELAX_VALUE_FLOAT: return "a float";
+    case RELAX_VALUE_TENSOR:
+    case RELAX_VALUE_TENSOR_VIEW: return "a tensor";
+    case RELAX_VALUE_SHAPE: return "a shape";
+    case RELAX_VALUE_RAW_STRING:
+    case RELAX_VALUE_SMALL_STRING:
+    case RELAX_VALUE_STRING: return "a string";
+    case RELAX_VALUE_FUNCTION: return "a function";
+    case RELAX_VALUE_ERROR: return "an error";
+    case RELAX_VALUE_DTYPE: return "a dtype";
+    }
+    if (rlx_value_tuple(v))
+        return "a tuple";
+    if (rlx_value_has_mark(v, RLX_MARK_FUNCTION) || rlx_value_has_mark(v, RLX_MARK_EXTERN))
+        return "a function";
+    return "an object";
+}
+
+static bool wrong_kind(const walk *w, const relax_value *v, const char *wanted)
+{
+    return mismatch(w, RLX_RT02, "found %s, expected %s", kind_of_value(v), wanted);
+}
+
+/* ---- dimensions -------------------------------------------------------------------------------------- */
+
+/* "dimension 1 is 7, expected 2 * m = 8" */
+static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, int64_t dim, int64_t want)
+{
+    char at[48], buffer[RLX_EXPR_TEXT];
+    rlx_line text = { buffer, sizeof buffer, 0 };
+    snprintf(at, sizeof at, index < 0 ? "%s" : "%s %d", what, index);
+    rlx_dim_line(w->env, dim, &text);
+    if (rlx_dim_tag(dim) == RLX_DIM_LITERAL)
+        return mismatch(w, RLX_RT05, "%s is %lld, expected %s", at, (long long)have, text.data);
+    if (rlx_dim_tag(dim) == RLX_DIM_BIND)
+        return mismatch(w, RLX_RT05, "%s is %lld, a size (%s) is not negative", at, (long long)have, text.data);
+    return mismatch(w, RLX_RT05, "%s is %lld, expected %s = %lld", at, (long long)have, text.data, (long long)want);
+}
+
+static RLX_NOINLINE bool check_expr(const walk *w, const char *what, int index, int64_t have, int64_t dim)
+{
+    int64_t want;
+    rlx_fault inner = { 0 };
+    if (!rlx_expr_eval(w->env, rlx_dim_index(dim), &want, &inner))
+        return mismatch(w, RLX_RT14, "%s", inner.text);
+    return have == want || wrong_dim(w, what, index, have, dim, want);
+}
+
+RLX_INLINE bool check_dim(walk *w, const char *what, int index, int64_t have, int64_t dim, const enum phase phase)
+{
+    int64_t want;
+    switch (rlx_dim_tag(dim)) {
+    case RLX_DIM_LITERAL:
+        if (phase == FIRST || have == rlx_dim_value(dim))
+            return true;
+        return phase == FAST ? false : wrong_dim(w, what, index, have, dim, 0);
+    case RLX_DIM_BIND:
+    case RLX_DIM_BIND_SIGNED:
+        if (phase == SECOND)
+            return true;
+        if (have < 0 && rlx_dim_tag(dim) == RLX_DIM_BIND)
+            return phase == FAST ? false : wrong_dim(w, what, index, have, dim, 0);
+        w->env->syms[rlx_dim_slot(dim)] = have;
+        return true;
+    case RLX_DIM_SYMBOL:
+        want = w->env->syms[rlx_dim_slot(dim)];
+        if (phase == FIRST || have == want)
+            return true;
+        return phase == FAST ? false : wrong_dim(w, what, index, have, dim, want);
+    case RLX_DIM_EXPR:
+        return phase != SECOND || check_expr(w, what, index, have, dim);
+    default:
+        return true;
+    }
+}
+
+RLX_INLINE bool check_dims(walk *w, const int64_t *have, const int64_t *dims, uint32_t count, const enum phase phase)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (RLX_UNLIKELY(!check_dim(w, "dimension", (int)i, have[i], dims[i], phase)))
+            return false;
+    return true;
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------------ */
+
+static bool wrong_key(const walk *w, const int64_t *node, const DLTensor *t)
+{
+    uint64_t differ = (rlx_dl_key(t) ^ (uint64_t)node[1]) & (uint64_t)node[2];
+    if (differ >> 32) {
+        rlx_desc_info info;
+        char found[RLX_DTYPE_TEXT], wanted[RLX_DTYPE_TEXT];
+        rlx_desc_describe(node, &info);
+        rlx_dtype_name(rlx_dl_dtype(t), found);
+        rlx_dtype_name(info.dtype, wanted);
+        return mismatch(w, RLX_RT03, "dtype is %s, expected %s", found, wanted);
+    }
+    return mismatch(w, RLX_RT04, "rank is %d, expected %d", t->ndim, (int)(uint32_t)node[1]);
+}
+
+static bool check_device(const walk *w, const int64_t *node, const DLTensor *t)
+{
+    int32_t type = (int32_t)node[3], id = (int32_t)(node[3] >> 32);
+    if ((int32_t)t->device.device_type == type && t->device.device_id == id)
+        return true;
+    return mismatch(w, RLX_RT13, "device is %d:%d, expected %d:%d", (int)t->device.device_type, (int)t->device.device_id,
+                    (int)type, (int)id);
+}
+
+/* The tensor has the shape that the value of a variable says. */
+static bool check_like(const walk *w, uint32_t reg, const DLTensor *t)
+{
+    const rlx_shape_object *shape = rlx_value_shape(&w->env->regs[reg]);
+    if (!shape)
+        return mismatch(w, RLX_RT02, "the variable that gives the shape holds %s", kind_of_value(&w->env->regs[reg]));
+    if (shape->ndim != (size_t)t->ndim)
+        return mismatch(w, RLX_RT04, "rank is %d, expected %zu", t->ndim, shape->ndim);
+    for (int i = 0; i < t->ndim; i++)
+        if (t->shape[i] != shape->dims[i])
+            return mismatch(w, RLX_RT05, "dimension %d is %lld, expected %lld", i, (long long)t->shape[i],
+                            (long long)shape->dims[i]);
+    return true;
+}
+
+RLX_INLINE bool check_tensor(walk *w, const int64_t *node, const relax_value *v, const enum phase phase)
+{
+    const DLTensor *t = rlx_value_view(v);
+    uint32_t flags = rlx_node_flags(node);
+    if (RLX_UNLIKELY(!t))
+        return phase == FAST ? false : wrong_kind(w, v, "a tensor");
+    if (phase != SECOND && RLX_UNLIKELY(((rlx_dl_key(t) ^ (uint64_t)node[1]) & (uint64_t)node[2]) != 0))
+        return phase == FAST ? false : wrong_key(w, node, t);
+    const int64_t *dims = node + 3;
+    if (RLX_UNLIKELY(flags & (RLX_DESC_HAS_DEVICE | RLX_DESC_HAS_REGISTER))) {
+        if ((flags & RLX_DESC_HAS_DEVICE) && phase != SECOND && !check_device(w, node, t))
+            return false;
+        dims += (flags & RLX_DESC_HAS_DEVICE) ? 1 : 0;
+        if (flags & RLX_DESC_HAS_REGISTER)
+            return phase != SECOND || check_like(w, (uint32_t)*dims, t);
+    }
+    return check_dims(w, t->shape, dims, rlx_node_count(node), phase);
+}
+
+RLX_INLINE bool check_shape(walk *w, const int64_t *node, const relax_value *v, const enum phase phase)
+{
+    const rlx_shape_object *s = rlx_value_shape(v);
+    if (RLX_UNLIKELY(!s))
+        return phase == FAST ? false : wrong_kind(w, v, "a shape");
+    if (RLX_UNLIKELY(node[1] >= 0 && s->ndim != (size_t)node[1]))
+        return phase == FAST ? false : mismatch(w, RLX_RT04, "rank is %zu, expected %lld", s->ndim, (long long)node[1]);
+    return check_dims(w, s->dims, node + 2, rlx_node_count(node), phase);
+}
+
+static bool scalar_tag(rlx_dtype t, int32_t tag)
+{
+    if (rlx_dtype_is_void(t))
+        return true;
+    if (rlx_dtype_is_bool(t))
+        return tag == RELAX_VALUE_BOOL;
+    return tag == (rlx_dtype_is_float(t) ? RELAX_VALUE_FLOAT : RELAX_VALUE_INT);
+}
+
+static bool int_fits(int64_t v, rlx_dtype t)
+{
+    int bits = rlx_dtype_bits(t);
+    if (!rlx_dtype_is_int(t) || bits >= 64)
+        return true;
+    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
+        return v >= 0 && v < (int64_t)1 << bits;
+    return v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1);
+}
+
+static bool check_prim(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
+{
+    rlx_dtype dtype = (rlx_dtype)node[1];
+    if (v->type_index < RELAX_VALUE_INT || v->type_index > RELAX_VALUE_FLOAT)
+        return wrong_kind(w, v, "a scalar");
+    if (phase != SECOND && (!scalar_tag(dtype, v->type_index) ||
+                            (v->type_index == RELAX_VALUE_INT && !int_fits(v->v.i, dtype)))) {
+        char wanted[RLX_DTYPE_TEXT];
+        rlx_dtype_name(dtype, wanted);
+        return mismatch(w, RLX_RT03, "found %s, expected a scalar of dtype %s",
+                        scalar_tag(dtype, v->type_index) ? "an integer that does not fit" : kind_of_value(v), wanted);
+    }
+    if (!(rlx_node_flags(node) & RLX_DESC_HAS_DIMS) || v->type_index == RELAX_VALUE_FLOAT)
+        return true;
+    return phase == FAST ? check_dim(w, "value", -1, v->v.i, node[2], FAST)
+                         : check_dim(w, "value", -1, v->v.i, node[2], phase == FIRST ? FIRST : SECOND);
+}
+
+/* ---- functions ---------------------------------------------------------------------------------------- */
+
+/* Do two descriptions exclude each other? Goes through both in step. */
+static bool nodes_clash(const int64_t *a, const int64_t *b)
+{
+    const int64_t *stack[RLX_DESC_MAX_NESTING * 2][2];
+    uint32_t left[RLX_DESC_MAX_NESTING * 2];
+    int depth = 0;
+    for (;;) {
+        rlx_desc_info x, y;
+        rlx_desc_describe(a, &x);
+        rlx_desc_describe(b, &y);
+        bool open = x.kind != RLX_DESC_OBJECT && y.kind != RLX_DESC_OBJECT;
+        if (open && x.kind != y.kind)
+            return true;
+        if (open && !rlx_dtype_is_void(x.dtype) && !rlx_dtype_is_void(y.dtype) && x.dtype != y.dtype)
+            return true;
+        if (open && x.ndim >= 0 && y.ndim >= 0 && x.ndim != y.ndim)
+            return true;
+        for (int i = 0; open && x.dims && y.dims && i < x.ndim; i++)
+            if (rlx_dim_tag(x.dims[i]) == RLX_DIM_LITERAL && rlx_dim_tag(y.dims[i]) == RLX_DIM_LITERAL &&
+                x.dims[i] != y.dims[i])
+                return true;
+        bool nested = open && (x.kind == RLX_DESC_TUPLE || x.kind == RLX_DESC_FUNC);
+        bool derive = nested && ((rlx_node_flags(a) | rlx_node_flags(b)) & RLX_DESC_OPEN);
+        if (nested && !derive && rlx_node_count(a) != rlx_node_count(b))
+            return true;
+        uint32_t children = nested && !derive ? rlx_node_count(a) + (x.kind == RLX_DESC_FUNC) : 0;
+        if (children && depth < RLX_DESC_MAX_NESTING * 2) {
+            stack[depth][0] = a + rlx_node_words(a);
+            stack[depth][1] = b + rlx_node_words(b);
+            left[depth++] = children;
+            a++, b++;
+        } else {
+            a += rlx_node_words(a), b += rlx_node_words(b);
+        }
+        while (depth && left[depth - 1] == 0) {
+            depth--;
+            a = stack[depth][0], b = stack[depth][1];
+        }
+        if (!depth)
+            return false;
+        left[depth - 1]--;
+    }
+}
+
+static bool check_func(const walk *w, const int64_t *node, const relax_value *v)
+{
+    if (v->type_index == RELAX_VALUE_FUNCTION || rlx_value_has_mark(v, RLX_MARK_EXTERN))
+        return true; /* a packed function takes anything */
+    if (!rlx_value_has_mark(v, RLX_MARK_FUNCTION))
+        return wrong_kind(w, v, "a function");
+    const rlx_module_function *f = v->v.p;
+    uint32_t flags = rlx_node_flags(node);
+    if (flags & RLX_DESC_PACKED)
+        return mismatch(w, RLX_RT02, "found a function of the module, expected a packed function");
+    if (f->signature == RLX_NO_INDEX)
+        return true;
+    const int64_t *have = rlx_item_node(f->descs, f->signature);
+    if ((flags & RLX_DESC_PURE) && !(rlx_node_flags(have) & RLX_DESC_PURE))
+        return mismatch(w, RLX_RT02, "found an impure function, expected a pure one");
+    if ((flags | rlx_node_flags(have)) & RLX_DESC_OPEN)
+        return true;
+    if (rlx_node_count(have) != rlx_node_count(node))
+        return mismatch(w, RLX_RT04, "function takes %u arguments, expected %u", rlx_node_count(have), rlx_node_count(node));
+    return !nodes_clash(have, node) || mismatch(w, RLX_RT02, "the function has another signature");
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------ */
+
+static bool open_tuple(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
+{
+    const rlx_tuple_object *t = rlx_value_tuple(v);
+    uint32_t count = rlx_node_count(node);
+    if (!t)
+        return wrong_kind(w, v, "a tuple");
+    if (phase != SECOND && t->count != count)
+        return mismatch(w, RLX_RT04, "length is %zu, expected %u", t->count, count);
+    w->levels[w->depth++] = (level){ node + 1, t->fields, 0, count, false };
+    return true;
+}
+
+RLX_INLINE bool check_node(walk *w, const int64_t *node, const relax_value *v, const enum phase phase)
+{
+    switch (rlx_node_kind(node)) {
+    case RLX_DESC_TENSOR: return check_tensor(w, node, v, phase);
+    case RLX_DESC_SHAPE: return check_shape(w, node, v, phase);
+    case RLX_DESC_PRIM: return check_prim(w, node, v, phase);
+    case RLX_DESC_TUPLE: return open_tuple(w, node, v, phase);
+    case RLX_DESC_FUNC: return phase == SECOND || check_func(w, node, v);
+    default: return true;
+    }
+}
+
+/* Goes through the open levels until none is left. */
+RLX_INLINE bool run_levels(walk *w, const enum phase phase)
+{
+    while (w->depth) {
+        level *l = &w->levels[w->depth - 1];
+        if (l->index == l->count) {
+            w->depth--;
+            continue;
+        }
+        const int64_t *node = l->node + l->params;
+        const relax_value *v = &l->values[l->index++];
+        l->node = node + rlx_node_words(node);
+        if (RLX_UNLIKELY(!check_node(w, node, v, phase)))
+            return false;
+    }
+    return true;
+}
+
+static bool run_fast(walk *w) { return run_levels(w, FAST); }
+static bool run_first(walk *w) { return run_levels(w, FIRST); }
+static bool run_second(walk *w) { return run_levels(w, SECOND); }
+
+bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value *v, rlx_fault *why)
+{
+    const int64_t *node = rlx_item_node(env->descs, offset);
+    walk w;
+    w.env = env;
+    w.why = NULL;
+    w.depth = 0;
+    bool late = rlx_node_flags(node) & RLX_DESC_LATE;
+    bool fine = check_node(&w, node, v, FAST) && (w.depth == 0 || run_fast(&w));
+    if (RLX_LIKELY(fine && !late))
+        return true;
+    w.why = why;
+    w.depth = 0;
+    if (!fine && !(check_node(&w, node, v, FIRST) && run_first(&w)))
+        return false;
+    w.depth = 0;
+    return check_node(&w, node, v, SECOND) && run_second(&w);
+}
+
+static void open_params(walk *w, const int64_t *node, const relax_value *args)
+{
+    w->levels[0] = (level){ node + 1, args, 0, rlx_node_count(node), true };
+    w->depth = 1;
+}
+
+bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args, size_t num_args,
+                           rlx_slice function, rlx_fault *why)
+{
+    const int64_t *node = rlx_item_node(env->descs, offset);
+    walk w;
+    w.env = env;
+    w.why = NULL;
+    w.function = function;
+    if (RLX_UNLIKELY(num_args != rlx_node_count(node)))
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)function.len, function.data,
+                        rlx_node_count(node), rlx_node_count(node) == 1 ? "" : "s", num_args);
+    bool late = rlx_node_flags(node) & RLX_DESC_LATE;
+    open_params(&w, node, args);
+    bool fine = run_fast(&w);
+    if (RLX_LIKELY(fine && !late))
+        return true;
+    w.why = why;
+    open_params(&w, node, args);
+    if (!fine && !run_first(&w))
+        return false;
+    open_params(&w, node, args);
+    return run_second(&w);
+}
+
+bool rlx_desc_binds(const int64_t *descs, uint32_t offset)
+{
+    return rlx_node_flags(rlx_item_node(descs, offset)) & RLX_DESC_BINDS;
+}
