@@ -71,7 +71,23 @@ RULE(same) RULE(same_float) RULE(same_bool) RULE(first) RULE(clip) RULE(astype)
 RULE(binary) RULE(compare) RULE(where) RULE(fma)
 RULE(reduce) RULE(arg_reduce) RULE(scan) RULE(softmax)
 RULE(matmul)
+RULE(reshape) RULE(flatten) RULE(permute) RULE(expand_dims) RULE(squeeze) RULE(concat) RULE(broadcast_to)
+RULE(collapse_sum_like) RULE(collapse_sum_to) RULE(split) RULE(repeat) RULE(tile) RULE(flip)
+RULE(filled) RULE(full) RULE(like) RULE(full_like) RULE(shape_of) RULE(tensor_to_shape) RULE(shape_to_tensor)
+RULE(eye) RULE(eye_like) RULE(triangle) RULE(arange) RULE(one_hot)
+RULE(call_tir) RULE(call_tir_inplace) RULE(call_dps) RULE(call_pure_packed) RULE(call_inplace_packed) RULE(call_builtin)
+RULE(object) RULE(invoke) RULE(unit) RULE(assert)
+RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_dtype) RULE(inspect_axis)
 #undef RULE
+const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
+const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
+const rlx_expr *rlx_normalize_inspect(rlx_infer *in);
+bool rlx_prepare_arg_tuple(rlx_op_draft *d);
+bool rlx_prepare_diagonal(rlx_op_draft *d);
+bool rlx_prepare_eye(rlx_op_draft *d);
+bool rlx_prepare_arange(rlx_op_draft *d);
+bool rlx_prepare_view(rlx_op_draft *d);
+bool rlx_prepare_scope(rlx_op_draft *d);
 
 /* Which member of its family an operator is: rlx_op_row.detail. */
 enum rlx_op_detail {
@@ -88,7 +104,9 @@ enum rlx_op_detail {
     RLX_DETAIL_LEFT_SHIFT, RLX_DETAIL_RIGHT_SHIFT, RLX_DETAIL_EQUAL, RLX_DETAIL_NOT_EQUAL, RLX_DETAIL_LESS,
     RLX_DETAIL_LESS_EQUAL, RLX_DETAIL_GREATER, RLX_DETAIL_GREATER_EQUAL,
     RLX_DETAIL_SUM, RLX_DETAIL_MEAN, RLX_DETAIL_PROD, RLX_DETAIL_MAX, RLX_DETAIL_MIN, RLX_DETAIL_STD, RLX_DETAIL_VARIANCE,
-    RLX_DETAIL_ARGMAX, RLX_DETAIL_ARGMIN, RLX_DETAIL_SOFTMAX, RLX_DETAIL_LOG_SOFTMAX
+    RLX_DETAIL_ARGMAX, RLX_DETAIL_ARGMIN, RLX_DETAIL_SOFTMAX, RLX_DETAIL_LOG_SOFTMAX,
+    RLX_DETAIL_ZERO, RLX_DETAIL_ONE, RLX_DETAIL_TRIL, RLX_DETAIL_TRIU,
+    RLX_DETAIL_CODE, RLX_DETAIL_BITS, RLX_DETAIL_LANES, RLX_DETAIL_NDIM, RLX_DETAIL_OFFSET, RLX_DETAIL_STRIDE
 };
 
 #endif

@@ -1,0 +1,389 @@
+/* infer_call.c: the call_tir family, packed functions, closures, printing. */
+#include "op/op_int.h"
+
+#include <stdarg.h>
+
+/* ---- reporting under TY10 -------------------------------------------------------------------------- */
+
+static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *format, va_list args)
+{
+    if (severity == RLX_SEVERITY_ERROR)
+        in->failed = true;
+    if (in->quiet)
+        return NULL;
+    rlx_buf text;
+    rlx_buf_init(&text, &in->ctx->memory);
+    rlx_buf_vformat(&text, format, args);
+    if (text.failed)
+        rlx_no_memory(in->ctx);
+    else
+        rlx_report(in->ctx, RLX_TY10, severity, in->call->place, "%s: %s", in->row->short_name, text.data);
+    rlx_buf_free(&text);
+    return NULL;
+}
+
+static const rlx_sinfo *misuse(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3);
+static const rlx_sinfo *misuse(rlx_infer *in, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    misuse_as(in, RLX_SEVERITY_ERROR, format, args);
+    va_end(args);
+    return NULL;
+}
+
+static void doubt(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3);
+static void doubt(rlx_infer *in, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    misuse_as(in, RLX_SEVERITY_WARNING, format, args);
+    va_end(args);
+}
+
+/* ---- results that the call states ------------------------------------------------------------------- */
+
+static const rlx_sinfo *stated(rlx_infer *in, const rlx_sinfo *none)
+{
+    const rlx_call *call = in->call;
+    if (call->num_sinfo_args == 0)
+        return rlx_infer_done(in, none);
+    return call->num_sinfo_args == 1 ? call->sinfo_args[0] : rlx_infer_done(in, rlx_tuple_info(in->ctx, call->sinfo_args, call->num_sinfo_args));
+}
+
+/* An output that can be allocated: a tensor with dtype and sizes, or a tuple of such. */
+static bool is_output(const rlx_sinfo *s)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
+    return t && !rlx_dtype_is_void(t->dtype) && t->shape;
+}
+
+static const rlx_sinfo *outputs(rlx_infer *in)
+{
+    if (in->call->num_sinfo_args != 1)
+        return misuse(in, "states %zu results in out_sinfo, expected one (several go into a tuple)", in->call->num_sinfo_args);
+    const rlx_sinfo *out = in->call->sinfo_args[0];
+    const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
+    bool good = tuple || is_output(out);
+    for (size_t i = 0; tuple && i < tuple->num_fields; i++)
+        good &= is_output(tuple->fields[i]);
+    return good ? out : misuse(in, "out_sinfo is %s, expected tensors with sizes and dtype", rlx_show(in->ctx, out));
+}
+
+static size_t output_count(const rlx_sinfo *out)
+{
+    const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
+    return tuple ? tuple->num_fields : 1;
+}
+
+static const rlx_sinfo *output_at(const rlx_sinfo *out, size_t i)
+{
+    const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
+    return tuple ? tuple->fields[i] : out;
+}
+
+/* ---- call_tir ------------------------------------------------------------------------------------------ */
+
+typedef struct tir_call {
+    const rlx_func_sinfo *callee;   /* NULL: not known here */
+    const rlx_tuple_sinfo *args;
+    const rlx_sinfo *out;
+    int64_t num_ints;               /* trailing integers; -1: not known */
+} tir_call;
+
+static bool read_callee(rlx_infer *in, tir_call *c)
+{
+    const rlx_expr *f = rlx_infer_expr(in, 0);
+    if (!rlx_as_global_var(f))
+        return misuse(in, "calls %s, expected a function of the module", f ? rlx_show(in->ctx, f) : "nothing"), false;
+    const rlx_sinfo *s = in->sinfo_of(in->user, f);
+    c->callee = rlx_as_func_sinfo(s);
+    if (s && !c->callee && !rlx_is(s, RLX_NODE_OBJECT_SINFO))
+        return misuse(in, "%s is %s, expected a TIR function", rlx_show(in->ctx, f), rlx_show(in->ctx, s)), false;
+    if (c->callee && c->callee->derive)
+        c->callee = NULL;
+    const rlx_tuple_sinfo *ret = c->callee ? rlx_as_tuple_sinfo(c->callee->ret) : NULL;
+    if (c->callee && !(ret && ret->num_fields == 0) && !rlx_as_prim_sinfo(c->callee->ret))
+        return misuse(in, "%s returns %s: it is a Relax function, expected a TIR function", rlx_show(in->ctx, f), rlx_show(in->ctx, c->callee->ret)), false;
+    return true;
+}
+
+static bool read_tir_args(rlx_infer *in, tir_call *c)
+{
+    const rlx_sinfo *args = rlx_infer_arg(in, 1);
+    if (!args)
+        return false;
+    c->args = rlx_as_tuple_sinfo(args);
+    if (!c->args)
+        return misuse(in, "the arguments are %s, expected a tuple", rlx_show(in->ctx, args)), false;
+    c->num_ints = 0;
+    if (in->call->num_args < 3)
+        return true;
+    const rlx_sinfo *ints = rlx_infer_arg(in, 2);
+    const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(ints);
+    if (ints && !shape)
+        return misuse(in, "tir_vars is %s, expected a shape", rlx_show(in->ctx, ints)), false;
+    c->num_ints = shape ? shape->ndim : -1;
+    return shape != NULL;
+}
+
+/* Does the stated output agree with what the function's buffer says? */
+static bool check_output(rlx_infer *in, rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *out, size_t index)
+{
+    const rlx_sinfo *implied = rlx_mapping_apply(m, param);
+    if (implied && (implied->flags & RLX_FLAG_HAS_VARS)) {
+        /* Sizes that no argument determines are free: out_sinfo defines them, so match them against it first. */
+        rlx_mapping_add(m, param, out, (int32_t)index);
+        implied = rlx_mapping_apply(m, param);
+    }
+    if (!implied)
+        return in->failed = true, false;
+    rlx_fit_reason why;
+    enum rlx_fit fit = rlx_fit(in->ctx, in->scope, out, implied, &why);
+    if (fit == RLX_FIT_YES)
+        return true;
+    rlx_buf text;
+    rlx_buf_init(&text, &in->ctx->memory);
+    rlx_fit_explain(&text, &why);
+    const char *reason = text.data && !text.failed ? text.data : "";
+    if (fit == RLX_FIT_VALUE)
+        doubt(in, "output %zu is stated as %s, the function makes %s: %s", index, rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
+    else
+        misuse(in, "output %zu is stated as %s, the function makes %s: %s", index, rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
+    rlx_buf_free(&text);
+    return fit == RLX_FIT_VALUE;
+}
+
+static bool check_inputs(rlx_infer *in, const tir_call *c, rlx_mapping *m)
+{
+    for (size_t i = 0; i < c->args->num_fields; i++) {
+        const rlx_sinfo *param = c->callee->params[i], *arg = c->args->fields[i];
+        rlx_mapping_add(m, param, arg, (int32_t)i);
+        /* Tensors and scalars of another kind, rank or dtype can never work; sizes are the kernel's own check. */
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(param), *a = rlx_as_tensor_sinfo(arg);
+        bool clash = arg->kind != param->kind && !rlx_is(arg, RLX_NODE_OBJECT_SINFO) && !rlx_is(param, RLX_NODE_OBJECT_SINFO);
+        if (t && a)
+            clash = (t->ndim >= 0 && a->ndim >= 0 && t->ndim != a->ndim) || (t->dtype != a->dtype && !rlx_dtype_is_void(t->dtype) && !rlx_dtype_is_void(a->dtype));
+        if (clash)
+            return misuse(in, "argument %zu is %s, expected %s", i, rlx_show(in->ctx, arg), rlx_show(in->ctx, param)), false;
+    }
+    if (!m->conflict)
+        return true;
+    return misuse(in, "%s would be both %s (argument %d) and %s (argument %d)", rlx_show(in->ctx, &m->conflict->node), rlx_show(in->ctx, m->first),
+                  m->first_arg, rlx_show(in->ctx, m->second), m->second_arg), false;
+}
+
+/* Counts and descriptions against the function's parameters: inputs, allocated outputs, integers. */
+static bool check_signature(rlx_infer *in, const tir_call *c, size_t num_allocated, const int64_t *inplace)
+{
+    size_t inputs = c->args->num_fields, known = inputs + num_allocated + (size_t)(c->num_ints < 0 ? 0 : c->num_ints);
+    if (c->num_ints < 0 ? c->callee->num_params < known : c->callee->num_params != known)
+        return misuse(in, "%s takes %zu parameters, found %zu arguments, %zu outputs and %lld integers", rlx_show(in->ctx, in->call->args[0]),
+                      c->callee->num_params, inputs, num_allocated, (long long)(c->num_ints < 0 ? 0 : c->num_ints)), false;
+    rlx_mapping m;
+    rlx_mapping_init(&m, in->ctx, in->scope, c->callee->binders, c->callee->num_binders);
+    bool good = check_inputs(in, c, &m);
+    for (size_t i = 0, at = inputs; good && i < output_count(c->out); i++)
+        if (!inplace || inplace[i] < 0)
+            good = check_output(in, &m, c->callee->params[at++], output_at(c->out, i), i);
+    rlx_mapping_free(&m);
+    return good;
+}
+
+const rlx_sinfo *rlx_infer_call_tir(rlx_infer *in)
+{
+    tir_call c = { 0 };
+    if (!read_callee(in, &c) || !read_tir_args(in, &c) || !(c.out = outputs(in)))
+        return NULL;
+    if (c.callee && !check_signature(in, &c, output_count(c.out), NULL))
+        return NULL;
+    return c.out;
+}
+
+/* One index per output, each in [-1, number of arguments), no argument twice, at least one argument. */
+static bool read_indices(rlx_infer *in, const rlx_attr *list, size_t num_outputs, size_t num_args, int64_t *out)
+{
+    bool some = false;
+    if (rlx_attr_count(list) != num_outputs)
+        return misuse(in, "%zu in-place indices for %zu outputs", rlx_attr_count(list), num_outputs), false;
+    for (size_t i = 0; i < num_outputs; i++) {
+        out[i] = rlx_attr_item(list, i);
+        some |= out[i] >= 0;
+        if (out[i] < -1 || out[i] >= (int64_t)num_args)
+            return misuse(in, "in-place index %lld names none of the %zu arguments", (long long)out[i], num_args), false;
+        for (size_t k = 0; k < i; k++)
+            if (out[i] >= 0 && out[k] == out[i])
+                return misuse(in, "argument %lld is written in place twice", (long long)out[i]), false;
+    }
+    return some ? true : (misuse(in, "no argument is written in place (use the plain form)"), false);
+}
+
+/* What is written in place has the shape and dtype of the output. */
+static bool check_replaced(rlx_infer *in, const rlx_sinfo *arg, const rlx_sinfo *out, int64_t index)
+{
+    const rlx_tensor_sinfo *a = rlx_as_tensor_sinfo(arg), *o = rlx_as_tensor_sinfo(out);
+    size_t na = 0, no = 0;
+    const rlx_prim *const *da = a ? rlx_infer_dims(in, a, &na) : NULL, *const *dim_out = o ? rlx_infer_dims(in, o, &no) : NULL;
+    bool same = a && o && a->dtype == o->dtype && (a->shape == o->shape || (da && dim_out)) && a->shape;
+    if (same && da && dim_out)
+        same = rlx_prove_equal_list(in->ctx, in->scope, da, na, dim_out, no) == RLX_EQUAL;
+    if (!same)
+        misuse(in, "argument %lld is %s, not proved to be of shape and dtype of its output, %s", (long long)index, rlx_show(in->ctx, arg),
+               rlx_show(in->ctx, out));
+    return same;
+}
+
+const rlx_sinfo *rlx_infer_call_tir_inplace(rlx_infer *in)
+{
+    tir_call c = { 0 };
+    if (!read_callee(in, &c) || !read_tir_args(in, &c) || !(c.out = outputs(in)))
+        return NULL;
+    size_t n = output_count(c.out), allocated = 0;
+    int64_t *indices = rlx_new(in->ctx, (n + 1) * sizeof *indices);
+    if (!indices)
+        return rlx_infer_done(in, NULL);
+    if (!read_indices(in, rlx_infer_attr(in, 0), n, c.args->num_fields, indices))
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        allocated += indices[i] < 0;
+        if (indices[i] >= 0 && !check_replaced(in, c.args->fields[indices[i]], output_at(c.out, i), indices[i]))
+            return NULL;
+    }
+    return c.callee && !check_signature(in, &c, allocated, indices) ? NULL : c.out;
+}
+
+const rlx_sinfo *rlx_infer_call_dps(rlx_infer *in)
+{
+    if (!rlx_infer_arg(in, 0) || !rlx_infer_arg(in, 1))
+        return NULL;
+    return outputs(in);
+}
+
+/* The argument tuple as a literal: the literal bound to the variable, else its fields one by one. */
+const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in)
+{
+    const rlx_call *call = in->call;
+    const rlx_expr *tuple = call->num_args > 1 ? call->args[1] : NULL;
+    if (!tuple || rlx_as_tuple(tuple))
+        return &call->node;
+    const rlx_expr *bound = rlx_infer_value(in, 1);
+    const rlx_tuple_sinfo *s = rlx_as_tuple_sinfo(in->sinfo_of(in->user, tuple));
+    const rlx_expr *literal = rlx_as_tuple(bound) ? bound : NULL;
+    if (!literal && !s)
+        return &call->node; /* the rule reports it */
+    if (!literal) {
+        const rlx_expr **fields = rlx_new(in->ctx, (s->num_fields + 1) * sizeof *fields);
+        for (size_t i = 0; fields && i < s->num_fields; i++)
+            if (!(fields[i] = rlx_tuple_get(in->ctx, tuple, (int64_t)i, call->place)))
+                return NULL;
+        literal = fields ? rlx_tuple_new(in->ctx, fields, s->num_fields, call->place) : NULL;
+    }
+    if (!literal)
+        return NULL;
+    const rlx_expr *args[RLX_OP_MAX_ARGS];
+    memcpy(args, call->args, call->num_args * sizeof *args);
+    args[1] = literal;
+    return rlx_call_new(in->ctx, call->op, args, call->num_args, call->sinfo_args, call->num_sinfo_args, call->attrs, call->place);
+}
+
+/* A single tensor given as the arguments is a tuple of one. */
+bool rlx_prepare_arg_tuple(rlx_op_draft *d)
+{
+    const rlx_expr *e = d->args[1];
+    if (!e || rlx_as_tuple(e))
+        return true;
+    const rlx_sinfo *s = rlx_leaf_sinfo(d->ctx, NULL, e);
+    if (rlx_as_tensor_sinfo(s) || rlx_as_prim_sinfo(s))
+        d->args[1] = rlx_tuple_new(d->ctx, &e, 1, d->place);
+    return d->args[1] != NULL;
+}
+
+/* ---- packed functions ------------------------------------------------------------------------------------- */
+
+/* Result of calling an opaque function, as its description derives it. */
+static const rlx_sinfo *derived(rlx_infer *in)
+{
+    const rlx_expr *f = rlx_infer_expr(in, 0);
+    if (!f)
+        return rlx_infer_arg(in, 0);
+    const rlx_func_sinfo *s = rlx_as_op(f) ? NULL : rlx_as_func_sinfo(rlx_infer_arg(in, 0));
+    if (!s || !s->derive)
+        return rlx_infer_fail(in, "calls %s, expected a packed function", rlx_show(in->ctx, f));
+    if (s->derive == RLX_DERIVE_CONST || s->derive == RLX_DERIVE_NAMED)
+        return s->ret ? s->ret : rlx_object(in->ctx);
+    return s->derive == RLX_DERIVE_EMPTY ? rlx_object(in->ctx) : stated(in, rlx_object(in->ctx));
+}
+
+const rlx_sinfo *rlx_infer_call_pure_packed(rlx_infer *in)
+{
+    return derived(in);
+}
+
+const rlx_sinfo *rlx_infer_call_inplace_packed(rlx_infer *in)
+{
+    if (in->call->num_args < 2)
+        return rlx_infer_fail(in, "takes a function and at least one argument");
+    const rlx_sinfo *out = derived(in);
+    if (!out)
+        return NULL;
+    size_t n = output_count(out);
+    int64_t *indices = rlx_new(in->ctx, (n + 1) * sizeof *indices);
+    if (!indices)
+        return rlx_infer_done(in, NULL);
+    if (!read_indices(in, rlx_infer_attr(in, 0), n, in->call->num_args - 1, indices))
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        const rlx_sinfo *arg = indices[i] < 0 ? NULL : rlx_infer_arg(in, 1 + (size_t)indices[i]);
+        if (indices[i] >= 0 && !arg)
+            return NULL;
+        if (arg && rlx_fit(in->ctx, in->scope, arg, output_at(out, i), NULL) != RLX_FIT_YES)
+            return misuse(in, "argument %lld is %s, which the stated result %s does not cover", (long long)indices[i], rlx_show(in->ctx, arg),
+                          rlx_show(in->ctx, output_at(out, i)));
+    }
+    return out;
+}
+
+const rlx_sinfo *rlx_infer_call_builtin(rlx_infer *in)
+{
+    if (!rlx_infer_arg(in, 0) || !rlx_infer_arg(in, 1))
+        return NULL;
+    if (in->call->num_sinfo_args > 1)
+        return rlx_infer_fail(in, "states %zu results, expected at most one", in->call->num_sinfo_args);
+    return stated(in, rlx_tuple_info(in->ctx, NULL, 0));
+}
+
+/* ---- closures, values, effects ------------------------------------------------------------------------------ */
+
+const rlx_sinfo *rlx_infer_object(rlx_infer *in)
+{
+    for (size_t i = 0; i < in->row->min_args; i++)
+        if (!rlx_infer_arg(in, i))
+            return NULL;
+    return rlx_infer_done(in, rlx_object(in->ctx));
+}
+
+const rlx_sinfo *rlx_infer_invoke(rlx_infer *in)
+{
+    return rlx_infer_arg(in, 0) && rlx_infer_arg(in, 1) ? stated(in, rlx_object(in->ctx)) : NULL;
+}
+
+const rlx_sinfo *rlx_infer_unit(rlx_infer *in)
+{
+    for (size_t i = 0; i < in->row->min_args; i++)
+        if (!rlx_infer_arg(in, i))
+            return NULL;
+    return rlx_infer_done(in, rlx_tuple_info(in->ctx, NULL, 0));
+}
+
+const rlx_sinfo *rlx_infer_assert(rlx_infer *in)
+{
+    const rlx_sinfo *s = rlx_infer_arg(in, 0);
+    if (!s)
+        return NULL;
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
+    const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
+    rlx_dtype dtype = t ? t->dtype : p ? p->dtype : RELAX_INT64;
+    if (!(rlx_dtype_is_bool(dtype) || rlx_dtype_is_void(dtype)) || (t && t->ndim > 0))
+        return rlx_infer_fail(in, "condition is %s, expected a Boolean scalar", rlx_show(in->ctx, s));
+    return rlx_infer_done(in, rlx_tuple_info(in->ctx, NULL, 0));
+}
