@@ -188,9 +188,9 @@ bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet);
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f);
 
 /* ---- affine view of an index ---------------------------------------------------------------------------- */
-/* p = base + sum of coeff[i] * vars[i] with constant coefficients and a base without any of the variables. */
-typedef struct rlx_tir_affine { const rlx_prim *base; int64_t coeff[RLX_TIR_MAX_DIMS]; } rlx_tir_affine;
-/* False if it is not of that form (or more than RLX_TIR_MAX_DIMS variables, or out of memory). */
+/* p = base + sum of coeff[i] * vars[i]; base and coefficients mention none of the variables. coeff NULL: 0. */
+typedef struct rlx_tir_affine { const rlx_prim *base; const rlx_prim *coeff[RLX_TIR_MAX_DIMS * 2]; } rlx_tir_affine;
+/* False if it is not of that form (or more than RLX_TIR_MAX_DIMS * 2 variables, or out of memory). */
 bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars, size_t num_vars, rlx_tir_affine *out);
 
 /* ---- the evaluator ---------------------------------------------------------------------------------------- */

@@ -1,0 +1,70 @@
+/* kernel_int.h: inside the kernel interpreter. */
+#ifndef RLX_RUNTIME_KERNEL_INT_H
+#define RLX_RUNTIME_KERNEL_INT_H
+
+#include "format/kernel_format.h"
+#include "runtime/kernel.h"
+
+/* ---- loaded kernels. Code keeps the word positions of the file, one uint32 per word: register operands have become
+ * byte offsets in the frame (the lowest bit set: the cell there points at the strip), jumps are signed distances. A
+ * value instruction has RLX_KERNEL_WIDE in its opcode word if it works on strips. */
+#define RLX_KERNEL_WIDE 0x10000u
+typedef struct rlx_kernel_param { uint8_t kind, klass; uint16_t index; int32_t dtype; uint32_t offset; } rlx_kernel_param;
+typedef struct rlx_kernel_buffer {
+    uint8_t kind, rank, elem, bytes;
+    uint32_t name;
+    uint64_t data, count; /* constants: offset in data, elements */
+} rlx_kernel_buffer;
+struct rlx_kernel {
+    rlx_memory *memory;
+    size_t size;              /* of this block, everything included */
+    uint32_t num_params, num_buffers, num_consts, num_words, num_temps;
+    size_t frame_size;
+    const rlx_kernel_param *params;
+    const rlx_kernel_buffer *buffers;
+    const uint64_t *consts;
+    const uint32_t *code;
+    const char *names;
+    const unsigned char *data;
+};
+
+/* What a buffer is during a call. */
+typedef struct rlx_kernel_view {
+    unsigned char *data;
+    int64_t count;            /* elements */
+    const int64_t *shape;     /* of an argument */
+} rlx_kernel_view;
+
+/* ---- strips: n elements of a register */
+typedef int rlx_value_fn(void *d, const void *a, const void *b, const void *c, size_t n); /* enum rlx_kernel_trouble */
+extern rlx_value_fn *const rlx_value_fns[RLX_K_COUNT];
+
+/* Memory to register and back, by rlx_kernel_elem. The range has been checked. */
+typedef void rlx_load_fn(void *d, const void *p, int64_t stride, size_t n);
+typedef void rlx_store_fn(void *p, int64_t stride, const void *a, size_t n);
+/* At offsets `at`, where mask (NULL: everywhere); returns the position of the first offset outside 0 ... count - 1, or -1. */
+typedef int64_t rlx_load_each_fn(void *d, const void *p, const int64_t *at, const int32_t *mask, size_t n, int64_t count);
+typedef int64_t rlx_store_each_fn(void *p, const int64_t *at, const int32_t *mask, const void *a, size_t n, int64_t count);
+typedef struct rlx_access_row {
+    rlx_load_fn *load, *load_strided;
+    rlx_store_fn *store, *store_strided;
+    rlx_load_each_fn *load_each;
+    rlx_store_each_fn *store_each;
+} rlx_access_row;
+extern const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT];
+
+void rlx_fill_strip(void *d, const void *a, int klass, size_t n);
+void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n);
+
+/* Fused reductions over memory; strides in elements. acc[i, j] for i < rows, j < columns; k ascending for each. */
+typedef struct rlx_reduction {
+    void *acc; const void *a, *b;
+    int64_t acc_i, acc_j, a_i, a_j, a_k, b_i, b_j, b_k;
+    int64_t rows, columns, depth;
+} rlx_reduction;
+typedef void rlx_reduction_fn(const rlx_reduction *r);
+/* NULL where there is none for this element type. */
+extern rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT];
+extern rlx_reduction_fn *const rlx_reduce_fns[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT];
+
+#endif

@@ -1,0 +1,472 @@
+/* kernel_strips.c: the loops of the kernel interpreter. Compiled at -O3; nothing here decides anything.
+ *
+ * One function per value instruction over n elements. Operands of one instruction overlap exactly or not at all. */
+#include "runtime/kernel_int.h"
+#include "base/dtype.h"
+#include "format/kernel_math.h"
+
+/* ---- values --------------------------------------------------------------------------------------- */
+
+#define VALUE1(name, R, T, expr)                                                                       \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
+    {                                                                                                  \
+        R *d = dp;                                                                                     \
+        const T *p = ap;                                                                               \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
+            T a = p[i];                                                                                \
+            d[i] = (R)(expr);                                                                          \
+        }                                                                                              \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+#define VALUE2(name, R, T, expr)                                                                       \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
+    {                                                                                                  \
+        R *d = dp;                                                                                     \
+        const T *p = ap, *q = bp;                                                                      \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
+            T a = p[i], b = q[i];                                                                      \
+            d[i] = (R)(expr);                                                                          \
+        }                                                                                              \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+/* fails: a condition on a and b where the mask (NULL: everywhere) is on; elements that would fail are left 0. */
+#define RISKY(name, T, fails, why, expr)                                                               \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
+    {                                                                                                  \
+        T *d = dp;                                                                                     \
+        const T *p = ap, *q = bp;                                                                      \
+        const int32_t *mask = cp;                                                                      \
+        for (size_t i = 0; i < n; i++) {                                                               \
+            T a = p[i], b = q[i];                                                                      \
+            if (RLX_LIKELY(!(fails)))                                                                  \
+                d[i] = (expr);                                                                         \
+            else if (!mask || mask[i])                                                                 \
+                return why;                                                                            \
+            else                                                                                       \
+                d[i] = 0;                                                                              \
+        }                                                                                              \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+#define SELECT(name, T)                                                                                \
+    static int v_SELECT_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)     \
+    {                                                                                                  \
+        T *d = dp;                                                                                     \
+        const int32_t *m = ap;                                                                         \
+        const T *p = bp, *q = cp;                                                                      \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) d[i] = m[i] ? p[i] : q[i];                      \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+#define COPY(name, T)                                                                                  \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
+    {                                                                                                  \
+        memmove(dp, ap, n * sizeof(T));                                                                \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+
+COPY(MOVE_I32, int32_t) COPY(MOVE_I64, int64_t) COPY(MOVE_F32, float) COPY(MOVE_F64, double)
+COPY(BITS_F32_I32, int32_t) COPY(BITS_I32_F32, int32_t) COPY(BITS_F64_I64, int64_t) COPY(BITS_I64_F64, int64_t)
+
+#define WRAPPING(NAME, op)                                                                             \
+    VALUE2(NAME##_I32, int32_t, uint32_t, a op b) VALUE2(NAME##_I64, int64_t, uint64_t, a op b)        \
+    RLX_CLONES VALUE2(NAME##_F32, float, float, a op b) RLX_CLONES VALUE2(NAME##_F64, double, double, a op b)
+WRAPPING(ADD, +) WRAPPING(SUB, -) WRAPPING(MUL, *)
+RLX_CLONES VALUE2(DIV_F32, float, float, a / b)
+RLX_CLONES VALUE2(DIV_F64, double, double, a / b)
+VALUE2(MIN_I32, int32_t, int32_t, a < b ? a : b) VALUE2(MAX_I32, int32_t, int32_t, a > b ? a : b)
+VALUE2(MIN_I64, int64_t, int64_t, a < b ? a : b) VALUE2(MAX_I64, int64_t, int64_t, a > b ? a : b)
+VALUE2(MIN_U64, uint64_t, uint64_t, a < b ? a : b) VALUE2(MAX_U64, uint64_t, uint64_t, a > b ? a : b)
+RLX_CLONES VALUE2(MIN_F32, float, float, rlx_min_f32(a, b))
+RLX_CLONES VALUE2(MAX_F32, float, float, rlx_max_f32(a, b))
+VALUE2(MIN_F64, double, double, rlx_min_f64(a, b)) VALUE2(MAX_F64, double, double, rlx_max_f64(a, b))
+
+#define DIVISIONS(bits)                                                                                \
+    RISKY(DIV_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_div_i##bits(a, b))             \
+    RISKY(MOD_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_mod_i##bits(a, b))             \
+    RISKY(FLOOR_DIV_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_floor_div_i##bits(a, b)) \
+    RISKY(FLOOR_MOD_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_floor_mod_i##bits(a, b)) \
+    RISKY(SHL_I##bits, int##bits##_t, b < 0, RLX_TROUBLE_SHIFT, rlx_shl_i##bits(a, b))                 \
+    RISKY(SHR_I##bits, int##bits##_t, b < 0, RLX_TROUBLE_SHIFT, rlx_shr_i##bits(a, b))
+DIVISIONS(32) DIVISIONS(64)
+RISKY(DIV_U64, uint64_t, b == 0, RLX_TROUBLE_DIVISION, a / b)
+RISKY(MOD_U64, uint64_t, b == 0, RLX_TROUBLE_DIVISION, a % b)
+RISKY(POW_I32, int32_t, rlx_pow_fails(a, b), RLX_TROUBLE_EXPONENT, (int32_t)rlx_pow_i64(a, b))
+RISKY(POW_I64, int64_t, rlx_pow_fails(a, b), RLX_TROUBLE_EXPONENT, rlx_pow_i64(a, b))
+VALUE2(SHL_U64, uint64_t, uint64_t, rlx_shl_u64(a, b)) VALUE2(SHR_U64, uint64_t, uint64_t, rlx_shr_u64(a, b))
+VALUE2(POW_U64, uint64_t, uint64_t, rlx_pow_u64(a, b))
+
+#define ORDER(NAME, op)                                                                                \
+    VALUE2(NAME##_I32, int32_t, int32_t, a op b) VALUE2(NAME##_I64, int32_t, int64_t, a op b)          \
+    VALUE2(NAME##_F32, int32_t, float, a op b) VALUE2(NAME##_F64, int32_t, double, a op b)
+ORDER(EQ, ==) ORDER(NE, !=) ORDER(LT, <) ORDER(LE, <=)
+VALUE2(LT_U64, int32_t, uint64_t, a < b) VALUE2(LE_U64, int32_t, uint64_t, a <= b)
+SELECT(I32, int32_t) SELECT(I64, int64_t) SELECT(F32, float) SELECT(F64, double)
+VALUE2(AND_I32, int32_t, int32_t, a & b) VALUE2(OR_I32, int32_t, int32_t, a | b) VALUE2(XOR_I32, int32_t, int32_t, a ^ b)
+VALUE2(AND_I64, int64_t, int64_t, a & b) VALUE2(OR_I64, int64_t, int64_t, a | b) VALUE2(XOR_I64, int64_t, int64_t, a ^ b)
+VALUE1(POPCOUNT_I32, int32_t, uint32_t, rlx_popcount_u64(a)) VALUE1(POPCOUNT_I64, int64_t, uint64_t, rlx_popcount_u64(a))
+VALUE1(CLZ_I32, int32_t, uint32_t, rlx_clz_u64(a) - 32) VALUE1(CLZ_I64, int32_t, uint64_t, rlx_clz_u64(a))
+
+VALUE1(WRAP_I8, int32_t, int32_t, (int8_t)a) VALUE1(WRAP_U8, int32_t, int32_t, (uint8_t)a)
+VALUE1(WRAP_I16, int32_t, int32_t, (int16_t)a) VALUE1(WRAP_U16, int32_t, int32_t, (uint16_t)a)
+VALUE1(WRAP_U32, int64_t, int64_t, (uint32_t)a)
+VALUE1(ROUND_F16, float, float, rlx_half_to_float(rlx_float_to_half(a)))
+VALUE1(ROUND_BF16, float, float, rlx_bfloat_to_float(rlx_float_to_bfloat(a)))
+VALUE1(ROUND_F64_F16, float, double, rlx_half_to_float(rlx_double_to_half(a)))
+VALUE1(ROUND_F64_BF16, float, double, rlx_bfloat_to_float(rlx_double_to_bfloat(a)))
+
+VALUE1(I32_TO_I64, int64_t, int32_t, a) VALUE1(I64_TO_I32, int32_t, int64_t, a)
+VALUE1(I32_TO_F32, float, int32_t, a) VALUE1(I32_TO_F64, double, int32_t, a)
+VALUE1(I64_TO_F32, float, int64_t, a) VALUE1(I64_TO_F64, double, int64_t, a)
+VALUE1(U64_TO_F32, float, uint64_t, a) VALUE1(U64_TO_F64, double, uint64_t, a)
+VALUE1(F32_TO_F64, double, float, a) VALUE1(F64_TO_F32, float, double, a)
+VALUE1(F64_TO_I8, int32_t, double, rlx_saturate(a, INT8_MIN, INT8_MAX))
+VALUE1(F64_TO_U8, int32_t, double, rlx_saturate(a, 0, UINT8_MAX))
+VALUE1(F64_TO_I16, int32_t, double, rlx_saturate(a, INT16_MIN, INT16_MAX))
+VALUE1(F64_TO_U16, int32_t, double, rlx_saturate(a, 0, UINT16_MAX))
+VALUE1(F64_TO_I32, int32_t, double, rlx_saturate(a, INT32_MIN, INT32_MAX))
+VALUE1(F64_TO_U32, int64_t, double, rlx_saturate(a, 0, UINT32_MAX))
+VALUE1(F64_TO_I64, int64_t, double, rlx_saturate(a, INT64_MIN, INT64_MAX))
+VALUE1(F64_TO_U64, uint64_t, double, rlx_saturate_u64(a))
+
+#define FLOAT1(NAME, f32, f64) VALUE1(NAME##_F32, float, float, f32(a)) VALUE1(NAME##_F64, double, double, f64(a))
+#define FLOAT2(NAME, f32, f64) VALUE2(NAME##_F32, float, float, f32(a, b)) VALUE2(NAME##_F64, double, double, f64(a, b))
+RLX_CLONES VALUE1(EXP_F32, float, float, rlx_exp_f32(a))
+RLX_CLONES VALUE1(SIGMOID_F32, float, float, rlx_sigmoid_f32(a))
+VALUE1(EXP_F64, double, double, exp(a)) VALUE1(SIGMOID_F64, double, double, rlx_sigmoid_f64(a))
+FLOAT1(ABS, fabsf, fabs) FLOAT1(FLOOR, floorf, floor) FLOAT1(CEIL, ceilf, ceil) FLOAT1(TRUNC, truncf, trunc)
+FLOAT1(ROUND, rlx_round_f32, rlx_round_f64) FLOAT1(SQRT, sqrtf, sqrt) FLOAT1(RSQRT, rlx_rsqrt_f32, rlx_rsqrt_f64)
+FLOAT1(EXP2, exp2f, exp2) FLOAT1(EXP10, rlx_exp10_f32, rlx_exp10_f64) FLOAT1(LOG, logf, log) FLOAT1(LOG2, log2f, log2)
+FLOAT1(LOG10, log10f, log10) FLOAT1(LOG1P, log1pf, log1p) FLOAT1(SIN, sinf, sin) FLOAT1(COS, cosf, cos) FLOAT1(TAN, tanf, tan)
+FLOAT1(ASIN, asinf, asin) FLOAT1(ACOS, acosf, acos) FLOAT1(ATAN, atanf, atan) FLOAT1(SINH, sinhf, sinh)
+FLOAT1(COSH, coshf, cosh) FLOAT1(TANH, tanhf, tanh) FLOAT1(ASINH, asinhf, asinh) FLOAT1(ACOSH, acoshf, acosh)
+FLOAT1(ATANH, atanhf, atanh) FLOAT1(ERF, erff, erf)
+FLOAT2(POW, powf, pow) FLOAT2(FMOD, fmodf, fmod) FLOAT2(ATAN2, atan2f, atan2) FLOAT2(COPYSIGN, copysignf, copysign)
+FLOAT2(HYPOT, hypotf, hypot) FLOAT2(NEXTAFTER, nextafterf, nextafter)
+VALUE1(ISNAN_F32, int32_t, float, a != a) VALUE1(ISNAN_F64, int32_t, double, a != a)
+VALUE1(ISINF_F32, int32_t, float, fabsf(a) == INFINITY) VALUE1(ISINF_F64, int32_t, double, fabs(a) == (double)INFINITY)
+VALUE1(ISFINITE_F32, int32_t, float, fabsf(a) < INFINITY) VALUE1(ISFINITE_F64, int32_t, double, fabs(a) < (double)INFINITY)
+
+#define LDEXP(name, T, fn)                                                                             \
+    static int v_LDEXP_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)      \
+    {                                                                                                  \
+        T *d = dp;                                                                                     \
+        const T *a = ap;                                                                               \
+        const int64_t *b = bp;                                                                         \
+        for (size_t i = 0; i < n; i++)                                                                 \
+            d[i] = fn(a[i], rlx_ldexp_count(b[i]));                                                    \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+LDEXP(F32, float, ldexpf) LDEXP(F64, double, ldexp)
+#define FMA(name, T, fn)                                                                               \
+    static int v_FMA_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)        \
+    {                                                                                                  \
+        T *d = dp;                                                                                     \
+        const T *a = ap, *b = bp, *c = cp;                                                             \
+        for (size_t i = 0; i < n; i++)                                                                 \
+            d[i] = fn(a[i], b[i], c[i]);                                                               \
+        return RLX_TROUBLE_NONE;                                                                       \
+    }
+FMA(F32, float, fmaf) FMA(F64, double, fma)
+
+#undef ORDER
+#undef FLOAT1
+#undef FLOAT2
+#undef RISKY
+rlx_value_fn *const rlx_value_fns[RLX_K_COUNT] = {
+#define OP(name, text, operands)
+#define VALUE(name, text, operands) [RLX_K_##name] = v_##name,
+#include "format/kernel_opcode.def"
+};
+
+void rlx_fill_strip(void *dp, const void *a, int klass, size_t n)
+{
+    if (klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32) {
+        uint32_t *d = dp, v;
+        memcpy(&v, a, 4);
+        for (size_t i = 0; i < n; i++)
+            d[i] = v;
+    } else {
+        uint64_t *d = dp, v;
+        memcpy(&v, a, 8);
+        for (size_t i = 0; i < n; i++)
+            d[i] = v;
+    }
+}
+
+void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        d[i] = (int64_t)((uint64_t)start + i * (uint64_t)step);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+#define ACCESS(name, T, R, from, to)                                                                   \
+    static void load_##name(void *dp, const void *mp, int64_t stride, size_t n)                        \
+    {                                                                                                  \
+        R *d = dp;                                                                                     \
+        const T *p = mp;                                                                               \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
+            T v = p[i];                                                                                \
+            d[i] = (R)(from);                                                                          \
+        }                                                                                              \
+    }                                                                                                  \
+    static void load_strided_##name(void *dp, const void *mp, int64_t stride, size_t n)                \
+    {                                                                                                  \
+        R *d = dp;                                                                                     \
+        const T *p = mp;                                                                               \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
+            T v = p[(int64_t)i * stride];                                                              \
+            d[i] = (R)(from);                                                                          \
+        }                                                                                              \
+    }                                                                                                  \
+    static void store_##name(void *mp, int64_t stride, const void *ap, size_t n)                       \
+    {                                                                                                  \
+        T *p = mp;                                                                                     \
+        const R *a = ap;                                                                               \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
+            R v = a[i];                                                                                \
+            p[i] = (T)(to);                                                                            \
+        }                                                                                              \
+    }                                                                                                  \
+    static void store_strided_##name(void *mp, int64_t stride, const void *ap, size_t n)               \
+    {                                                                                                  \
+        T *p = mp;                                                                                     \
+        const R *a = ap;                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                               \
+            R v = a[i];                                                                                \
+            p[(int64_t)i * stride] = (T)(to);                                                          \
+        }                                                                                              \
+    }                                                                                                  \
+    static int64_t load_each_##name(void *dp, const void *mp, const int64_t *at, const int32_t *mask,  \
+                                    size_t n, int64_t count)                                           \
+    {                                                                                                  \
+        R *d = dp;                                                                                     \
+        const T *p = mp;                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                               \
+            if (mask && !mask[i]) {                                                                    \
+                d[i] = 0;                                                                              \
+                continue;                                                                              \
+            }                                                                                          \
+            if (RLX_UNLIKELY((uint64_t)at[i] >= (uint64_t)count))                                      \
+                return (int64_t)i;                                                                     \
+            T v = p[at[i]];                                                                            \
+            d[i] = (R)(from);                                                                          \
+        }                                                                                              \
+        return -1;                                                                                     \
+    }                                                                                                  \
+    static int64_t store_each_##name(void *mp, const int64_t *at, const int32_t *mask, const void *ap, \
+                                     size_t n, int64_t count)                                          \
+    {                                                                                                  \
+        T *p = mp;                                                                                     \
+        const R *a = ap;                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                               \
+            if (mask && !mask[i])                                                                      \
+                continue;                                                                              \
+            if (RLX_UNLIKELY((uint64_t)at[i] >= (uint64_t)count))                                      \
+                return (int64_t)i;                                                                     \
+            R v = a[i];                                                                                \
+            p[at[i]] = (T)(to);                                                                        \
+        }                                                                                              \
+        return -1;                                                                                     \
+    }
+
+ACCESS(BOOL, uint8_t, int32_t, v != 0, v != 0)
+ACCESS(I8, int8_t, int32_t, v, v)
+ACCESS(U8, uint8_t, int32_t, v, v)
+ACCESS(I16, int16_t, int32_t, v, v)
+ACCESS(U16, uint16_t, int32_t, v, v)
+ACCESS(I32, int32_t, int32_t, v, v)
+ACCESS(U32, uint32_t, int64_t, v, v)
+ACCESS(I64, int64_t, int64_t, v, v)
+ACCESS(F16, uint16_t, float, rlx_half_to_float(v), rlx_float_to_half(v))
+ACCESS(BF16, uint16_t, float, rlx_bfloat_to_float(v), rlx_float_to_bfloat(v))
+ACCESS(F32, float, float, v, v)
+ACCESS(F64, double, double, v, v)
+#define ROW(E, name)                                                                                   \
+    [RLX_ELEM_##E] = { load_##name, load_strided_##name, store_##name, store_strided_##name,           \
+                       load_each_##name, store_each_##name }
+const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT] = {
+    ROW(BOOL, BOOL), ROW(I8, I8),   ROW(U8, U8),   ROW(I16, I16), ROW(U16, U16),   ROW(I32, I32), ROW(U32, U32),
+    ROW(I64, I64),   ROW(U64, I64), ROW(F16, F16), ROW(BF16, BF16), ROW(F32, F32), ROW(F64, F64),
+};
+
+/* ---- fused reductions ----------------------------------------------------------------------------------
+ * Each sum keeps its written order: k ascending, product rounded, then sum rounded. Speed comes from doing several
+ * sums side by side: blocks of rows x columns live in registers while k runs. */
+
+/* acc[i, j] += a[i, j, k] * b[i, j, k], any strides: four columns at a time. */
+#define CONTRACT_ANY(name, T)                                                                          \
+    static void contract_any_##name(const rlx_reduction *r)                                            \
+    {                                                                                                  \
+        for (int64_t i = 0; i < r->rows; i++) {                                                        \
+            T *acc = (T *)r->acc + i * r->acc_i;                                                       \
+            const T *a = (const T *)r->a + i * r->a_i, *b = (const T *)r->b + i * r->b_i;              \
+            int64_t j = 0;                                                                             \
+            for (; j + 4 <= r->columns; j += 4) {                                                      \
+                const T *p = a + j * r->a_j, *q = b + j * r->b_j;                                      \
+                T *c = acc + j * r->acc_j;                                                             \
+                T s0 = c[0], s1 = c[r->acc_j], s2 = c[2 * r->acc_j], s3 = c[3 * r->acc_j];             \
+                for (int64_t k = 0; k < r->depth; k++, p += r->a_k, q += r->b_k) {                     \
+                    s0 += p[0] * q[0];                                                                 \
+                    s1 += p[r->a_j] * q[r->b_j];                                                       \
+                    s2 += p[2 * r->a_j] * q[2 * r->b_j];                                               \
+                    s3 += p[3 * r->a_j] * q[3 * r->b_j];                                               \
+                }                                                                                      \
+                c[0] = s0, c[r->acc_j] = s1, c[2 * r->acc_j] = s2, c[3 * r->acc_j] = s3;               \
+            }                                                                                          \
+            for (; j < r->columns; j++) {                                                              \
+                const T *p = a + j * r->a_j, *q = b + j * r->b_j;                                      \
+                T s = acc[j * r->acc_j];                                                               \
+                for (int64_t k = 0; k < r->depth; k++)                                                 \
+                    s += p[k * r->a_k] * q[k * r->b_k];                                                \
+                acc[j * r->acc_j] = s;                                                                 \
+            }                                                                                          \
+        }                                                                                              \
+    }
+CONTRACT_ANY(f32, float)
+CONTRACT_ANY(f64, double)
+CONTRACT_ANY(u32, uint32_t)
+CONTRACT_ANY(u64, uint64_t)
+
+/* One scalar of a for all columns, acc and b contiguous in j, b the same for all rows: a matrix product.
+ * A block of R rows and W vectors of columns. */
+#define BLOCK(name, T, V, R, W)                                                                        \
+    RLX_ALWAYS_INLINE void block_##name##_##R##x##W(T *acc, int64_t acc_i, const T *a, int64_t a_i,    \
+                                                    int64_t a_k, const T *b, int64_t b_k, int64_t depth) \
+    {                                                                                                  \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                        \
+        V s[R][W];                                                                                     \
+        for (int i = 0; i < R; i++)                                                                    \
+            for (int w = 0; w < W; w++)                                                                \
+                s[i][w] = *(const V *)(acc + i * acc_i + w * LANES);                                   \
+        for (int64_t k = 0; k < depth; k++, a += a_k, b += b_k) {                                      \
+            for (int w = 0; w < W; w++) {                                                              \
+                V y = *(const V *)(b + w * LANES);                                                     \
+                for (int i = 0; i < R; i++)                                                            \
+                    s[i][w] += a[i * a_i] * y;                                                         \
+            }                                                                                          \
+        }                                                                                              \
+        for (int i = 0; i < R; i++)                                                                    \
+            for (int w = 0; w < W; w++)                                                                \
+                *(V *)(acc + i * acc_i + w * LANES) = s[i][w];                                         \
+    }
+/* R rows, all columns: wide blocks, single vectors, single columns. */
+#define ROWS(name, T, V, R, W)                                                                         \
+    BLOCK(name, T, V, R, W)                                                                            \
+    RLX_ALWAYS_INLINE void rows_##name##_##R(const rlx_reduction *r, int64_t row)                      \
+    {                                                                                                  \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                        \
+        T *acc = (T *)r->acc + row * r->acc_i;                                                         \
+        const T *a = (const T *)r->a + row * r->a_i, *b = r->b;                                        \
+        int64_t j = 0;                                                                                 \
+        for (; j + W * LANES <= r->columns; j += W * LANES)                                            \
+            block_##name##_##R##x##W(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);   \
+        for (; W > 1 && j + LANES <= r->columns; j += LANES)                                           \
+            block_##name##_##R##x1(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);     \
+        for (; j < r->columns; j++)                                                                    \
+            column_##name##_##R(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);        \
+    }
+#define COLUMN(name, T, R)                                                                             \
+    RLX_ALWAYS_INLINE void column_##name##_##R(T *acc, int64_t acc_i, const T *a, int64_t a_i, int64_t a_k, \
+                                               const T *b, int64_t b_k, int64_t depth)                 \
+    {                                                                                                  \
+        T s[R];                                                                                        \
+        for (int i = 0; i < R; i++)                                                                    \
+            s[i] = acc[i * acc_i];                                                                     \
+        for (int64_t k = 0; k < depth; k++, a += a_k, b += b_k)                                        \
+            for (int i = 0; i < R; i++)                                                                \
+                s[i] += a[i * a_i] * *b;                                                               \
+        for (int i = 0; i < R; i++)                                                                    \
+            acc[i * acc_i] = s[i];                                                                     \
+    }
+typedef RLX_VECTOR(float, 32) vec_f32;
+typedef RLX_VECTOR(double, 32) vec_f64;
+COLUMN(f32, float, 4) COLUMN(f32, float, 1) COLUMN(f64, double, 4) COLUMN(f64, double, 1)
+BLOCK(f32, float, vec_f32, 1, 1) BLOCK(f64, double, vec_f64, 1, 1)
+ROWS(f32, float, vec_f32, 4, 1) ROWS(f32, float, vec_f32, 1, 4)
+ROWS(f64, double, vec_f64, 4, 1) ROWS(f64, double, vec_f64, 1, 4)
+#define CONTRACT_ROWS(name)                                                                            \
+    RLX_CLONES static void contract_rows_##name(const rlx_reduction *r)                                \
+    {                                                                                                  \
+        int64_t i = 0;                                                                                 \
+        for (; i + 4 <= r->rows; i += 4)                                                               \
+            rows_##name##_4(r, i);                                                                     \
+        for (; i < r->rows; i++)                                                                       \
+            rows_##name##_1(r, i);                                                                     \
+    }                                                                                                  \
+    static void contract_##name(const rlx_reduction *r)                                                \
+    {                                                                                                  \
+        if (r->acc_j == 1 && r->a_j == 0 && r->b_j == 1 && (r->b_i == 0 || r->rows == 1))              \
+            contract_rows_##name(r);                                                                   \
+        else                                                                                           \
+            contract_any_##name(r);                                                                    \
+    }
+CONTRACT_ROWS(f32)
+CONTRACT_ROWS(f64)
+
+rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT] = {
+    [RLX_ELEM_F32] = contract_f32,     [RLX_ELEM_F64] = contract_f64,     [RLX_ELEM_I32] = contract_any_u32,
+    [RLX_ELEM_U32] = contract_any_u32, [RLX_ELEM_I64] = contract_any_u64, [RLX_ELEM_U64] = contract_any_u64,
+};
+
+/* acc[i, j] = acc[i, j] op a[i, j, k]: contiguous columns as vectors, otherwise eight columns side by side so that
+ * one does not wait for the other. */
+#define REDUCE(name, T, expr)                                                                          \
+    static void reduce_##name(const rlx_reduction *r)                                                  \
+    {                                                                                                  \
+        enum { SIDE = 8 };                                                                             \
+        for (int64_t i = 0; i < r->rows; i++) {                                                        \
+            T *acc = (T *)r->acc + i * r->acc_i;                                                       \
+            const T *a = (const T *)r->a + i * r->a_i;                                                 \
+            int64_t j = 0;                                                                             \
+            if (r->acc_j == 1 && r->a_j == 1 && r->columns >= SIDE) {                                  \
+                for (int64_t k = 0; k < r->depth; k++) {                                               \
+                    const T *p = a + k * r->a_k;                                                       \
+                    RLX_INDEPENDENT for (int64_t c = 0; c < r->columns; c++) {                         \
+                        T x = acc[c], y = p[c];                                                        \
+                        acc[c] = (expr);                                                               \
+                    }                                                                                  \
+                }                                                                                      \
+                continue;                                                                              \
+            }                                                                                          \
+            for (; j + SIDE <= r->columns; j += SIDE) {                                                \
+                T s[SIDE];                                                                             \
+                for (int c = 0; c < SIDE; c++)                                                         \
+                    s[c] = acc[(j + c) * r->acc_j];                                                    \
+                for (int64_t k = 0; k < r->depth; k++)                                                 \
+                    for (int c = 0; c < SIDE; c++) {                                                   \
+                        T x = s[c], y = a[(j + c) * r->a_j + k * r->a_k];                              \
+                        s[c] = (expr);                                                                 \
+                    }                                                                                  \
+                for (int c = 0; c < SIDE; c++)                                                         \
+                    acc[(j + c) * r->acc_j] = s[c];                                                    \
+            }                                                                                          \
+            for (; j < r->columns; j++) {                                                              \
+                T x = acc[j * r->acc_j];                                                               \
+                for (int64_t k = 0; k < r->depth; k++) {                                               \
+                    T y = a[j * r->a_j + k * r->a_k];                                                  \
+                    x = (expr);                                                                        \
+                }                                                                                      \
+                acc[j * r->acc_j] = x;                                                                 \
+            }                                                                                          \
+        }                                                                                              \
+    }
+REDUCE(add_f32, float, x + y) REDUCE(add_f64, double, x + y) REDUCE(add_u32, uint32_t, x + y) REDUCE(add_u64, uint64_t, x + y)
+REDUCE(mul_f32, float, x *y) REDUCE(mul_f64, double, x *y) REDUCE(mul_u32, uint32_t, x *y) REDUCE(mul_u64, uint64_t, x *y)
+REDUCE(min_f32, float, rlx_min_f32(x, y)) REDUCE(min_f64, double, rlx_min_f64(x, y))
+REDUCE(min_i32, int32_t, x < y ? x : y) REDUCE(min_i64, int64_t, x < y ? x : y)
+REDUCE(max_f32, float, rlx_max_f32(x, y)) REDUCE(max_f64, double, rlx_max_f64(x, y))
+REDUCE(max_i32, int32_t, x > y ? x : y) REDUCE(max_i64, int64_t, x > y ? x : y)
+
+rlx_reduction_fn *const rlx_reduce_fns[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT] = {
+    [RLX_KERNEL_REDUCE_ADD] = { [RLX_ELEM_F32] = reduce_add_f32, [RLX_ELEM_F64] = reduce_add_f64,
+                                [RLX_ELEM_I32] = reduce_add_u32, [RLX_ELEM_U32] = reduce_add_u32,
+                                [RLX_ELEM_I64] = reduce_add_u64, [RLX_ELEM_U64] = reduce_add_u64 },
+    [RLX_KERNEL_REDUCE_MUL] = { [RLX_ELEM_F32] = reduce_mul_f32, [RLX_ELEM_F64] = reduce_mul_f64,
+                                [RLX_ELEM_I32] = reduce_mul_u32, [RLX_ELEM_U32] = reduce_mul_u32,
+                                [RLX_ELEM_I64] = reduce_mul_u64, [RLX_ELEM_U64] = reduce_mul_u64 },
+    [RLX_KERNEL_REDUCE_MIN] = { [RLX_ELEM_F32] = reduce_min_f32, [RLX_ELEM_F64] = reduce_min_f64,
+                                [RLX_ELEM_I32] = reduce_min_i32, [RLX_ELEM_I64] = reduce_min_i64 },
+    [RLX_KERNEL_REDUCE_MAX] = { [RLX_ELEM_F32] = reduce_max_f32, [RLX_ELEM_F64] = reduce_max_f64,
+                                [RLX_ELEM_I32] = reduce_max_i32, [RLX_ELEM_I64] = reduce_max_i64 },
+};

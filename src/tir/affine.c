@@ -1,0 +1,130 @@
+#include "tir/tir_int.h"
+
+/* ---- folding substitution ------------------------------------------------------------------------- */
+
+const rlx_node *rlx_tir_refold(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_binary *b = rlx_as_binary(n);
+    if (b && b->node.kind <= RLX_NODE_MAX)
+        return rlx_fold_binary(r->ctx, (enum rlx_node_kind)b->node.kind, b->a, b->b);
+    if (n->kind == RLX_NODE_CAST)
+        return rlx_fold_cast(r->ctx, ((const rlx_unary *)n)->dtype, ((const rlx_unary *)n)->a);
+    return n;
+}
+
+void rlx_tir_folder_init(rlx_rewriter *r, rlx_context *ctx)
+{
+    rlx_rewriter_init(r, ctx);
+    r->after = rlx_tir_refold;
+}
+
+/* ---- which variables -------------------------------------------------------------------------------- */
+
+static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    if (n->kind == RLX_NODE_BUFFER)
+        return RLX_STEP_SKIP;
+    return n->kind == RLX_NODE_PRIM_VAR && rlx_ptrmap_has(user, n) ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *vars)
+{
+    if (!p || p->kind == RLX_NODE_INT_IMM || p->kind == RLX_NODE_FLOAT_IMM)
+        return false;
+    if (p->kind == RLX_NODE_PRIM_VAR)
+        return rlx_ptrmap_has(vars, p);
+    rlx_walker w = { .enter = find_var, .user = (void *)vars, .unique = true };
+    bool no_memory = false;
+    bool found = rlx_walk(&ctx->memory, p, &w, &no_memory) == RLX_STEP_STOP;
+    if (no_memory)
+        rlx_no_memory(ctx);
+    return found || no_memory; /* the careful answer */
+}
+
+/* ---- affine view ---------------------------------------------------------------------------------------- */
+
+typedef struct term { const rlx_prim *p, *scale; } term; /* scale NULL: 1 */
+typedef struct affine_work {
+    rlx_context *ctx;
+    rlx_ptrmap vars;                    /* variable -> index + 1 */
+    RLX_VEC(term) todo;
+    rlx_tir_affine *out;
+} affine_work;
+
+static const rlx_prim *scaled(affine_work *w, const rlx_prim *scale, const rlx_prim *p)
+{
+    return scale ? rlx_fold_mul(w->ctx, scale, p) : p;
+}
+
+static bool push(affine_work *w, const rlx_prim *p, const rlx_prim *scale)
+{
+    return p && rlx_vec_push(&w->ctx->memory, &w->todo, ((term){ p, scale }));
+}
+
+static bool add_to(affine_work *w, const rlx_prim **sum, const rlx_prim *p)
+{
+    if (p)
+        *sum = *sum ? rlx_fold_add(w->ctx, *sum, p) : p;
+    return p && *sum;
+}
+
+static bool add_product(affine_work *w, term t)
+{
+    const rlx_binary *b = (const rlx_binary *)t.p;
+    if (!rlx_tir_mentions(w->ctx, b->b, &w->vars))
+        return push(w, b->a, scaled(w, t.scale, b->b));
+    if (!rlx_tir_mentions(w->ctx, b->a, &w->vars))
+        return push(w, b->b, scaled(w, t.scale, b->a));
+    return false;
+}
+
+/* An integer widened keeps its value; a narrowed one may not. */
+static bool is_widening(const rlx_unary *c)
+{
+    rlx_dtype from = rlx_prim_dtype(c->a);
+    return rlx_dtype_is_int(from) && rlx_dtype_code(c->dtype) == RELAX_DTYPE_INT && rlx_dtype_lanes(from) == 1 &&
+           rlx_dtype_bits(c->dtype) >= 32 && rlx_dtype_code(from) == RELAX_DTYPE_INT && rlx_dtype_bits(from) >= 32 &&
+           rlx_dtype_bits(c->dtype) >= rlx_dtype_bits(from);
+}
+
+static bool add_term(affine_work *w, term t)
+{
+    rlx_dtype dtype = rlx_prim_dtype(t.p);
+    uintptr_t at;
+    const rlx_prim *one = t.scale ? t.scale : rlx_int(w->ctx, dtype, 1);
+    if (rlx_ptrmap_find(&w->vars, t.p, &at))
+        return add_to(w, &w->out->coeff[at - 1], one);
+    if (!rlx_tir_mentions(w->ctx, t.p, &w->vars))
+        return add_to(w, &w->out->base, scaled(w, t.scale, t.p));
+    const rlx_binary *b = rlx_as_binary(t.p);
+    if (t.p->kind == RLX_NODE_ADD)
+        return push(w, b->b, t.scale) && push(w, b->a, t.scale);
+    if (t.p->kind == RLX_NODE_SUB)
+        return push(w, b->b, rlx_fold_mul(w->ctx, one, rlx_int(w->ctx, dtype, -1))) && push(w, b->a, t.scale);
+    if (t.p->kind == RLX_NODE_MUL)
+        return add_product(w, t);
+    if (t.p->kind == RLX_NODE_CAST && is_widening((const rlx_unary *)t.p))
+        return push(w, ((const rlx_unary *)t.p)->a, t.scale);
+    return false;
+}
+
+bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars, size_t num_vars, rlx_tir_affine *out)
+{
+    affine_work w = { .ctx = ctx, .out = out };
+    *out = (rlx_tir_affine){ 0 };
+    if (!p || num_vars > RLX_COUNT(out->coeff) || !rlx_dtype_is_int(rlx_prim_dtype(p)))
+        return false;
+    rlx_ptrmap_init(&w.vars, &ctx->memory);
+    bool ok = push(&w, p, NULL);
+    for (size_t i = 0; i < num_vars && ok; i++)
+        ok = rlx_ptrmap_put(&w.vars, vars[i], i + 1);
+    while (ok && w.todo.len) {
+        term t = rlx_vec_pop(&w.todo);
+        ok = add_term(&w, t);
+    }
+    if (ok && !out->base)
+        ok = (out->base = rlx_int(ctx, rlx_prim_dtype(p), 0)) != NULL;
+    rlx_vec_free(&ctx->memory, &w.todo);
+    rlx_ptrmap_free(&w.vars);
+    return ok;
+}
