@@ -1,0 +1,104 @@
+/* run_error.c: errors and bytes as the host sees them. */
+#include <relax/common.h>
+
+#include "runtime/runtime.h"
+
+relax_status relax_error_status(const relax_error *error)
+{
+    return error ? error->status : RELAX_OK;
+}
+
+static const char *code_name(uint16_t code)
+{
+    const rlx_code *row = rlx_code_row((enum rlx_code_id)code);
+    return row ? row->name : "";
+}
+
+const char *relax_error_code(const relax_error *error)
+{
+    return error ? code_name(error->code) : "";
+}
+
+const char *relax_error_inner_code(const relax_error *error)
+{
+    return error ? code_name(error->inner) : "";
+}
+
+static const char *give_text(const rlx_text *t, size_t *len)
+{
+    if (len)
+        *len = t ? t->size : 0;
+    return t ? t->data : "";
+}
+
+const char *relax_error_message(const relax_error *error, size_t *len)
+{
+    return give_text(error ? &error->message : NULL, len);
+}
+
+const char *relax_error_kind(const relax_error *error, size_t *len)
+{
+    return give_text(error ? &error->kind : NULL, len);
+}
+
+const char *relax_error_trace(const relax_error *error, size_t *len)
+{
+    return give_text(error ? &error->trace : NULL, len);
+}
+
+const relax_error *relax_error_cause(const relax_error *error)
+{
+    return error ? error->cause : NULL;
+}
+
+void *relax_error_user_token(const relax_error *error)
+{
+    for (; error; error = error->cause)
+        if (error->token)
+            return error->token;
+    return NULL;
+}
+
+relax_error *relax_error_retain(relax_error *error)
+{
+    if (error && error != &rlx_error_out_of_memory)
+        rlx_object_retain(error);
+    return error;
+}
+
+void relax_error_release(relax_error *error)
+{
+    if (error && error != &rlx_error_out_of_memory)
+        rlx_object_release(error);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------------- */
+
+const char *relax_bytes_data(const relax_bytes *bytes)
+{
+    if (!bytes)
+        return NULL;
+    return bytes->buf.data ? bytes->buf.data : "";
+}
+
+size_t relax_bytes_size(const relax_bytes *bytes)
+{
+    return bytes ? bytes->buf.len : 0;
+}
+
+relax_bytes *relax_bytes_retain(relax_bytes *bytes)
+{
+    if (bytes)
+        atomic_fetch_add_explicit(&bytes->refs, 1, memory_order_relaxed);
+    return bytes;
+}
+
+void relax_bytes_release(relax_bytes *bytes)
+{
+    if (!bytes || atomic_fetch_sub_explicit(&bytes->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    rlx_shared_memory *memory = bytes->memory;
+    rlx_buf_free(&bytes->buf);
+    rlx_mem_free(&memory->memory, bytes, sizeof *bytes);
+    rlx_shared_memory_release(memory);
+}

@@ -1,0 +1,351 @@
+/* builtin.c: the run-time builtins of builtin.def. */
+#include "runtime/runtime_int.h"
+
+static bool no_memory(rlx_fault *why, const char *what)
+{
+    return rlx_fail(why, RLX_RT10, "out of memory for %s", what);
+}
+
+/* The argument as a tensor of ours with one more reference; foreign tensors get an object of ours around them. */
+static rlx_tensor_object *hold_tensor(rlx_pool *p, const relax_value *v, const char *who, rlx_fault *why)
+{
+    rlx_tensor_object *t = rlx_value_tensor(v);
+    const DLTensor *view = rlx_value_view(v);
+    if (t) {
+        rlx_object_retain(t);
+        return t;
+    }
+    if (!view || v->type_index != RELAX_VALUE_TENSOR) {
+        rlx_fail(why, RLX_RT02, "%s: expected a tensor", who);
+        return NULL;
+    }
+    size_t bytes;
+    if (!rlx_shape_bytes(rlx_dl_dtype(view), view->ndim, view->shape, &bytes, why))
+        return NULL;
+    rlx_object_retain(v->v.p);
+    rlx_storage *s = rlx_storage_wrap(p, rlx_view_data(view), bytes, rlx_object_release, v->v.p);
+    t = s ? rlx_tensor_view(p, s, 0, rlx_dl_dtype(view), view->ndim, view->shape) : NULL;
+    if (s) {
+        relax_value drop = rlx_value_object(RELAX_VALUE_OBJECT, s);
+        rlx_pool_drop(p, &drop);
+    }
+    if (!t)
+        no_memory(why, who);
+    return t;
+}
+
+static bool give_tensor(rlx_tensor_object *t, relax_value *result, rlx_fault *why)
+{
+    if (!t)
+        return no_memory(why, "a tensor");
+    *result = rlx_value_object(RELAX_VALUE_TENSOR, t);
+    return true;
+}
+
+/* A new tensor, with its size checked first. */
+static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype dtype, int32_t ndim, const int64_t *dims, rlx_fault *why)
+{
+    size_t bytes;
+    if (!rlx_shape_bytes(dtype, ndim, dims, &bytes, why))
+        return NULL;
+    rlx_tensor_object *t = rlx_tensor_make(p, dtype, ndim, dims);
+    if (!t)
+        no_memory(why, "a tensor");
+    return t;
+}
+
+static const DLTensor *want_view(const relax_value *v, const char *who, rlx_fault *why)
+{
+    const DLTensor *t = rlx_value_view(v);
+    if (!t)
+        rlx_fail(why, RLX_RT02, "%s: expected a tensor", who);
+    return t;
+}
+
+static bool builtin_copy(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const DLTensor *src = want_view(&args[0], "copy", why);
+    rlx_tensor_object *t = src ? new_tensor(p, rlx_dl_dtype(src), src->ndim, src->shape, why) : NULL;
+    return t && rlx_tensor_copy(src, &t->view, why) && give_tensor(t, result, why);
+}
+
+static bool builtin_copy_into(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const DLTensor *src = want_view(&args[0], "copy_into", why), *dst = want_view(&args[1], "copy_into", why);
+    const rlx_tensor_object *t = rlx_value_tensor(&args[1]);
+    if (t && t->read_only)
+        return rlx_fail(why, RLX_RT02, "copy_into: the destination is a constant");
+    return src && dst && rlx_tensor_copy(src, dst, why);
+}
+
+static bool give_shape(rlx_pool *p, const int64_t *dims, size_t ndim, relax_value *result, rlx_fault *why)
+{
+    rlx_shape_object *s = rlx_shape_make(p, dims, ndim);
+    if (!s)
+        return no_memory(why, "a shape");
+    *result = rlx_value_object(RELAX_VALUE_SHAPE, s);
+    return true;
+}
+
+static bool builtin_shape_of(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const DLTensor *t = want_view(&args[0], "shape_of", why);
+    return t && give_shape(p, t->shape, (size_t)t->ndim, result, why);
+}
+
+/* Fills in the one size that is -1. */
+static bool infer_size(int64_t *dims, size_t ndim, int64_t elements, rlx_fault *why)
+{
+    int64_t known = 1;
+    size_t open = ndim;
+    for (size_t i = 0; i < ndim; i++) {
+        if (dims[i] == -1 && open == ndim)
+            open = i;
+        else if (dims[i] < 0 || !rlx_mul_i64(known, dims[i], &known))
+            return rlx_fail(why, RLX_RT05, "reshape: dimension %zu is %lld", i, (long long)dims[i]);
+    }
+    if (open < ndim) {
+        if (known == 0 || elements % known)
+            return rlx_fail(why, RLX_RT05, "reshape: %lld elements cannot fill that shape", (long long)elements);
+        dims[open] = elements / known;
+        known *= dims[open];
+    }
+    return known == elements ||
+           rlx_fail(why, RLX_RT05, "reshape: %lld elements into a shape of %lld", (long long)elements, (long long)known);
+}
+
+static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const rlx_shape_object *s = rlx_value_shape(&args[1]);
+    int64_t dims[RLX_MAX_RANK];
+    if (!s)
+        return rlx_fail(why, RLX_RT02, "reshape: expected a shape");
+    if (s->ndim > RLX_MAX_RANK)
+        return rlx_fail(why, RLX_RT04, "reshape: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
+    const DLTensor *view = want_view(&args[0], "reshape", why);
+    if (!view)
+        return false;
+    memcpy(dims, s->dims, s->ndim * sizeof *dims);
+    if (!infer_size(dims, s->ndim, rlx_shape_elements(view->ndim, view->shape), why))
+        return false;
+    rlx_tensor_object *from = hold_tensor(p, &args[0], "reshape", why);
+    if (!from)
+        return false;
+    size_t offset = from->view.data ? (size_t)((unsigned char *)from->view.data - from->storage->data) : 0;
+    rlx_tensor_object *t = rlx_tensor_view(p, from->storage, offset, rlx_dl_dtype(view), (int32_t)s->ndim, dims);
+    if (t)
+        t->read_only = from->read_only;
+    rlx_object_release(from);
+    return give_tensor(t, result, why);
+}
+
+/* Integer element i of a tensor, by width. */
+static bool load_int(const DLTensor *t, int64_t i, int64_t *out)
+{
+    const unsigned char *at = rlx_view_data(t) + (size_t)i * rlx_dtype_bytes(rlx_dl_dtype(t));
+    bool is_signed = t->dtype.code == RELAX_DTYPE_INT;
+    switch (rlx_dtype_bytes(rlx_dl_dtype(t))) {
+    case 1: *out = is_signed ? (int64_t) * (const int8_t *)at : (int64_t)*at; return true;
+    case 2: *out = is_signed ? (int64_t) * (const int16_t *)at : (int64_t) * (const uint16_t *)at; return true;
+    case 4: *out = is_signed ? (int64_t) * (const int32_t *)at : (int64_t) * (const uint32_t *)at; return true;
+    default: *out = *(const int64_t *)at; return is_signed || *out >= 0;
+    }
+}
+
+static bool builtin_tensor_to_shape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const DLTensor *t = want_view(&args[0], "tensor_to_shape", why);
+    if (!t)
+        return false;
+    if (t->ndim != 1)
+        return rlx_fail(why, RLX_RT04, "tensor_to_shape: rank is %d, expected 1", t->ndim);
+    if (!rlx_dtype_is_int(rlx_dl_dtype(t)))
+        return rlx_fail(why, RLX_RT03, "tensor_to_shape: expected integers");
+    if (!give_shape(p, NULL, (size_t)t->shape[0], result, why))
+        return false;
+    int64_t *to = ((rlx_shape_object *)result->v.p)->values;
+    for (int64_t i = 0; i < t->shape[0]; i++)
+        if (!load_int(t, i, &to[i])) {
+            rlx_pool_drop(p, result);
+            return rlx_fail(why, RLX_RT14, "tensor_to_shape: element %lld does not fit int64", (long long)i);
+        }
+    return true;
+}
+
+static bool builtin_shape_to_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const rlx_shape_object *s = rlx_value_shape(&args[0]);
+    if (!s)
+        return rlx_fail(why, RLX_RT02, "shape_to_tensor: expected a shape");
+    int64_t dim = (int64_t)s->ndim;
+    rlx_tensor_object *t = new_tensor(p, RELAX_INT64, 1, &dim, why);
+    if (!t)
+        return false;
+    if (s->ndim)
+        memcpy(t->view.data, s->dims, s->ndim * sizeof(int64_t));
+    return give_tensor(t, result, why);
+}
+
+static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
+{
+    DLTensor t = { .ndim = 0 };
+    if (v->type_index != RELAX_VALUE_DTYPE)
+        return rlx_fail(why, RLX_RT02, "expected a dtype");
+    memcpy(&t.dtype, v->v.bytes, sizeof t.dtype);
+    *out = rlx_dl_dtype(&t);
+    return true;
+}
+
+static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const rlx_shape_object *s = rlx_value_shape(&args[0]);
+    rlx_dtype dtype;
+    if (!s)
+        return rlx_fail(why, RLX_RT02, "alloc_tensor: expected a shape");
+    if (s->ndim > RLX_MAX_RANK)
+        return rlx_fail(why, RLX_RT04, "alloc_tensor: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
+    if (!want_dtype(&args[1], &dtype, why))
+        return false;
+    rlx_tensor_object *t = new_tensor(p, dtype, (int32_t)s->ndim, s->dims, why);
+    return t && give_tensor(t, result, why);
+}
+
+static bool builtin_null_value(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    return true;
+}
+
+/* Is it a Boolean scalar, and which? */
+static bool truth(const relax_value *v, bool *out)
+{
+    const DLTensor *t = rlx_value_view(v);
+    if (v->type_index == RELAX_VALUE_BOOL) {
+        *out = v->v.i != 0;
+        return true;
+    }
+    if (!t || t->ndim != 0 || !rlx_dtype_is_bool(rlx_dl_dtype(t)))
+        return false;
+    *out = *rlx_view_data(t) != 0;
+    return true;
+}
+
+static bool builtin_assert_op(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    bool holds;
+    if (!truth(&args[0], &holds))
+        return rlx_fail(why, RLX_RT02, "assert_op: the condition is no Boolean scalar");
+    if (holds)
+        return true;
+    const rlx_string_object *s = n > 1 && args[1].type_index == RELAX_VALUE_STRING ? args[1].v.p : NULL;
+    return rlx_fail(why, RLX_RT15, "assertion failed%s%.*s", s && s->size ? ": " : "", s ? (int)(s->size & 0xffff) : 0,
+                    s ? s->data : "");
+}
+
+static void store_scalar(unsigned char *at, rlx_dtype dtype, const relax_value *v)
+{
+    double f = v->type_index == RELAX_VALUE_FLOAT ? v->v.f : (double)v->v.i;
+    float single = (float)f;
+    uint16_t half = rlx_dtype_code(dtype) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(f) : rlx_double_to_half(f);
+    size_t bytes = rlx_dtype_bytes(dtype);
+    if (!rlx_dtype_is_float(dtype))
+        memcpy(at, &v->v.i, bytes); /* little-endian: the low bytes come first */
+    else if (bytes == 8)
+        memcpy(at, &f, bytes);
+    else
+        memcpy(at, bytes == 4 ? (const void *)&single : (const void *)&half, bytes);
+}
+
+static bool builtin_scalar_to_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    rlx_dtype dtype;
+    int32_t tag = args[0].type_index;
+    if (tag < RELAX_VALUE_INT || tag > RELAX_VALUE_FLOAT)
+        return rlx_fail(why, RLX_RT02, "scalar_to_tensor: expected a scalar");
+    if (!want_dtype(&args[1], &dtype, why))
+        return false;
+    if (tag == RELAX_VALUE_FLOAT && !rlx_dtype_is_float(dtype))
+        return rlx_fail(why, RLX_RT03, "scalar_to_tensor: a float for an integer dtype");
+    rlx_tensor_object *t = new_tensor(p, dtype, 0, NULL, why);
+    if (!t)
+        return false;
+    store_scalar(t->view.data, dtype, &args[0]);
+    return give_tensor(t, result, why);
+}
+
+static double load_float(const DLTensor *t)
+{
+    const void *at = rlx_view_data(t);
+    uint16_t half;
+    float single;
+    double f;
+    if (t->dtype.bits == 64) {
+        memcpy(&f, at, sizeof f);
+    } else if (t->dtype.bits == 32) {
+        memcpy(&single, at, sizeof single);
+        f = (double)single;
+    } else {
+        memcpy(&half, at, sizeof half);
+        f = t->dtype.code == RELAX_DTYPE_BFLOAT ? rlx_bfloat_to_float(half) : rlx_half_to_float(half);
+    }
+    return f;
+}
+
+static bool builtin_tensor_to_scalar(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const DLTensor *t = want_view(&args[0], "tensor_to_scalar", why);
+    int64_t i = 0;
+    if (!t)
+        return false;
+    if (t->ndim != 0)
+        return rlx_fail(why, RLX_RT04, "tensor_to_scalar: rank is %d, expected 0", t->ndim);
+    rlx_dtype dtype = rlx_dl_dtype(t);
+    if (rlx_dtype_is_float(dtype)) {
+        *result = rlx_value_float(load_float(t));
+        return true;
+    }
+    if (!load_int(t, 0, &i))
+        return rlx_fail(why, RLX_RT14, "tensor_to_scalar: the element does not fit int64");
+    *result = rlx_dtype_is_bool(dtype) ? rlx_value_bool(i != 0) : rlx_value_int(i);
+    return true;
+}
+
+static bool builtin_tuple_size(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const rlx_tuple_object *t = rlx_value_tuple(&args[0]);
+    if (!t)
+        return rlx_fail(why, RLX_RT02, "tuple_size: expected a tuple");
+    *result = rlx_value_int((int64_t)t->count);
+    return true;
+}
+
+static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    rlx_tuple_object *t = rlx_tuple_make(p, (size_t)n);
+    if (!t)
+        return no_memory(why, "a tuple");
+    for (int32_t i = 0; i < n; i++) {
+        t->fields[i] = args[i];
+        rlx_value_hold(&t->fields[i]);
+    }
+    *result = rlx_value_object(RELAX_VALUE_OBJECT, t);
+    return true;
+}
+
+static const rlx_builtin rows[] = {
+#define BUILTIN(fn, name, least, most, help) { RLX_BUILTIN_PREFIX name, least, most, builtin_##fn, help },
+#include "runtime/builtin.def"
+#undef BUILTIN
+};
+
+const rlx_builtin *rlx_builtin_at(size_t index)
+{
+    return index < RLX_COUNT(rows) ? &rows[index] : NULL;
+}
+
+const rlx_builtin *rlx_builtin_find(rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        if (rlx_slice_is(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}

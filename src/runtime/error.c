@@ -1,0 +1,98 @@
+/* error.c: failures as objects, and bytes handed to the host. */
+#include "runtime/runtime_int.h"
+
+static void ignore_trace(void *self, const void *text, int32_t mode)
+{
+}
+
+static void keep_static(void *self, int flags)
+{
+}
+
+static const char no_memory_text[] = "out of memory";
+const struct relax_error rlx_error_out_of_memory = {
+    .base = { .refs = RLX_REFS_UNIQUE, .type_index = RELAX_VALUE_ERROR, .deleter = keep_static },
+    .kind = { "", 0 },
+    .message = { no_memory_text, sizeof no_memory_text - 1 },
+    .trace = { "", 0 },
+    .update_trace = ignore_trace,
+    .status = RELAX_ERROR_OUT_OF_MEMORY,
+    .code = RLX_RT10,
+};
+
+bool rlx_error_is_ours(const rlx_object *error)
+{
+    return error->type_index == RELAX_VALUE_ERROR && (rlx_object_is_ours(error) || error == &rlx_error_out_of_memory.base);
+}
+
+static rlx_text put_text(char **at, const char *data, size_t len)
+{
+    rlx_text t = { *at, len };
+    if (len)
+        memcpy(*at, data, len);
+    (*at)[len] = 0;
+    *at += len + 1;
+    return t;
+}
+
+static int32_t status_of(const rlx_fault *why, const struct relax_error *cause)
+{
+    if (cause && cause->status == RELAX_USER_ERROR)
+        return RELAX_USER_ERROR;
+    const rlx_code *row = rlx_code_row((enum rlx_code_id)why->code);
+    return row ? row->status : RELAX_ERROR_RUNTIME;
+}
+
+relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind, rlx_slice trace, relax_error *cause)
+{
+    rlx_pool once;
+    struct relax_error *e = NULL;
+    size_t len = strlen(why->text), bytes = sizeof *e + kind.len + len + trace.len + 3;
+    if (rlx_pool_open_once(&once, memory, NULL)) {
+        e = rlx_object_alloc(&once, bytes, RELAX_VALUE_ERROR);
+        if (e) {
+            char *at = (char *)(e + 1);
+            e->memory = once.memory;
+            e->kind = put_text(&at, kind.data, kind.len);
+            e->message = put_text(&at, why->text, len);
+            e->trace = put_text(&at, trace.data, trace.len);
+        }
+        rlx_pool_free(&once);
+    }
+    if (!e) {
+        relax_error_release(cause);
+        return (relax_error *)(uintptr_t)&rlx_error_out_of_memory; /* never written: release knows it */
+    }
+    e->update_trace = ignore_trace;
+    e->cause = cause;
+    e->extra_context = NULL;
+    e->status = status_of(why, cause);
+    e->code = why->code;
+    e->inner = why->inner;
+    e->token = NULL;
+    e->destroy = NULL;
+    return e;
+}
+
+relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const rlx_fault *why)
+{
+    if (out)
+        *out = rlx_error_make(memory, why, (rlx_slice){ "", 0 }, (rlx_slice){ "", 0 }, NULL);
+    return status_of(why, NULL);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------------------- */
+
+relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
+{
+    relax_bytes *b = buf->failed ? NULL : rlx_mem_alloc(&memory->memory, sizeof *b);
+    if (!b) {
+        rlx_buf_free(buf);
+        return NULL;
+    }
+    atomic_init(&b->refs, 1);
+    b->memory = rlx_shared_memory_retain(memory);
+    b->buf = *buf;
+    rlx_buf_init(buf, buf->memory);
+    return b;
+}

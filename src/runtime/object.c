@@ -1,0 +1,344 @@
+/* object.c: counting, freeing and pooling of boxed values. */
+#include "runtime/runtime_int.h"
+
+/* ---- memory of objects -------------------------------------------------------------------------------- */
+
+static size_t block_class(size_t size) { return (size + RLX_POOL_BLOCK_STEP - 1) / RLX_POOL_BLOCK_STEP; }
+
+void *rlx_object_alloc(rlx_pool *p, size_t size, int32_t type_index)
+{
+    rlx_object *o = NULL;
+    size_t cls = block_class(size);
+    if (size > UINT32_MAX - RLX_POOL_BLOCK_STEP)
+        return NULL;
+    if (size <= RLX_POOL_BLOCK_MAX) {
+        size = cls * RLX_POOL_BLOCK_STEP;
+        o = p->blocks[cls];
+    }
+    if (o) {
+        p->blocks[cls] = *(void **)o; /* still holds its reference to the memory */
+    } else {
+        o = rlx_mem_alloc(&p->memory->memory, size);
+        if (!o)
+            return NULL;
+        rlx_shared_memory_retain(p->memory);
+    }
+    atomic_init(&o->refs, RLX_REFS_UNIQUE);
+    o->type_index = type_index;
+    o->block = (uint32_t)size;
+    o->deleter = rlx_object_delete;
+    return o;
+}
+
+static void free_block(rlx_pool *p, rlx_object *o, rlx_shared_memory *memory)
+{
+    size_t size = o->block;
+    if (p && memory == p->memory && size <= RLX_POOL_BLOCK_MAX) {
+        size_t cls = block_class(size);
+        *(void **)o = p->blocks[cls];
+        p->blocks[cls] = o;
+        return;
+    }
+    rlx_mem_free(&memory->memory, o, size);
+    rlx_shared_memory_release(memory);
+}
+
+/* Every object of ours says where its memory came from, each at its own place. */
+static rlx_shared_memory *memory_of(const rlx_object *o)
+{
+    switch (o->type_index) {
+    case RELAX_VALUE_TENSOR: return ((const rlx_tensor_object *)o)->memory;
+    case RELAX_VALUE_SHAPE: return ((const rlx_shape_object *)o)->memory;
+    case RELAX_VALUE_STRING:
+    case RELAX_VALUE_BYTES: return ((const rlx_string_object *)o)->memory;
+    case RELAX_VALUE_FUNCTION: return ((const rlx_packed *)o)->memory;
+    case RELAX_VALUE_ERROR: return ((const struct relax_error *)o)->memory;
+    default: return ((const rlx_tuple_object *)o)->memory; /* the same place in all objects with a mark */
+    }
+}
+_Static_assert(offsetof(rlx_storage, memory) == offsetof(rlx_tuple_object, memory), "one place for marked objects");
+_Static_assert(offsetof(rlx_module_function, memory) == offsetof(rlx_tuple_object, memory), "one place for marked objects");
+_Static_assert(offsetof(rlx_extern_function, memory) == offsetof(rlx_tuple_object, memory), "one place for marked objects");
+_Static_assert(sizeof(rlx_object) == 24 && offsetof(rlx_tensor_object, view) == 24, "layout shared with tvm-ffi");
+_Static_assert(sizeof(relax_value) == 16 && sizeof(DLTensor) == 48, "layout shared with tvm-ffi");
+
+/* ---- storage -------------------------------------------------------------------------------------------- */
+
+static unsigned log2_of(size_t n)
+{
+    unsigned r = 0;
+    while (n >>= 1)
+        r++;
+    return r;
+}
+
+static void free_storage_data(rlx_storage *s)
+{
+    if (s->destroy)
+        s->destroy(s->user);
+    else if (s->capacity)
+        rlx_mem_free_aligned(&s->memory->memory, s->data, s->capacity, RLX_BLOB_ALIGN);
+}
+
+/* Into the pool, if there is one and room; says whether it went there. */
+static bool keep_storage(rlx_pool *p, rlx_storage *s)
+{
+    if (!p || s->memory != p->memory || !s->capacity)
+        return false;
+    p->live_bytes -= s->capacity < p->live_bytes ? s->capacity : p->live_bytes;
+    p->live_buffers -= p->live_buffers > 0;
+    if (s->capacity > RLX_POOL_KEEP - p->kept_bytes)
+        return false;
+    rlx_storage **list = &p->storages[log2_of(s->capacity)];
+    s->next = *list;
+    *list = s;
+    p->kept_bytes += s->capacity;
+    return true;
+}
+
+#define POOL_LOOKS 8 /* entries of a list that are tried */
+
+/* A dead storage that is large enough and not wastefully so. */
+static rlx_storage *reuse_storage(rlx_pool *p, size_t size)
+{
+    size_t most = size + size / 4 + 4096;
+    for (unsigned list = log2_of(size); list < 64 && list <= log2_of(size) + 1; list++) {
+        rlx_storage **at = &p->storages[list];
+        for (int i = 0; *at && i < POOL_LOOKS; i++, at = &(*at)->next) {
+            rlx_storage *s = *at;
+            if (s->capacity < size || s->capacity > most)
+                continue;
+            *at = s->next;
+            p->kept_bytes -= s->capacity;
+            atomic_init(&s->base.refs, RLX_REFS_UNIQUE);
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static void count_live(rlx_pool *p, size_t bytes)
+{
+    p->live_bytes += bytes;
+    p->live_buffers++;
+    if (p->live_bytes > p->peak_bytes)
+        p->peak_bytes = p->live_bytes;
+    if (p->live_buffers > p->peak_buffers)
+        p->peak_buffers = p->live_buffers;
+}
+
+static void drop_kept_storages(rlx_pool *p)
+{
+    for (size_t i = 0; i < RLX_COUNT(p->storages); i++)
+        while (p->storages[i]) {
+            rlx_storage *s = p->storages[i];
+            p->storages[i] = s->next;
+            free_storage_data(s);
+            free_block(NULL, &s->base, s->memory);
+        }
+    p->kept_bytes = 0;
+}
+
+static rlx_storage *new_storage(rlx_pool *p, size_t size)
+{
+    rlx_storage *s = rlx_object_alloc(p, sizeof *s, RELAX_VALUE_OBJECT);
+    if (!s)
+        return NULL;
+    s->mark = RLX_MARK_STORAGE;
+    s->memory = p->memory;
+    s->capacity = size;
+    s->destroy = NULL;
+    s->user = NULL;
+    s->next = NULL;
+    s->data = rlx_mem_alloc_aligned(&p->memory->memory, size, RLX_BLOB_ALIGN);
+    if (!s->data && p->kept_bytes) { /* what the pool keeps counts against the limit too */
+        drop_kept_storages(p);
+        s->data = rlx_mem_alloc_aligned(&p->memory->memory, size, RLX_BLOB_ALIGN);
+    }
+    if (s->data)
+        return s;
+    free_block(p, &s->base, s->memory);
+    return NULL;
+}
+
+rlx_storage *rlx_storage_create(rlx_pool *p, size_t size)
+{
+    size_t capacity = size ? size : 1;
+    if (!rlx_add_size(capacity, RLX_BLOB_ALIGN - 1, &capacity))
+        return NULL;
+    capacity &= ~(RLX_BLOB_ALIGN - 1);
+    rlx_storage *s = reuse_storage(p, capacity);
+    if (!s)
+        s = new_storage(p, capacity);
+    if (!s)
+        return NULL;
+    s->size = size;
+    count_live(p, s->capacity);
+    return s;
+}
+
+rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destroy)(void *), void *user)
+{
+    rlx_storage *s = rlx_object_alloc(p, sizeof *s, RELAX_VALUE_OBJECT);
+    if (!s) {
+        if (destroy)
+            destroy(user);
+        return NULL;
+    }
+    s->mark = RLX_MARK_STORAGE;
+    s->memory = p->memory;
+    s->data = data;
+    s->size = size;
+    s->capacity = 0;
+    s->destroy = destroy;
+    s->user = user;
+    s->next = NULL;
+    return s;
+}
+
+/* ---- the end of objects --------------------------------------------------------------------------------- */
+
+/* Drops a strong reference. True if it was the last one of an object of ours that nobody holds weakly either: the
+ * caller then takes it apart. Everything else is dealt with here. */
+static bool drop_reference(rlx_object *o)
+{
+    if (rlx_object_is_unique(o)) /* saves the atomic operation where nobody else can be in the way */
+        atomic_store_explicit(&o->refs, RLX_REFS_UNIQUE - 1, memory_order_relaxed);
+    else {
+        uint64_t old = atomic_fetch_sub_explicit(&o->refs, 1, memory_order_release);
+        if ((uint32_t)old != 1)
+            return false;
+        atomic_thread_fence(memory_order_acquire);
+        if (old != RLX_REFS_UNIQUE) { /* weak references are left: the memory stays until they are gone */
+            o->deleter(o, 1);
+            if (atomic_fetch_sub_explicit(&o->refs, (uint64_t)1 << 32, memory_order_acq_rel) == (uint64_t)1 << 32)
+                o->deleter(o, 2);
+            return false;
+        }
+    }
+    if (o->deleter == rlx_object_delete)
+        return true;
+    o->deleter(o, 3);
+    return false;
+}
+
+/* Objects whose content is to be destroyed, linked through their dead reference count. */
+typedef struct graves { rlx_pool *pool; rlx_object *first; } graves;
+
+static void bury(graves *g, rlx_object *o)
+{
+    *(rlx_object **)(void *)o = g->first;
+    g->first = o;
+}
+
+static void drop_into(graves *g, rlx_object *o)
+{
+    if (drop_reference(o))
+        bury(g, o);
+}
+
+static void drop_fields(graves *g, rlx_tuple_object *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (rlx_value_is_boxed(&t->fields[i]))
+            drop_into(g, t->fields[i].v.p);
+}
+
+static void destroy_error(graves *g, struct relax_error *e)
+{
+    if (e->cause)
+        drop_into(g, e->cause);
+    if (e->destroy)
+        e->destroy(e->token);
+}
+
+static void destroy_packed(const rlx_packed *f)
+{
+    if (f->destroy)
+        f->destroy(f->user);
+}
+
+/* Lets go of the content. True if the memory of the object itself is to be freed too. */
+static bool destroy_content(graves *g, rlx_object *o)
+{
+    switch (o->type_index) {
+    case RELAX_VALUE_TENSOR: drop_into(g, &((rlx_tensor_object *)o)->storage->base); return true;
+    case RELAX_VALUE_FUNCTION: destroy_packed((rlx_packed *)o); return true;
+    case RELAX_VALUE_ERROR: destroy_error(g, (struct relax_error *)o); return true;
+    case RELAX_VALUE_OBJECT: break;
+    default: return true;
+    }
+    rlx_tuple_object *t = (rlx_tuple_object *)o;
+    if (t->mark == RLX_MARK_TUPLE)
+        drop_fields(g, t);
+    if (t->mark != RLX_MARK_STORAGE)
+        return true;
+    if (keep_storage(g->pool, (rlx_storage *)o))
+        return false;
+    free_storage_data((rlx_storage *)o);
+    return true;
+}
+
+static void empty(graves *g)
+{
+    while (g->first) {
+        rlx_object *o = g->first;
+        g->first = *(rlx_object **)(void *)o;
+        if (destroy_content(g, o))
+            free_block(g->pool, o, memory_of(o));
+    }
+}
+
+void rlx_object_delete(void *self, int flags)
+{
+    rlx_object *o = self;
+    graves g = { NULL, NULL };
+    if ((flags & 1) && !destroy_content(&g, o))
+        return;
+    empty(&g);
+    if (flags & 2)
+        free_block(NULL, o, memory_of(o));
+}
+
+void rlx_object_release(void *object)
+{
+    graves g = { NULL, NULL };
+    if (!object)
+        return;
+    drop_into(&g, object);
+    empty(&g);
+}
+
+void rlx_pool_drop(rlx_pool *p, relax_value *v)
+{
+    graves g = { p, NULL };
+    if (rlx_value_is_boxed(v)) {
+        drop_into(&g, v->v.p);
+        empty(&g);
+    }
+    *v = rlx_value_none();
+}
+
+bool rlx_pool_init(rlx_pool *p, rlx_shared_memory *memory)
+{
+    memset(p, 0, sizeof *p);
+    p->memory = rlx_shared_memory_retain(memory);
+    return true;
+}
+
+void rlx_pool_free(rlx_pool *p)
+{
+    if (!p->memory)
+        return;
+    drop_kept_storages(p);
+    for (size_t i = 0; i < RLX_COUNT(p->blocks); i++)
+        while (p->blocks[i]) {
+            rlx_object *o = p->blocks[i];
+            p->blocks[i] = *(void **)o;
+            rlx_mem_free(&p->memory->memory, o, i * RLX_POOL_BLOCK_STEP);
+            rlx_shared_memory_release(p->memory);
+        }
+    rlx_shared_memory *memory = p->memory;
+    memset(p, 0, sizeof *p);
+    rlx_shared_memory_release(memory);
+}
