@@ -9,6 +9,7 @@
  * byte offsets in the frame (the lowest bit set: the cell there points at the strip), jumps are signed distances. A
  * value instruction has RLX_KERNEL_WIDE in its opcode word if it works on strips. */
 #define RLX_KERNEL_WIDE 0x10000u
+#define RLX_KERNEL_CLASS_SHIFT 24 /* of the x operands */
 typedef struct rlx_kernel_param { uint8_t kind, klass; uint16_t index; int32_t dtype; uint32_t offset; } rlx_kernel_param;
 typedef struct rlx_kernel_buffer {
     uint8_t kind, rank, elem, bytes;

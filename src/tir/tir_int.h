@@ -23,4 +23,9 @@ RLX_INLINE bool rlx_tir_positive(const rlx_prim *p)
     return rlx_int_literal(p, &v) && v > 0;
 }
 
+
+/* Is `s` the outermost loop of a nest around one block whose init gets a nest of its own (see lower.c)? Then init also
+ * runs for each spatial point when a reduction loop is empty. */
+bool rlx_tir_init_splits(rlx_context *ctx, const rlx_stmt *s);
+
 #endif

@@ -1,0 +1,424 @@
+/* kernel_load.c: from untrusted bytes to a kernel that may be trusted. Everything is checked here once. */
+#include "runtime/kernel_int.h"
+
+#define MAX_PARAMS 4096u
+#define MAX_BUFFERS 60000u
+
+typedef struct loading {
+    rlx_memory *memory;
+    const uint8_t *bytes;
+    const uint8_t *part[RLX_KERNEL_PARTS];
+    uint32_t count[RLX_KERNEL_PARTS];
+    rlx_kernel *k;
+    rlx_kernel_param *params;
+    rlx_kernel_buffer *buffers;
+    uint64_t *consts;
+    uint32_t *code;
+    /* per register */
+    uint32_t *offsets;
+    uint32_t *view_epoch, *out_epoch;   /* 1 + epoch in which the view was set, to read, to write */
+    /* per word of code */
+    uint8_t *marks;
+    rlx_fault *why;
+} loading;
+enum { MARK_START = 1, MARK_TARGET = 2 };
+
+static bool bad(loading *l, const char *what, size_t at)
+{
+    return rlx_fail(l->why, RLX_LD08, "malformed kernel: %s %zu", what, at);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------- */
+
+static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
+{
+    static const uint32_t item[RLX_KERNEL_PARTS] = RLX_KERNEL_PART_ITEM;
+    static const uint32_t most[RLX_KERNEL_PARTS] = {
+        MAX_PARAMS, MAX_BUFFERS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_WORDS, 1u << 30, 1u << 30
+    };
+    if (len < RLX_KERNEL_HEADER_BYTES || rlx_get_u32(bytes) != RLX_KERNEL_MAGIC)
+        return rlx_fail(l->why, RLX_LD08, "malformed kernel: no header");
+    if (rlx_get_u32(bytes + 4) != RLX_KERNEL_VERSION)
+        return rlx_fail(l->why, RLX_LD02, "kernel bytecode version %u, expected %u", rlx_get_u32(bytes + 4), RLX_KERNEL_VERSION);
+    if (rlx_get_u32(bytes + 8) != len)
+        return bad(l, "length differs from the stated", rlx_get_u32(bytes + 8));
+    size_t at = RLX_KERNEL_HEADER_BYTES;
+    for (int p = 0; p < RLX_KERNEL_PARTS; p++) {
+        l->count[p] = rlx_get_u32(bytes + 12 + 4 * p);
+        size_t size = ((size_t)l->count[p] * item[p] + 7) & ~(size_t)7;
+        if (l->count[p] > most[p] || size > len - at)
+            return bad(l, "part out of bounds", (size_t)p);
+        l->part[p] = bytes + at;
+        at += size;
+    }
+    if (at != len)
+        return bad(l, "bytes after the last part", at);
+    if (!l->count[RLX_KERNEL_NAMES] || l->part[RLX_KERNEL_NAMES][l->count[RLX_KERNEL_NAMES] - 1] != 0)
+        return bad(l, "names not terminated at", l->count[RLX_KERNEL_NAMES]);
+    l->bytes = bytes;
+    return true;
+}
+
+/* One block for the kernel, one for what only the check needs. */
+static bool allocate(loading *l, void **work, size_t *work_size)
+{
+    const uint32_t *n = l->count;
+    size_t params = sizeof(rlx_kernel), buffers = params + n[RLX_KERNEL_PARAMS] * sizeof(rlx_kernel_param);
+    size_t consts = (buffers + n[RLX_KERNEL_BUFFERS] * sizeof(rlx_kernel_buffer) + 7) & ~(size_t)7;
+    size_t code = consts + n[RLX_KERNEL_CONSTS] * sizeof(uint64_t);
+    size_t names = code + (n[RLX_KERNEL_CODE] + 8) * sizeof(uint32_t); /* value instructions are read with four operands */
+    size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63, size = data + n[RLX_KERNEL_DATA];
+    *work_size = n[RLX_KERNEL_REGS] * 3 * sizeof(uint32_t) + n[RLX_KERNEL_CODE] + 1;
+    char *p = rlx_mem_alloc_aligned(l->memory, size, 64);
+    char *w = *work = rlx_mem_alloc_zero(l->memory, *work_size);
+    if (!p || !w) {
+        rlx_mem_free_aligned(l->memory, p, size, 64);
+        return rlx_fail(l->why, RLX_RT10, "out of memory");
+    }
+    l->params = (rlx_kernel_param *)(p + params);
+    l->buffers = (rlx_kernel_buffer *)(p + buffers);
+    l->consts = (uint64_t *)(p + consts);
+    l->code = (uint32_t *)(p + code);
+    l->offsets = (uint32_t *)w;
+    l->view_epoch = l->offsets + n[RLX_KERNEL_REGS];
+    l->out_epoch = l->view_epoch + n[RLX_KERNEL_REGS];
+    l->marks = (uint8_t *)(l->out_epoch + n[RLX_KERNEL_REGS]);
+    memset(l->code + n[RLX_KERNEL_CODE], 0, 8 * sizeof(uint32_t));
+    memcpy(p + names, l->part[RLX_KERNEL_NAMES], n[RLX_KERNEL_NAMES]);
+    if (n[RLX_KERNEL_DATA])
+        memcpy(p + data, l->part[RLX_KERNEL_DATA], n[RLX_KERNEL_DATA]);
+    l->k = (rlx_kernel *)p;
+    *l->k = (rlx_kernel){
+        .memory = l->memory, .size = size, .num_params = n[RLX_KERNEL_PARAMS], .num_buffers = n[RLX_KERNEL_BUFFERS],
+        .num_consts = n[RLX_KERNEL_CONSTS], .num_words = n[RLX_KERNEL_CODE], .params = l->params, .buffers = l->buffers,
+        .consts = l->consts, .code = l->code, .names = p + names, .data = (const unsigned char *)p + data,
+    };
+    return true;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------- */
+
+static uint8_t reg_byte(const loading *l, uint32_t r)
+{
+    return l->part[RLX_KERNEL_REGS][r];
+}
+
+static bool is_wide(uint8_t reg)
+{
+    return (reg & (RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG)) != 0;
+}
+
+static uint32_t class_bytes(unsigned klass)
+{
+    return klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32 ? 4 : 8;
+}
+
+/* Cells of 8 bytes for scalars and views first, then the strips. */
+static bool place_registers(loading *l)
+{
+    size_t at = 0;
+    for (int strips = 0; strips < 2; strips++) {
+        for (uint32_t r = 0; r < l->count[RLX_KERNEL_REGS]; r++) {
+            uint8_t b = reg_byte(l, r);
+            if (b > 15 || (b & 12) == 12)
+                return bad(l, "unknown register kind, register", r);
+            if (((b & RLX_KERNEL_STRIP_REG) != 0) != strips)
+                continue;
+            l->offsets[r] = (uint32_t)at | ((b & RLX_KERNEL_VIEW_REG) != 0);
+            at += strips ? RLX_KERNEL_STRIP * class_bytes(b & RLX_KERNEL_CLASS_MASK) : 8;
+            if (at > RLX_KERNEL_MAX_FRAME)
+                return bad(l, "too many registers, register", r);
+        }
+        at = (at + 63) & ~(size_t)63;
+    }
+    l->k->frame_size = at;
+    return true;
+}
+
+static bool load_consts(loading *l)
+{
+    if (l->count[RLX_KERNEL_CONSTS] > l->count[RLX_KERNEL_REGS])
+        return bad(l, "more constants than registers,", l->count[RLX_KERNEL_CONSTS]);
+    for (uint32_t i = 0; i < l->count[RLX_KERNEL_CONSTS]; i++) {
+        uint64_t bits = rlx_get_u64(l->part[RLX_KERNEL_CONSTS] + 8 * (size_t)i);
+        uint32_t low = (uint32_t)bits;
+        if (is_wide(reg_byte(l, i)))
+            return bad(l, "constant in a strip, register", i);
+        l->consts[i] = bits;
+        if (class_bytes(reg_byte(l, i) & RLX_KERNEL_CLASS_MASK) == 4)
+            memcpy(&l->consts[i], &low, 4); /* at the beginning of the cell whatever the byte order */
+    }
+    return true;
+}
+
+static bool load_buffers(loading *l)
+{
+    for (uint32_t i = 0; i < l->count[RLX_KERNEL_BUFFERS]; i++) {
+        const uint8_t *p = l->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)i;
+        enum rlx_kernel_elem e = rlx_kernel_elem_of((int32_t)rlx_get_u32(p));
+        rlx_kernel_buffer *b = &l->buffers[i];
+        if (e == RLX_ELEM_COUNT || p[4] > RLX_KERNEL_BUFFER_CONST || rlx_get_u32(p + 8) >= l->count[RLX_KERNEL_NAMES])
+            return bad(l, "buffer", i);
+        *b = (rlx_kernel_buffer){ .kind = p[4], .rank = p[5], .elem = (uint8_t)e, .bytes = rlx_kernel_elems[e].bytes,
+                                  .name = rlx_get_u32(p + 8), .data = rlx_get_u32(p + 12), .count = rlx_get_u64(p + 16) };
+        l->k->num_temps += b->kind == RLX_KERNEL_BUFFER_TEMP;
+        if (b->kind != RLX_KERNEL_BUFFER_CONST)
+            continue;
+        uint64_t room = l->count[RLX_KERNEL_DATA];
+        if (b->data > room || b->count > (room - b->data) / b->bytes || b->data % b->bytes)
+            return bad(l, "constant data of buffer", i);
+    }
+    return true;
+}
+
+static bool load_params(loading *l)
+{
+    uint32_t next = 0; /* buffers of parameters come in order */
+    for (uint32_t i = 0; i < l->count[RLX_KERNEL_PARAMS]; i++) {
+        const uint8_t *p = l->part[RLX_KERNEL_PARAMS] + 8 * (size_t)i;
+        uint16_t index = rlx_get_u16(p + 2);
+        int32_t dtype = (int32_t)rlx_get_u32(p + 4);
+        enum rlx_kernel_elem e = rlx_kernel_elem_of(dtype);
+        rlx_kernel_param param = { .kind = p[0], .index = index, .dtype = dtype };
+        if (e == RLX_ELEM_COUNT || p[0] > RLX_KERNEL_PARAM_SCALAR)
+            return bad(l, "parameter", i);
+        param.klass = rlx_kernel_elems[e].klass;
+        if (p[0] == RLX_KERNEL_PARAM_BUFFER) {
+            if (index != next++ || index >= l->count[RLX_KERNEL_BUFFERS] || l->buffers[index].kind != RLX_KERNEL_BUFFER_PARAM ||
+                l->buffers[index].elem != e)
+                return bad(l, "buffer of parameter", i);
+        } else {
+            if (index >= l->count[RLX_KERNEL_REGS] || reg_byte(l, index) != param.klass)
+                return bad(l, "register of parameter", i);
+            param.offset = l->offsets[index];
+        }
+        l->params[i] = param;
+    }
+    for (uint32_t i = 0; i < l->count[RLX_KERNEL_BUFFERS]; i++)
+        if ((l->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM) != (i < next))
+            return bad(l, "no parameter has buffer", i);
+    return true;
+}
+
+/* ---- code ------------------------------------------------------------------------------------------------ */
+
+static uint16_t word(const loading *l, uint32_t at)
+{
+    return rlx_get_u16(l->part[RLX_KERNEL_CODE] + 2 * (size_t)at);
+}
+
+/* Where instructions begin and where jumps go. */
+static bool mark(loading *l)
+{
+    uint32_t n = l->count[RLX_KERNEL_CODE], last = 0, op = RLX_K_COUNT;
+    for (uint32_t at = 0; at < n; at += last) {
+        op = word(l, at);
+        if (op >= RLX_K_COUNT)
+            return bad(l, "unknown instruction at", at);
+        last = rlx_kernel_op_words(op);
+        if (last > n - at)
+            return bad(l, "instruction cut short at", at);
+        l->marks[at] |= MARK_START;
+    }
+    if (op != RLX_K_END)
+        return bad(l, "no end at", n);
+    for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(word(l, at))) {
+        const char *operands = rlx_kernel_ops[word(l, at)].operands;
+        const char *j = strchr(operands, 'j');
+        if (!j)
+            continue;
+        uint32_t p = at + 1 + (uint32_t)(j - operands);
+        int64_t target = (int64_t)at + (int32_t)((uint32_t)word(l, p) | (uint32_t)word(l, p + 1) << 16);
+        if (target < 0 || target >= n || !(l->marks[target] & MARK_START))
+            return bad(l, "jump into nowhere at", at);
+        l->marks[target] |= MARK_TARGET;
+    }
+    return true;
+}
+
+typedef struct instruction {
+    uint32_t op, at, epoch;
+    int klass;       /* of x and v operands, -1: not known yet */
+    int wide;        /* 1: strips, 0: scalars, -1: not known yet */
+    int buffer_class, elem;
+} instruction;
+
+static bool bad_operand(loading *l, const instruction *in)
+{
+    return rlx_fail(l->why, RLX_LD08, "malformed kernel: operand of %s at %u", rlx_kernel_ops[in->op].text, in->at);
+}
+
+/* A value operand of class `klass` (-1: any). Views may be read where they are set and written only as outputs. */
+static bool check_value(loading *l, instruction *in, uint32_t r, int klass, bool written)
+{
+    if (r >= l->count[RLX_KERNEL_REGS])
+        return bad_operand(l, in);
+    uint8_t b = reg_byte(l, r);
+    bool wide = is_wide(b), sets_view = in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT;
+    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) || (in->wide >= 0 && in->wide != wide))
+        return bad_operand(l, in);
+    in->wide = wide;
+    if (sets_view)
+        return (b & RLX_KERNEL_VIEW_REG) ? true : bad_operand(l, in);
+    if (b & RLX_KERNEL_VIEW_REG) {
+        bool plain = in->op >= RLX_K_FIRST_VALUE; /* memory and helper instructions work on real strips */
+        if (!plain || (written ? l->out_epoch[r] : l->view_epoch[r]) != in->epoch)
+            return bad_operand(l, in);
+    }
+    return true;
+}
+
+static bool check_any(loading *l, instruction *in, uint32_t r, bool written)
+{
+    if (!check_value(l, in, r, in->klass, written))
+        return false;
+    in->klass = reg_byte(l, r) & RLX_KERNEL_CLASS_MASK;
+    return true;
+}
+
+static bool check_scalar(loading *l, instruction *in, uint32_t r, int klass)
+{
+    return r < l->count[RLX_KERNEL_REGS] && reg_byte(l, r) == klass ? true : bad_operand(l, in);
+}
+
+static bool check_buffer(loading *l, instruction *in, uint32_t b, char letter)
+{
+    if (b >= l->count[RLX_KERNEL_BUFFERS])
+        return bad_operand(l, in);
+    const rlx_kernel_buffer *buffer = &l->buffers[b];
+    bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE;
+    if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) || (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
+        (fused && in->elem >= 0 && in->elem != buffer->elem))
+        return bad_operand(l, in);
+    in->elem = buffer->elem;
+    in->buffer_class = rlx_kernel_elems[buffer->elem].klass;
+    return true;
+}
+
+static bool check_operand(loading *l, instruction *in, char letter, uint32_t w)
+{
+    static const char classes[] = "ilfdILFD";
+    const char *c = strchr(classes, letter);
+    if (c)
+        return check_value(l, in, w, (int)(c - classes) % RLX_CLASS_COUNT, c - classes >= RLX_CLASS_COUNT);
+    switch (letter) {
+    case 'v': case 'V': return check_value(l, in, w, in->buffer_class, letter == 'V');
+    case 'x': case 'X': return check_any(l, in, w, letter == 'X');
+    case 's': return check_scalar(l, in, w, in->klass);
+    case 'm': return w == RLX_KERNEL_NONE || check_value(l, in, w, RLX_CLASS_I32, false);
+    case 'r': case 'w': return check_scalar(l, in, w, RLX_CLASS_I64);
+    case 'c': return check_scalar(l, in, w, RLX_CLASS_I32);
+    case 'b': case 'B': case 't': return check_buffer(l, in, w, letter);
+    case 'z': return w < l->count[RLX_KERNEL_NAMES] ? true : bad_operand(l, in);
+    default: return true; /* n: see check_rest; j: see mark */
+    }
+}
+
+static uint32_t operand(const loading *l, const instruction *in, char letter)
+{
+    const char *operands = rlx_kernel_ops[in->op].operands;
+    return word(l, in->at + 1 + (uint32_t)(strchr(operands, letter) - operands));
+}
+
+/* What depends on several operands. */
+static bool check_rest(loading *l, instruction *in)
+{
+    bool ok = true;
+    switch (in->op) {
+    case RLX_K_DIM: case RLX_K_WANT_DIM: {
+        const rlx_kernel_buffer *b = &l->buffers[operand(l, in, 'b')];
+        ok = b->kind == RLX_KERNEL_BUFFER_PARAM && operand(l, in, 'n') < b->rank;
+        break;
+    }
+    case RLX_K_VIEW: case RLX_K_VIEW_OUT:
+        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) && in->elem != RLX_ELEM_BOOL;
+        break;
+    case RLX_K_BROADCAST: ok = in->wide == 1; break;
+    case RLX_K_CONTRACT: ok = rlx_contract_fns[in->elem] != NULL; break;
+    case RLX_K_REDUCE: ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT && rlx_reduce_fns[operand(l, in, 'n')][in->elem]; break;
+    default: break;
+    }
+    return ok ? true : bad_operand(l, in);
+}
+
+static bool is_register(char letter, uint32_t w)
+{
+    return strchr("ilfdILFDvVxXsrwc", letter) || (letter == 'm' && w != RLX_KERNEL_NONE);
+}
+
+static bool check_instruction(loading *l, instruction *in)
+{
+    const char *operands = rlx_kernel_ops[in->op].operands;
+    uint32_t *out = l->code + in->at;
+    /* buffers first: the class of v and V comes from them */
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; operands[i]; i++) {
+            bool is_buffer = strchr("bBt", operands[i]) != NULL;
+            uint32_t w = word(l, in->at + 1 + i);
+            if (is_buffer != (round == 0))
+                continue;
+            if (!check_operand(l, in, operands[i], w))
+                return false;
+            out[1 + i] = is_register(operands[i], w) ? l->offsets[w] : operands[i] == 'm' ? UINT32_MAX : w;
+            if (operands[i] == 'j')
+                out[1 + i] = w | (uint32_t)word(l, in->at + 2 + i) << 16;
+        }
+    out[0] = in->op | (in->wide == 1 ? RLX_KERNEL_WIDE : 0) | (in->klass > 0 ? (uint32_t)in->klass << RLX_KERNEL_CLASS_SHIFT : 0);
+    if (!check_rest(l, in))
+        return false;
+    if (in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT)
+        l->view_epoch[operand(l, in, 'V')] = in->epoch;
+    if (in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT)
+        l->out_epoch[operand(l, in, 'V')] = in->op == RLX_K_VIEW_OUT ? in->epoch : 0;
+    return true;
+}
+
+static bool check_code(loading *l)
+{
+    uint32_t n = l->count[RLX_KERNEL_CODE], epoch = 1;
+    for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(word(l, at))) {
+        instruction in = { .op = word(l, at), .at = at, .klass = -1, .wide = -1, .buffer_class = -1, .elem = -1 };
+        /* a view ends where control may come from elsewhere and where memory may move */
+        epoch += (l->marks[at] & MARK_TARGET) != 0;
+        in.epoch = epoch;
+        if (!check_instruction(l, &in))
+            return false;
+        epoch += strchr(rlx_kernel_ops[in.op].operands, 'j') != NULL || in.op == RLX_K_ALLOC;
+    }
+    return true;
+}
+
+bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel **out, rlx_fault *why)
+{
+    loading l = { .memory = m, .why = why };
+    void *work = NULL;
+    size_t work_size = 0;
+    *out = NULL;
+    if (!find_parts(&l, bytes, len) || !allocate(&l, &work, &work_size)) {
+        rlx_mem_free(m, work, work_size);
+        return false;
+    }
+    bool ok = place_registers(&l) && load_consts(&l) && load_buffers(&l) && load_params(&l) && mark(&l) && check_code(&l);
+    rlx_mem_free(m, work, work_size);
+    if (ok)
+        *out = l.k;
+    else
+        rlx_kernel_free(l.k);
+    return ok;
+}
+
+void rlx_kernel_free(rlx_kernel *k)
+{
+    if (k)
+        rlx_mem_free_aligned(k->memory, k, k->size, 64);
+}
+
+int rlx_kernel_num_params(const rlx_kernel *k)
+{
+    return (int)k->num_params;
+}
+
+rlx_slice rlx_kernel_name(const rlx_kernel *k)
+{
+    return rlx_slice_z(k->names);
+}

@@ -1,0 +1,545 @@
+/* kernel_run.c: calls of kernels. The loader has checked the code; what depends on the call is checked here: arguments,
+ * and the range of each access. */
+#include "runtime/kernel_int.h"
+
+#include <inttypes.h>
+
+#define FUEL 10000                  /* units of work of about 50 to 100 ns between two polls */
+#define FUEL_PER_STRIP 16
+#define FUSED_STEP ((int64_t)1 << 20) /* multiply-adds between two polls */
+
+void rlx_kernel_env_init(rlx_kernel_env *env, rlx_memory *m)
+{
+    *env = (rlx_kernel_env){ .memory = m, .fuel = FUEL };
+}
+
+void rlx_kernel_env_free(rlx_kernel_env *env)
+{
+    for (size_t i = 0; i < env->num_slots; i++)
+        rlx_mem_free_aligned(env->memory, env->slots[i].data, env->slots[i].size, 64);
+    rlx_mem_free(env->memory, env->slots, env->num_slots * sizeof *env->slots);
+    rlx_mem_free(env->memory, env->views, env->num_views * sizeof *env->views);
+    rlx_mem_free_aligned(env->memory, env->frame, env->frame_size, 64);
+    env->slots = NULL;
+    env->views = NULL;
+    env->frame = NULL;
+    env->num_slots = env->num_views = env->frame_size = 0;
+}
+
+/* ---- getting ready ---------------------------------------------------------------------------------- */
+
+static bool no_memory(rlx_fault *why)
+{
+    return rlx_fail(why, RLX_RT10, "out of memory in a kernel");
+}
+
+RLX_NOINLINE static bool grow_env(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why)
+{
+    if (k->frame_size > env->frame_size) {
+        unsigned char *frame = rlx_mem_alloc_aligned(env->memory, k->frame_size, 64);
+        if (!frame)
+            return no_memory(why);
+        memset(frame, 0, k->frame_size);
+        rlx_mem_free_aligned(env->memory, env->frame, env->frame_size, 64);
+        env->frame = frame;
+        env->frame_size = k->frame_size;
+    }
+    if (k->num_buffers > env->num_views) {
+        void *p = rlx_mem_resize(env->memory, env->views, env->num_views * sizeof *env->views, k->num_buffers * sizeof *env->views);
+        if (!p)
+            return no_memory(why);
+        env->views = p;
+        env->num_views = k->num_buffers;
+    }
+    if (k->num_temps > env->num_slots) {
+        void *p = rlx_mem_resize(env->memory, env->slots, env->num_slots * sizeof *env->slots, k->num_temps * sizeof *env->slots);
+        if (!p)
+            return no_memory(why);
+        env->slots = p;
+        memset(env->slots + env->num_slots, 0, (k->num_temps - env->num_slots) * sizeof *env->slots);
+        env->num_slots = k->num_temps;
+    }
+    return true;
+}
+
+static const char *buffer_name(const rlx_kernel *k, uint32_t b)
+{
+    return k->names + k->buffers[b].name;
+}
+
+static int32_t dtype_of(DLDataType t)
+{
+    if (t.code == 6 && t.bits == 8)
+        return (int32_t)((uint32_t)RELAX_BOOL & 0xffff) | (int32_t)((uint32_t)t.lanes << 16);
+    return (int32_t)((uint32_t)t.code | (uint32_t)t.bits << 8 | (uint32_t)t.lanes << 16);
+}
+
+static bool is_compact(const DLTensor *t)
+{
+    int64_t step = 1;
+    for (int32_t d = t->ndim; t->strides && d-- > 0;) {
+        if (t->shape[d] != 1 && t->strides[d] != step)
+            return false;
+        step *= t->shape[d];
+    }
+    return true;
+}
+
+static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_kernel_view *view, rlx_fault *why)
+{
+    const rlx_kernel_buffer *b = &k->buffers[k->params[i].index];
+    const char *name = k->names + b->name;
+    int64_t count = 1;
+    if (t->device.device_type != 1)
+        return rlx_fail(why, RLX_RT13, "kernel %s: %s is not in the memory of the CPU", k->names, name);
+    if (dtype_of(t->dtype) != k->params[i].dtype)
+        return rlx_fail(why, RLX_RT03, "kernel %s: %s has the wrong dtype", k->names, name);
+    if (t->ndim != b->rank)
+        return rlx_fail(why, RLX_RT04, "kernel %s: %s has rank %d, expected %d", k->names, name, t->ndim, b->rank);
+    for (int32_t d = 0; d < t->ndim; d++)
+        if (t->shape[d] < 0 || !rlx_mul_i64(count, t->shape[d], &count) || count > INT64_MAX / 8)
+            return rlx_fail(why, RLX_RT05, "kernel %s: dimension %d of %s is %" PRId64, k->names, d, name, t->shape[d]);
+    unsigned char *data = (unsigned char *)t->data + t->byte_offset;
+    if (count && (!t->data || (uintptr_t)data % b->bytes))
+        return rlx_fail(why, RLX_RT05, "kernel %s: the data of %s is missing or not aligned", k->names, name);
+    if (count && t->strides && !is_compact(t))
+        return rlx_fail(why, RLX_RT05, "kernel %s: %s is not compact", k->names, name);
+    *view = (rlx_kernel_view){ data, count, t->shape };
+    return true;
+}
+
+static bool int_fits(int64_t v, int32_t dtype)
+{
+    int bits = dtype >> 8 & 0xff;
+    if ((dtype & 0xff) == RELAX_DTYPE_INT)
+        return bits == 64 || v >> (bits - 1) == 0 || v >> (bits - 1) == -1;
+    return bits == 64 || (uint64_t)v >> bits == 0;
+}
+
+static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg, unsigned char *frame, rlx_fault *why)
+{
+    const rlx_kernel_param *p = &k->params[i];
+    unsigned char *cell = frame + p->offset;
+    bool is_int = arg->type_index == RELAX_VALUE_INT || arg->type_index == RELAX_VALUE_BOOL;
+    if (p->klass == RLX_CLASS_F32 || p->klass == RLX_CLASS_F64) {
+        if (!is_int && arg->type_index != RELAX_VALUE_FLOAT)
+            return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is a number, another kind of value came", k->names, i);
+        double d = is_int ? (double)arg->v.i : arg->v.f;
+        float f = (float)d;
+        memcpy(cell, p->klass == RLX_CLASS_F64 ? (void *)&d : (void *)&f, p->klass == RLX_CLASS_F64 ? 8 : 4);
+        if (p->dtype == RELAX_FLOAT16 || p->dtype == RELAX_BFLOAT16)
+            rlx_value_fns[p->dtype == RELAX_FLOAT16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16](cell, &d, NULL, NULL, 1);
+        return true;
+    }
+    if (!is_int)
+        return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is an integer, another kind of value came", k->names, i);
+    if (!int_fits(arg->v.i, p->dtype))
+        return rlx_fail(why, RLX_RT05, "kernel %s: %" PRId64 " does not fit the dtype of parameter %u", k->names, arg->v.i, i);
+    int32_t narrow = (int32_t)arg->v.i;
+    if (p->klass == RLX_CLASS_I64)
+        memcpy(cell, &arg->v.i, 8);
+    else
+        memcpy(cell, &narrow, 4);
+    return true;
+}
+
+static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, rlx_fault *why)
+{
+    for (uint32_t i = 0; i < k->num_params; i++) {
+        const relax_value *a = &args[i];
+        if (k->params[i].kind == RLX_KERNEL_PARAM_SCALAR) {
+            if (!bind_scalar(k, i, a, env->frame, why))
+                return false;
+        } else if (a->type_index != RELAX_VALUE_TENSOR_VIEW || !a->v.p)
+            return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is a tensor, another kind of value came", k->names, i);
+        else if (!bind_tensor(k, i, a->v.p, &env->views[k->params[i].index], why))
+            return false;
+    }
+    for (uint32_t b = 0; b < k->num_buffers; b++)
+        if (k->buffers[b].kind == RLX_KERNEL_BUFFER_CONST)
+            env->views[b] = (rlx_kernel_view){ (unsigned char *)k->data + k->buffers[b].data, (int64_t)k->buffers[b].count, NULL };
+        else if (k->buffers[b].kind == RLX_KERNEL_BUFFER_TEMP)
+            env->views[b] = (rlx_kernel_view){ NULL, 0, NULL };
+    return true;
+}
+
+/* ---- pieces of the interpreter ----------------------------------------------------------------------------- */
+
+typedef struct running {
+    const rlx_kernel *k;
+    rlx_kernel_env *env;
+    unsigned char *frame;
+    rlx_kernel_view *views;
+    rlx_fault *why;
+} running;
+
+static bool stopped(running *r)
+{
+    r->env->fuel = FUEL;
+    if (!r->env->poll || !r->env->poll(r->env->poll_user))
+        return false;
+    rlx_fail(r->why, RLX_RT12, "kernel %s was stopped", r->k->names);
+    return true;
+}
+
+static bool spend(running *r, int64_t work)
+{
+    r->env->fuel -= work;
+    return r->env->fuel >= 0 || !stopped(r);
+}
+
+/* The register of an operand: in the frame, or where a view points. */
+RLX_INLINE void *reg(const running *r, uint32_t offset)
+{
+    unsigned char *p = r->frame + (offset & ~1u);
+    if (RLX_UNLIKELY(offset & 1))
+        memcpy(&p, p, sizeof p);
+    return p;
+}
+
+RLX_INLINE int64_t *scalar(const running *r, uint32_t offset)
+{
+    return (int64_t *)(void *)(r->frame + offset);
+}
+
+/* Do n elements from `first` with this stride lie in 0 ... count - 1? n > 0 */
+RLX_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_t count)
+{
+    int64_t way, last;
+    if (__builtin_mul_overflow(n - 1, stride, &way) || __builtin_add_overflow(first, way, &last))
+        return false;
+    return (uint64_t)first < (uint64_t)count && (uint64_t)last < (uint64_t)count;
+}
+
+static bool out_of_buffer(running *r, uint32_t b, int64_t offset)
+{
+    return rlx_fail(r->why, RLX_RT09, "kernel %s: offset %" PRId64 " is outside %s, which has %" PRId64 " elements", r->k->names,
+                    offset, buffer_name(r->k, b), r->views[b].count);
+}
+
+static bool out_of_dim(running *r, uint32_t b, uint32_t dim, int64_t index, int64_t size)
+{
+    return rlx_fail(r->why, RLX_RT09, "kernel %s: index %" PRId64 " is out of range for dimension %u of %s, which has size %" PRId64,
+                    r->k->names, index, dim, buffer_name(r->k, b), size);
+}
+
+static bool troubled(running *r, int trouble)
+{
+    static const char *const texts[] = { "", "integer division by zero", "negative shift count", "negative exponent of an integer" };
+    return rlx_fail(r->why, RLX_RT14, "kernel %s: %s", r->k->names, texts[trouble]);
+}
+
+static bool do_alloc(running *r, uint32_t b, int64_t count)
+{
+    size_t slot = 0, bytes;
+    for (uint32_t i = 0; i < b; i++)
+        slot += r->k->buffers[i].kind == RLX_KERNEL_BUFFER_TEMP;
+    if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) || bytes > SIZE_MAX / 4)
+        return rlx_fail(r->why, RLX_RT05, "kernel %s: %s would have %" PRId64 " elements", r->k->names, buffer_name(r->k, b), count);
+    rlx_kernel_slot *s = &r->env->slots[slot];
+    if (bytes > s->size) {
+        rlx_mem_free_aligned(r->env->memory, s->data, s->size, 64);
+        s->size = 0;
+        s->data = rlx_mem_alloc_aligned(r->env->memory, bytes, 64);
+        if (!s->data)
+            return no_memory(r->why);
+        s->size = bytes;
+    }
+    r->views[b] = (rlx_kernel_view){ s->data, count, NULL };
+    return true;
+}
+
+static bool do_check(running *r, const uint32_t *w)
+{
+    int64_t low = *scalar(r, w[1]), high = *scalar(r, w[2]), size = *scalar(r, w[3]);
+    if (RLX_LIKELY(low >= 0 && high < size))
+        return true;
+    return out_of_dim(r, w[4], w[5], low < 0 ? low : high, size);
+}
+
+static bool do_check_each(running *r, const uint32_t *w, size_t n)
+{
+    const int64_t *index = reg(r, w[1]);
+    const int32_t *mask = w[3] == UINT32_MAX ? NULL : reg(r, w[3]);
+    int64_t size = *scalar(r, w[2]);
+    for (size_t i = 0; i < n; i++)
+        if (RLX_UNLIKELY(index[i] < 0 || index[i] >= size) && (!mask || mask[i]))
+            return out_of_dim(r, w[4], w[5], index[i], size);
+    return true;
+}
+
+/* load V b r, load_strided V b r r, store B r v, store_strided B r r v */
+static bool do_access(running *r, const uint32_t *w, size_t n, bool strided, bool store)
+{
+    uint32_t b = w[store ? 1 : 2];
+    const rlx_kernel_view *v = &r->views[b];
+    int64_t off = *scalar(r, w[store ? 2 : 3]), stride = strided ? *scalar(r, w[store ? 3 : 4]) : 1;
+    if (n == 0)
+        return true;
+    if (RLX_UNLIKELY(!in_range(off, stride, (int64_t)n, v->count)))
+        return out_of_buffer(r, b, off);
+    const rlx_access_row *f = &rlx_access_fns[r->k->buffers[b].elem];
+    unsigned char *p = v->data + (size_t)off * r->k->buffers[b].bytes;
+    if (!store)
+        (strided ? f->load_strided : f->load)(reg(r, w[1]), p, stride, n);
+    else
+        (strided ? f->store_strided : f->store)(p, stride, reg(r, w[strided ? 4 : 3]), n);
+    return true;
+}
+
+/* load_each V b l m, store_each B l m v */
+static bool do_each(running *r, const uint32_t *w, size_t n, bool store)
+{
+    uint32_t b = w[store ? 1 : 2], mask_at = w[store ? 3 : 4];
+    const rlx_kernel_view *v = &r->views[b];
+    const int64_t *at = reg(r, w[store ? 2 : 3]);
+    const int32_t *mask = mask_at == UINT32_MAX ? NULL : reg(r, mask_at);
+    const rlx_access_row *f = &rlx_access_fns[r->k->buffers[b].elem];
+    int64_t wrong = store ? f->store_each(v->data, at, mask, reg(r, w[4]), n, v->count) : f->load_each(reg(r, w[1]), v->data, at, mask, n, v->count);
+    return wrong < 0 ? true : out_of_buffer(r, b, at[wrong]);
+}
+
+static bool do_view(running *r, const uint32_t *w, size_t n)
+{
+    const rlx_kernel_view *v = &r->views[w[2]];
+    int64_t off = *scalar(r, w[3]);
+    if (RLX_UNLIKELY(n && !in_range(off, 1, (int64_t)n, v->count)))
+        return out_of_buffer(r, w[2], off);
+    unsigned char *p = v->data + (n ? (size_t)off * r->k->buffers[w[2]].bytes : 0);
+    memcpy(r->frame + (w[1] & ~1u), &p, sizeof p);
+    return true;
+}
+
+/* Least and greatest offset of a fused operand lie in its buffer. */
+static bool fused_in_range(running *r, uint32_t b, int64_t off, const int64_t *strides, const int64_t *extents, int n)
+{
+    int64_t low = off, high = off, way;
+    for (int i = 0; i < n; i++) {
+        if (__builtin_mul_overflow(extents[i] - 1, strides[i], &way) || __builtin_add_overflow(way < 0 ? low : high, way, way < 0 ? &low : &high))
+            return out_of_buffer(r, b, off);
+    }
+    return low >= 0 && high < r->views[b].count ? true : out_of_buffer(r, b, low < 0 ? low : high);
+}
+
+static void *fused_pointer(running *r, uint32_t b, int64_t off)
+{
+    return r->views[b].data + (size_t)off * r->k->buffers[b].bytes;
+}
+
+/* In pieces, so that a long one can be stopped; pieces of k come after each other, which keeps each sum's order. */
+static bool run_fused(running *r, rlx_reduction_fn *f, rlx_reduction *whole, size_t bytes)
+{
+    int64_t columns = whole->columns < FUSED_STEP ? whole->columns : FUSED_STEP;
+    int64_t depth = FUSED_STEP / columns < whole->depth ? FUSED_STEP / columns : whole->depth;
+    int64_t rows = FUSED_STEP / (columns * depth);
+    if (rows * columns * depth >= whole->rows * whole->columns * whole->depth && rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
+        f(whole);
+        return spend(r, whole->rows * columns * depth >> 8);
+    }
+    for (int64_t i = 0; i < whole->rows; i += rows)
+        for (int64_t j = 0; j < whole->columns; j += columns)
+            for (int64_t k = 0; k < whole->depth; k += depth) {
+                rlx_reduction part = *whole;
+                part.rows = whole->rows - i < rows ? whole->rows - i : rows;
+                part.columns = whole->columns - j < columns ? whole->columns - j : columns;
+                part.depth = whole->depth - k < depth ? whole->depth - k : depth;
+                part.acc = (char *)whole->acc + (i * whole->acc_i + j * whole->acc_j) * (int64_t)bytes;
+                part.a = (const char *)whole->a + (i * whole->a_i + j * whole->a_j + k * whole->a_k) * (int64_t)bytes;
+                part.b = whole->b ? (const char *)whole->b + (i * whole->b_i + j * whole->b_j + k * whole->b_k) * (int64_t)bytes : NULL;
+                f(&part);
+                if (!spend(r, (part.rows * part.columns * part.depth >> 8) + 1))
+                    return false;
+            }
+    return true;
+}
+
+static bool do_fused(running *r, const uint32_t *w, bool contract)
+{
+    const uint32_t *acc = w + (contract ? 1 : 2), *a = acc + 4, *b = a + 5, *e = contract ? b + 5 : b;
+    int64_t extents[3] = { *scalar(r, e[0]), *scalar(r, e[1]), *scalar(r, e[2]) };
+    if (extents[0] <= 0 || extents[1] <= 0 || extents[2] <= 0)
+        return true;
+    int64_t s_acc[3] = { *scalar(r, acc[2]), *scalar(r, acc[3]), 0 };
+    int64_t s_a[3] = { *scalar(r, a[2]), *scalar(r, a[3]), *scalar(r, a[4]) };
+    int64_t s_b[3] = { 0, 0, 0 };
+    if (!fused_in_range(r, acc[0], *scalar(r, acc[1]), s_acc, extents, 2) || !fused_in_range(r, a[0], *scalar(r, a[1]), s_a, extents, 3))
+        return false;
+    rlx_reduction red = { .acc = fused_pointer(r, acc[0], *scalar(r, acc[1])), .a = fused_pointer(r, a[0], *scalar(r, a[1])),
+                          .acc_i = s_acc[0], .acc_j = s_acc[1], .a_i = s_a[0], .a_j = s_a[1], .a_k = s_a[2],
+                          .rows = extents[0], .columns = extents[1], .depth = extents[2] };
+    if (contract) {
+        for (int i = 0; i < 3; i++)
+            s_b[i] = *scalar(r, b[2 + i]);
+        if (!fused_in_range(r, b[0], *scalar(r, b[1]), s_b, extents, 3))
+            return false;
+        red.b = fused_pointer(r, b[0], *scalar(r, b[1]));
+        red.b_i = s_b[0], red.b_j = s_b[1], red.b_k = s_b[2];
+    }
+    uint8_t elem = r->k->buffers[acc[0]].elem;
+    return run_fused(r, contract ? rlx_contract_fns[elem] : rlx_reduce_fns[w[1]][elem], &red, r->k->buffers[acc[0]].bytes);
+}
+
+static bool do_want_dim(running *r, const uint32_t *w)
+{
+    int64_t found = r->views[w[1]].shape[w[2]], expected = *scalar(r, w[3]);
+    if (RLX_LIKELY(found == expected))
+        return true;
+    return rlx_fail(r->why, RLX_RT05, "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names, w[2],
+                    buffer_name(r->k, w[1]), found, expected);
+}
+
+RLX_INLINE int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+RLX_INLINE int64_t wrap_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+RLX_INLINE int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+RLX_INLINE int64_t strip_of(int64_t left) { return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP; }
+
+/* Words of a value instruction: opcode and 2 to 4 operands. */
+static const uint8_t value_words[RLX_K_COUNT] = {
+#define OP(name, text, operands)
+#define VALUE(name, text, operands) [RLX_K_##name] = sizeof(operands),
+#include "format/kernel_opcode.def"
+};
+
+RLX_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op, size_t n)
+{
+    rlx_value_fn *f = rlx_value_fns[op];
+    switch (value_words[op]) {
+    case 3: return f(reg(r, w[1]), reg(r, w[2]), NULL, NULL, n);
+    case 4: return f(reg(r, w[1]), reg(r, w[2]), reg(r, w[3]), NULL, n);
+    default: return f(reg(r, w[1]), reg(r, w[2]), reg(r, w[3]), w[4] == UINT32_MAX ? NULL : reg(r, w[4]), n);
+    }
+}
+
+/* A jump; backward ones are work. */
+#define JUMP_TO(distance)                                                                              \
+    do {                                                                                               \
+        int32_t d_ = (int32_t)(distance);                                                              \
+        if (d_ <= 0 && RLX_UNLIKELY(--r->env->fuel < 0) && stopped(r))                                 \
+            return false;                                                                              \
+        w += d_;                                                                                       \
+    } while (0)
+#define X(i) (*scalar(r, w[i]))
+#define STEP(words) { w += 1 + (words); continue; }
+#define TRY(call, words) { if (RLX_UNLIKELY(!(call))) return false; w += 1 + (words); continue; }
+
+static bool run(running *r)
+{
+    const uint32_t *w = r->k->code;
+    size_t strip = 0; /* elements of strips, this time round */
+    for (;;) {
+        size_t n = w[0] & RLX_KERNEL_WIDE ? strip : 1;
+        uint32_t op = w[0] & 0xffff;
+        if (op >= RLX_K_FIRST_VALUE) {
+            int trouble = run_value(r, w, op, n);
+            if (RLX_UNLIKELY(trouble))
+                return troubled(r, trouble);
+            w += value_words[op];
+            continue;
+        }
+        switch (op) {
+        case RLX_K_END: return true;
+        case RLX_K_JUMP: JUMP_TO(w[1]); continue;
+        case RLX_K_JUMP_IF_NOT: {
+            int32_t cond;
+            memcpy(&cond, r->frame + w[1], 4);
+            if (!cond)
+                JUMP_TO(w[2]);
+            else
+                w += 4;
+            continue;
+        }
+        case RLX_K_JUMP_IF_EMPTY:
+            if (X(1) <= 0)
+                JUMP_TO(w[2]);
+            else
+                w += 4;
+            continue;
+        case RLX_K_LOOP:
+            X(1) = X(2);
+            X(4) = wrap_add(X(2), X(3));
+            if (X(3) <= 0)
+                JUMP_TO(w[5]);
+            else
+                w += 7;
+            continue;
+        case RLX_K_NEXT:
+            X(1) = wrap_add(X(1), 1);
+            if (X(1) < X(2))
+                JUMP_TO(w[3]);
+            else
+                w += 5;
+            continue;
+        case RLX_K_STRIP:
+            X(1) = 0;
+            strip = X(2) > 0 ? (size_t)strip_of(X(2)) : 0;
+            if (!strip)
+                JUMP_TO(w[3]);
+            else
+                w += 5;
+            continue;
+        case RLX_K_NEXT_STRIP: {
+            int64_t left = wrap_sub(X(2), wrap_add(X(1), RLX_KERNEL_STRIP));
+            if (!spend(r, FUEL_PER_STRIP))
+                return false;
+            strip = 0;
+            if (left > 0) {
+                X(1) = wrap_add(X(1), RLX_KERNEL_STRIP);
+                strip = (size_t)strip_of(left);
+                w += (int32_t)w[3];
+            } else
+                w += 5;
+            continue;
+        }
+        case RLX_K_ASSERT: {
+            int32_t cond;
+            memcpy(&cond, r->frame + w[1], 4);
+            if (!cond)
+                return rlx_fail(r->why, RLX_RT15, "kernel %s: %s", r->k->names, r->k->names + w[2]);
+            STEP(2)
+        }
+        case RLX_K_DIM: X(1) = r->views[w[2]].shape[w[3]]; STEP(3)
+        case RLX_K_WANT_DIM: TRY(do_want_dim(r, w), 3)
+        case RLX_K_ALLOC: TRY(do_alloc(r, w[1], X(2)), 2)
+        case RLX_K_CHECK: TRY(do_check(r, w), 5)
+        case RLX_K_CHECK_EACH: TRY(do_check_each(r, w, n), 5)
+        case RLX_K_XMOVE: X(1) = X(2); STEP(2)
+        case RLX_K_XADD: X(1) = wrap_add(X(2), X(3)); STEP(3)
+        case RLX_K_XSUB: X(1) = wrap_sub(X(2), X(3)); STEP(3)
+        case RLX_K_XMUL: X(1) = wrap_mul(X(2), X(3)); STEP(3)
+        case RLX_K_XMADD: X(1) = wrap_add(wrap_mul(X(2), X(3)), X(4)); STEP(4)
+        case RLX_K_XMIN: X(1) = X(2) < X(3) ? X(2) : X(3); STEP(3)
+        case RLX_K_XMAX: X(1) = X(2) > X(3) ? X(2) : X(3); STEP(3)
+        case RLX_K_LOAD: TRY(do_access(r, w, n, false, false), 3)
+        case RLX_K_LOAD_STRIDED: TRY(do_access(r, w, n, true, false), 4)
+        case RLX_K_LOAD_EACH: TRY(do_each(r, w, n, false), 4)
+        case RLX_K_STORE: TRY(do_access(r, w, n, false, true), 3)
+        case RLX_K_STORE_STRIDED: TRY(do_access(r, w, n, true, true), 4)
+        case RLX_K_STORE_EACH: TRY(do_each(r, w, n, true), 4)
+        case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(do_view(r, w, n), 3)
+        case RLX_K_BROADCAST: {
+            int64_t most = X(3) < 0 ? 0 : strip_of(X(3));
+            rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT), (size_t)most);
+            STEP(3)
+        }
+        case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
+        case RLX_K_CONTRACT: TRY(do_fused(r, w, true), 17)
+        case RLX_K_REDUCE: TRY(do_fused(r, w, false), 13)
+        default: return rlx_fail(r->why, RLX_RT14, "kernel %s: unknown instruction", r->k->names);
+        }
+    }
+}
+
+bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, int32_t num_args, rlx_fault *why)
+{
+    if ((uint32_t)num_args != k->num_params)
+        return rlx_fail(why, RLX_RT01, "kernel %s takes %u arguments, %d came", k->names, k->num_params, num_args);
+    if (RLX_UNLIKELY(k->frame_size > env->frame_size || k->num_buffers > env->num_views || k->num_temps > env->num_slots) &&
+        !grow_env(k, env, why))
+        return false;
+    if (k->num_consts)
+        memcpy(env->frame, k->consts, k->num_consts * sizeof *k->consts);
+    if (!bind(k, env, args, why))
+        return false;
+    running r = { k, env, env->frame, env->views, why };
+    return run(&r);
+}
