@@ -20,6 +20,10 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_parse(relax_context *ctx, const char *text, size_t text_len,
                                                                          const relax_prim_expr *const *vars, size_t num_vars);
 
+/* 1 if the module was read from a text that holds one function outside a class; 0 else and for modules that passes made. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+int32_t relax_module_is_standalone(const relax_module *module);
+
 typedef struct relax_print_options {
     size_t struct_size;
     int32_t metadata;       /* 0: large constants are left out, the text can then not be read back; default 1 */

@@ -23,7 +23,8 @@ typedef struct rlx_node {
 enum {
     RLX_FLAG_INTERNED = 1,
     RLX_FLAG_HAS_VARS = 2,   /* PRIM, SINFO, SHAPE_EXPR: mentions a shape variable or a Relax variable */
-    RLX_FLAG_HAS_FUNC = 4    /* SINFO: contains a function description */
+    RLX_FLAG_HAS_FUNC = 4,   /* SINFO: contains a function description */
+    RLX_FLAG_STANDALONE = 8  /* MODULE: read from a text that holds one function outside a class */
 };
 
 typedef rlx_node rlx_expr;     /* Relax expressions */

@@ -1,0 +1,70 @@
+/* cmd_build.c: relax build, relax dis. */
+#include "cli.h"
+
+#include <string.h>
+
+static int save(const cli *c, const relax_executable *exe)
+{
+    relax_bytes *image = NULL;
+    relax_error *error = NULL;
+    if (relax_executable_serialize(exe, &image, &error) != RELAX_OK)
+        return cli_run_error(c, c->output, error);
+    bool ok = cli_write(c, c->output, NULL, 0, relax_bytes_data(image), relax_bytes_size(image));
+    relax_bytes_release(image);
+    return ok ? CLI_OK : CLI_FAULT;
+}
+
+int cli_build(cli *c)
+{
+    if (!c->output)
+        return cli_usage(c, "relax build needs -o OUT.rlx");
+    int status = CLI_OK;
+    cli_file file;
+    cli_arrays params = { 0 };
+    if (!cli_read(c, c->files[0], &file))
+        return CLI_FAULT;
+    if (c->params && !cli_npz_read(c, c->params, NULL, &params))
+        status = CLI_FAULT;
+    if (status == CLI_OK) {
+        relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, &status);
+        if (exe)
+            status = save(c, exe);
+        relax_executable_release(exe);
+    }
+    cli_arrays_free(&params);
+    cli_file_free(&file);
+    return status;
+}
+
+static int verify(const cli *c, const cli_file *file)
+{
+    relax_executable *exe = NULL;
+    relax_error *error = NULL;
+    if (relax_executable_load(file->data, file->size, NULL, &exe, &error) != RELAX_OK)
+        return cli_run_error(c, file->name, error);
+    relax_executable_release(exe);
+    return CLI_OK;
+}
+
+int cli_dis(cli *c)
+{
+    cli_file file;
+    if (!cli_read(c, c->files[0], &file))
+        return CLI_FAULT;
+    relax_bytes *text = NULL;
+    relax_error *error = NULL;
+    int status = CLI_OK;
+    if (c->verify)
+        status = verify(c, &file);
+    if (relax_disassemble(file.data, file.size, &text, &error) == RELAX_OK) {
+        fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stdout);
+        if (c->verify && status == CLI_OK)
+            puts("verified: sound");
+    } else {
+        int failed = cli_run_error(c, file.name, error);
+        status = status == CLI_OK ? failed : status;
+    }
+    relax_bytes_release(text);
+    cli_file_free(&file);
+    return status;
+}

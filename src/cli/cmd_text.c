@@ -1,0 +1,155 @@
+/* cmd_text.c: relax check, relax print. */
+#include "cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static int check_one(const cli *c, const char *path)
+{
+    int status;
+    cli_file file;
+    if (!cli_read(c, path, &file))
+        return CLI_FAULT;
+    relax_context *ctx = cli_context(c, &status);
+    if (ctx) {
+        relax_module *module = cli_parse_module(c, ctx, &file);
+        if (module && !relax_context_num_errors(ctx) && relax_well_formed(ctx, module, RELAX_CHECK_ALL) == 1)
+            relax_infer(ctx, module);
+        status = cli_diagnostics(c, ctx, 0);
+        if (!module && status == CLI_OK)
+            status = cli_error(c, "IN01", path, "could not be read, and no diagnostic says why");
+    }
+    relax_context_release(ctx);
+    cli_file_free(&file);
+    return status;
+}
+
+int cli_check(cli *c)
+{
+    int worst = CLI_OK;
+    for (int i = 0; i < c->num_files; i++) {
+        int status = check_one(c, c->files[i]);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
+/* ---- print ------------------------------------------------------------------------------------------ */
+
+static relax_module *run_passes(const cli *c, relax_context *ctx, relax_module *module)
+{
+    relax_pipeline *pipeline = relax_pipeline_create(ctx);
+    for (const char *p = c->passes; pipeline && *p;) {
+        size_t len = strcspn(p, ",");
+        if (len && relax_pipeline_add(pipeline, p, len, NULL) != RELAX_OK)
+            break;
+        p += len + (p[len] == ',');
+    }
+    module = pipeline && !relax_context_num_errors(ctx) ? relax_pipeline_run(pipeline, module) : NULL;
+    relax_pipeline_destroy(pipeline);
+    return module;
+}
+
+#define GREY "\033[90m"
+#define GREEN "\033[32m"
+#define BLUE "\033[34m"
+#define YELLOW "\033[33m"
+#define RESET "\033[0m"
+
+static bool is_word(char ch)
+{
+    return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
+}
+
+static bool is_keyword(const char *word, size_t len)
+{
+    static const char *const words[] = { "class", "def", "with", "as", "for", "in", "while", "if", "else", "return", "assert", "and",
+                                         "or", "not", "lambda", "None", "True", "False", "pass" };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == len && !memcmp(words[i], word, len))
+            return true;
+    return false;
+}
+
+/* Length of the piece at p (end: past the text) and its colour, NULL for none. */
+static size_t next_piece(const char *p, const char *end, const char **colour)
+{
+    const char *q = p + 1;
+    *colour = NULL;
+    if (*p == '#') {
+        *colour = GREY;
+        while (q < end && *q != '\n')
+            q++;
+    } else if (*p == '"') {
+        *colour = GREEN;
+        while (q < end && *q != '"')
+            q += 1 + (*q == '\\' && q + 1 < end);
+        q += q < end;
+    } else if (*p == '@') {
+        *colour = YELLOW;
+        while (q < end && (is_word(*q) || *q == '.'))
+            q++;
+    } else if (is_word(*p)) {
+        while (q < end && is_word(*q))
+            q++;
+        if (is_keyword(p, (size_t)(q - p)))
+            *colour = BLUE;
+    }
+    return (size_t)(q - p);
+}
+
+static void put_coloured(const char *text, size_t size)
+{
+    for (const char *p = text, *end = text + size; p < end;) {
+        const char *colour;
+        size_t len = next_piece(p, end, &colour);
+        if (colour)
+            fputs(colour, stdout);
+        fwrite(p, 1, len, stdout);
+        if (colour)
+            fputs(RESET, stdout);
+        p += len;
+    }
+}
+
+static int put_module(const cli *c, relax_context *ctx, const relax_module *module, bool standalone)
+{
+    relax_print_options options;
+    relax_print_options_init(&options, sizeof options);
+    options.standalone = standalone;
+    relax_bytes *text = relax_node_print(ctx, relax_module_as_node(module), &options);
+    if (!text)
+        return cli_error(c, "IN02", NULL, "out of memory");
+    if (c->color && isatty(STDOUT_FILENO))
+        put_coloured(relax_bytes_data(text), relax_bytes_size(text));
+    else
+        fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stdout);
+    fputc('\n', stdout);
+    relax_bytes_release(text);
+    return CLI_OK;
+}
+
+int cli_print(cli *c)
+{
+    int status;
+    cli_file file;
+    if (!cli_read(c, c->files[0], &file))
+        return CLI_FAULT;
+    relax_context *ctx = cli_context(c, &status);
+    if (ctx) {
+        relax_module *module = cli_parse_module(c, ctx, &file);
+        bool standalone = relax_module_is_standalone(module) == 1;
+        if (module && c->passes && !relax_context_num_errors(ctx))
+            module = run_passes(c, ctx, module);
+        status = cli_diagnostics(c, ctx, 0);
+        if (module) {
+            int printed = put_module(c, ctx, module, standalone);
+            status = status == CLI_OK ? printed : status;
+        } else if (status == CLI_OK) {
+            status = cli_error(c, "IN01", file.name, "gave no module, and no diagnostic says why");
+        }
+    }
+    relax_context_release(ctx);
+    cli_file_free(&file);
+    return status;
+}

@@ -1,0 +1,129 @@
+/* files.c: whole files in and out. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_FILE ((size_t)1 << 36) /* 64 GiB */
+
+static bool read_all(const cli *c, int fd, cli_file *out)
+{
+    size_t capacity = 1 << 16;
+    struct stat st;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 && (size_t)st.st_size < MAX_FILE)
+        capacity = (size_t)st.st_size + 1;
+    out->data = malloc(capacity + 1);
+    for (;;) {
+        if (!out->data)
+            return cli_error(c, "IN02", out->name, "out of memory"), false;
+        ssize_t got = read(fd, out->data + out->size, capacity - out->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cli_error(c, "IO01", out->name, "cannot be read: %s", strerror(errno)), false;
+        if (got == 0)
+            break;
+        out->size += (size_t)got;
+        if (out->size > MAX_FILE)
+            return cli_error(c, "IO04", out->name, "is larger than 64 GiB"), false;
+        if (out->size == capacity) {
+            char *more = realloc(out->data, capacity * 2 + 1);
+            if (!more)
+                return cli_error(c, "IN02", out->name, "out of memory"), false;
+            out->data = more;
+            capacity *= 2;
+        }
+    }
+    out->data[out->size] = 0;
+    return true;
+}
+
+bool cli_read(const cli *c, const char *path, cli_file *out)
+{
+    bool standard = !strcmp(path, "-");
+    *out = (cli_file){ .name = standard ? "<stdin>" : path };
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        cli_error(c, "IO01", path, "cannot be read: %s", strerror(errno));
+        return false;
+    }
+    bool ok = read_all(c, fd, out);
+    if (!standard)
+        close(fd);
+    if (!ok)
+        cli_file_free(out);
+    return ok;
+}
+
+void cli_file_free(cli_file *f)
+{
+    free(f->data);
+    f->data = NULL;
+    f->size = 0;
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t done = write(fd, data, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        data += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* Devices and pipes cannot be replaced by renaming: they are written directly. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+bool cli_write(const cli *c, const char *path, const void *head, size_t head_size, const void *data, size_t size)
+{
+    bool direct = is_special(path);
+    size_t len = strlen(path);
+    char *temporary = malloc(len + 8);
+    if (!temporary)
+        return cli_error(c, "IN02", path, "out of memory"), false;
+    memcpy(temporary, path, len + 1);
+    if (!direct)
+        memcpy(temporary + len, ".XXXXXX", 8);
+    int fd = direct ? open(path, O_WRONLY | O_CLOEXEC) : mkostemp(temporary, O_CLOEXEC);
+    bool ok = fd >= 0 && write_all(fd, head, head_size) && write_all(fd, data, size);
+    if (ok && !direct) {
+        mode_t mask = umask(0);
+        umask(mask);
+        ok = !fchmod(fd, 0666 & ~mask);
+    }
+    if (fd >= 0 && close(fd))
+        ok = false;
+    if (ok && !direct)
+        ok = !rename(temporary, path);
+    if (!ok) {
+        cli_error(c, "IO02", path, "cannot be written: %s", strerror(errno));
+        if (fd >= 0 && !direct)
+            unlink(temporary);
+    }
+    free(temporary);
+    return ok;
+}
+
+bool cli_make_directory(const cli *c, const char *path)
+{
+    struct stat st;
+    if (!mkdir(path, 0777))
+        return true;
+    if (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode))
+        return true;
+    cli_error(c, "IO03", path, "cannot be made or used as a directory: %s", strerror(errno));
+    return false;
+}

@@ -1,0 +1,264 @@
+/* inputs.c: from --input texts and --params arrays to the arguments of a call.
+ *
+ *   SPEC   [NAME[.FIELD]...=]VALUE        VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 | bool:1 | shape:2,3 | str:TEXT
+ */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An argument, or a field of one while a tuple is put together. */
+typedef struct slot {
+    bool set;
+    relax_value value;
+    struct slot *fields;
+    size_t num_fields;
+} slot;
+
+static void free_slot(slot *s)
+{
+    relax_value_release(&s->value);
+    for (size_t i = 0; i < s->num_fields; i++)
+        free_slot(&s->fields[i]);
+    free(s->fields);
+}
+
+/* ---- one value ------------------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && !strcmp(text + a - b, end);
+}
+
+static int read_npz_member(const cli *c, const char *text, const char *colon, relax_value *out)
+{
+    char path[4096];
+    if ((size_t)(colon - text) >= sizeof path)
+        return cli_usage(c, "path too long: %s", text);
+    memcpy(path, text, (size_t)(colon - text));
+    path[colon - text] = 0;
+    cli_arrays arrays = { 0 };
+    if (!cli_npz_read(c, path, colon + 1, &arrays))
+        return CLI_FAULT;
+    relax_value_set_tensor(out, arrays.items[0].tensor);
+    cli_arrays_free(&arrays);
+    return CLI_OK;
+}
+
+static int read_shape(const cli *c, const char *text, relax_value *out)
+{
+    int64_t dims[64];
+    size_t ndim = 0;
+    char number[32];
+    for (const char *p = text; *p;) {
+        size_t len = strcspn(p, ",");
+        if (ndim == 64 || !len || len >= sizeof number)
+            return cli_usage(c, "shape:2,3 lists numbers, found shape:%s", text);
+        memcpy(number, p, len);
+        number[len] = 0;
+        if (!cli_parse_int(number, &dims[ndim++]))
+            return cli_usage(c, "shape:2,3 lists numbers, found shape:%s", text);
+        p += len + (p[len] == ',');
+    }
+    return relax_value_set_shape(out, dims, ndim) == RELAX_OK ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+}
+
+static int read_scalar(const cli *c, relax_dtype dtype, const char *text, relax_value *out)
+{
+    int64_t i;
+    double f;
+    bool is_bool = dtype == RELAX_BOOL, is_float = (dtype & 0xff) == RELAX_DTYPE_FLOAT;
+    if (is_bool && (!strcmp(text, "true") || !strcmp(text, "True") || !strcmp(text, "1")))
+        return relax_value_set_bool(out, 1), CLI_OK;
+    if (is_bool && (!strcmp(text, "false") || !strcmp(text, "False") || !strcmp(text, "0")))
+        return relax_value_set_bool(out, 0), CLI_OK;
+    if (is_float && cli_parse_number(text, &f))
+        return relax_value_set_float(out, f), CLI_OK;
+    if (!is_bool && !is_float && cli_parse_int(text, &i))
+        return relax_value_set_int(out, i), CLI_OK;
+    return cli_usage(c, "not a scalar of that dtype: %s", text);
+}
+
+static int read_value(const cli *c, const char *text, relax_value *out)
+{
+    const char *colon = strrchr(text, ':'), *first = strchr(text, ':');
+    relax_dtype dtype;
+    if (!strncmp(text, "str:", 4))
+        return relax_value_set_string(out, text + 4, strlen(text + 4)) == RELAX_OK ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+    if (!strncmp(text, "shape:", 6))
+        return read_shape(c, text + 6, out);
+    if (first && relax_dtype_parse(text, (size_t)(first - text), &dtype) == RELAX_OK && dtype != RELAX_VOID)
+        return read_scalar(c, dtype, first + 1, out);
+    if (colon && colon - text > 4 && !strncmp(colon - 4, ".npz", 4))
+        return read_npz_member(c, text, colon, out);
+    if (ends_with(text, ".npz"))
+        return cli_usage(c, "%s is an archive: name a member, %s:MEMBER", text, text);
+    relax_tensor *tensor = cli_npy_read(c, text);
+    if (!tensor)
+        return CLI_FAULT;
+    relax_value_set_tensor(out, tensor);
+    relax_tensor_release(tensor);
+    return CLI_OK;
+}
+
+/* ---- where it goes --------------------------------------------------------------------------------------- */
+
+static int32_t find_param(const relax_executable *exe, int32_t function, const char *name, size_t len)
+{
+    for (int32_t i = 0; i < relax_executable_num_params(exe, function); i++) {
+        size_t n;
+        const char *p = relax_executable_param_name(exe, function, i, &n);
+        if (p && n == len && !memcmp(p, name, len))
+            return i;
+    }
+    return -1;
+}
+
+/* Field `index` of a tuple under construction; NULL when it is no sensible number or memory is out. */
+static slot *field_of(slot *s, const char *text, size_t len)
+{
+    size_t index = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9' || index > 9999)
+            return NULL;
+        index = index * 10 + (size_t)(text[i] - '0');
+    }
+    if (!len || s->set)
+        return NULL;
+    if (index >= s->num_fields) {
+        slot *more = realloc(s->fields, (index + 1) * sizeof *more);
+        if (!more)
+            return NULL;
+        memset(more + s->num_fields, 0, (index + 1 - s->num_fields) * sizeof *more);
+        s->fields = more;
+        s->num_fields = index + 1;
+    }
+    return &s->fields[index];
+}
+
+/* "NAME.0.1" -> slot. */
+static slot *named_slot(const cli *c, const relax_executable *exe, int32_t function, slot *slots, const char *name, size_t len)
+{
+    const char *dot = memchr(name, '.', len);
+    size_t head = dot ? (size_t)(dot - name) : len;
+    int32_t param = find_param(exe, function, name, head);
+    if (param < 0) {
+        cli_error(c, "RT01", NULL, "the function has no parameter %.*s", (int)head, name);
+        return NULL;
+    }
+    slot *s = &slots[param];
+    while (dot) {
+        const char *from = dot + 1, *end = name + len;
+        dot = memchr(from, '.', (size_t)(end - from));
+        s = field_of(s, from, (size_t)((dot ? dot : end) - from));
+        if (!s) {
+            cli_usage(c, "not a field of a tuple: %.*s", (int)len, name);
+            return NULL;
+        }
+    }
+    return s;
+}
+
+/* The NAME of NAME=VALUE: what stands before the first '=', if it looks like a name (a path may hold '=' too). */
+static size_t name_length(const char *text)
+{
+    size_t n = 0;
+    while (text[n] == '_' || text[n] == '.' || (text[n] >= '0' && text[n] <= '9') || (text[n] >= 'a' && text[n] <= 'z') ||
+           (text[n] >= 'A' && text[n] <= 'Z'))
+        n++;
+    return text[n] == '=' ? n : 0;
+}
+
+static int place_input(const cli *c, const relax_executable *exe, int32_t function, slot *slots, size_t count, size_t *position, const char *text)
+{
+    size_t len = name_length(text);
+    slot *s;
+    if (len) {
+        s = named_slot(c, exe, function, slots, text, len);
+        text += len + 1;
+    } else {
+        while (*position < count && (slots[*position].set || slots[*position].num_fields))
+            ++*position;
+        s = *position < count ? &slots[*position] : NULL;
+        if (!s)
+            return cli_error(c, "RT01", NULL, "the function takes %zu arguments, found one more: %s", count, text);
+    }
+    if (!s)
+        return CLI_FAULT;
+    if (s->set || s->num_fields)
+        return cli_usage(c, "an argument is given twice: %s", text);
+    int status = read_value(c, text, &s->value);
+    s->set = status == CLI_OK;
+    return status;
+}
+
+static int close_tuple(const cli *c, slot *s)
+{
+    if (!s->num_fields)
+        return s->set ? CLI_OK : cli_error(c, "RT01", NULL, "a field of a tuple is missing");
+    relax_value *values = calloc(s->num_fields, sizeof *values);
+    int status = values ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+    for (size_t i = 0; i < s->num_fields && status == CLI_OK; i++) {
+        status = close_tuple(c, &s->fields[i]);
+        if (status == CLI_OK)
+            values[i] = s->fields[i].value;
+    }
+    if (status == CLI_OK && relax_value_set_tuple(&s->value, values, s->num_fields) != RELAX_OK)
+        status = cli_error(c, "IN02", NULL, "out of memory");
+    s->set = status == CLI_OK;
+    free(values);
+    return status;
+}
+
+static int fill_from_params(const cli *c, const relax_executable *exe, int32_t function, const cli_arrays *params, slot *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i].num_fields && close_tuple(c, &slots[i]) != CLI_OK)
+            return CLI_FAULT;
+        if (slots[i].set)
+            continue;
+        size_t len = 0;
+        const char *name = relax_executable_param_name(exe, function, (int32_t)i, &len);
+        for (size_t k = 0; name && k < params->count && !slots[i].set; k++) {
+            if (strlen(params->items[k].name) != len || memcmp(params->items[k].name, name, len))
+                continue;
+            relax_value_set_tensor(&slots[i].value, params->items[k].tensor);
+            slots[i].set = true;
+        }
+        if (!slots[i].set)
+            return cli_error(c, "RT01", c->files[0], "no argument for parameter %zu (%s): give it with --input%s", i + 1, name ? name : "?",
+                             params->count ? "; --params has no array of that name" : " or --params");
+    }
+    return CLI_OK;
+}
+
+int cli_bind_inputs(const cli *c, const relax_executable *exe, int32_t function, const cli_arrays *params, relax_value **args, size_t *num_args)
+{
+    int32_t n = relax_executable_num_params(exe, function);
+    size_t count = n > 0 ? (size_t)n : 0, position = 0;
+    slot *slots = calloc(count + 1, sizeof *slots);
+    *args = calloc(count + 1, sizeof **args);
+    int status = slots && *args ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+    for (int i = 0; i < c->num_inputs && status == CLI_OK; i++)
+        status = place_input(c, exe, function, slots, count, &position, c->inputs[i]);
+    if (status == CLI_OK)
+        status = fill_from_params(c, exe, function, params, slots, count);
+    for (size_t i = 0; slots && i < count; i++) {
+        if (status == CLI_OK) {
+            (*args)[i] = slots[i].value;
+            slots[i].value = (relax_value){ 0 };
+        }
+        free_slot(&slots[i]);
+    }
+    *num_args = status == CLI_OK ? count : 0;
+    free(slots);
+    return status;
+}
+
+void cli_release_values(relax_value *values, size_t count)
+{
+    for (size_t i = 0; values && i < count; i++)
+        relax_value_release(&values[i]);
+    free(values);
+}

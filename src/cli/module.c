@@ -1,0 +1,105 @@
+/* module.c: from a text file to a module or an executable. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "WF12,TY01" in each --no-warn */
+static int mute_codes(const cli *c, relax_context *ctx)
+{
+    for (int i = 0; i < c->num_no_warn; i++) {
+        for (const char *p = c->no_warn[i]; *p;) {
+            size_t len = strcspn(p, ",");
+            if (len && relax_context_mute(ctx, p, len) != RELAX_OK)
+                return cli_usage(c, "--no-warn: there is no code %.*s", (int)len, p);
+            p += len + (p[len] == ',');
+        }
+    }
+    return CLI_OK;
+}
+
+relax_context *cli_context(const cli *c, int *status)
+{
+    relax_context_options options;
+    relax_context_options_init(&options, sizeof options);
+    options.strict = c->strict;
+    options.trust_annotations = c->trust;
+    relax_context *ctx = relax_context_create(&options);
+    *status = ctx ? mute_codes(c, ctx) : cli_error(c, "IN02", NULL, "out of memory");
+    if (*status == CLI_OK)
+        return ctx;
+    relax_context_release(ctx);
+    return NULL;
+}
+
+relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file *file)
+{
+    (void)c;
+    return relax_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
+}
+
+static relax_module *bind(const cli *c, relax_context *ctx, relax_module *module, const cli_arrays *params)
+{
+    const char **names = calloc(params->count + 1, sizeof *names);
+    const relax_tensor **tensors = calloc(params->count + 1, sizeof *tensors);
+    if (names && tensors) {
+        for (size_t i = 0; i < params->count; i++) {
+            names[i] = params->items[i].name;
+            tensors[i] = params->items[i].tensor;
+        }
+        module = relax_bind_params(ctx, module, NULL, 0, names, tensors, params->count);
+    } else {
+        module = NULL;
+        cli_error(c, "IN02", NULL, "out of memory");
+    }
+    free(names);
+    free(tensors);
+    return module;
+}
+
+typedef struct dump { const cli *c; relax_context *ctx; } dump;
+
+static void dump_after(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed)
+{
+    dump *d = user;
+    (void)seconds;
+    if (strcmp(d->c->dump_after, "all") && strcmp(d->c->dump_after, pass))
+        return;
+    relax_bytes *text = relax_node_print(d->ctx, relax_module_as_node(module), NULL);
+    printf("# ---- after %s%s\n%s\n", pass, changed ? "" : " (nothing changed)", text ? relax_bytes_data(text) : "");
+    relax_bytes_release(text);
+}
+
+relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params, int *status)
+{
+    relax_context *ctx = cli_context(c, status);
+    if (!ctx)
+        return NULL;
+    relax_executable *exe = NULL;
+    cli_progress("reading");
+    relax_module *module = cli_parse_module(c, ctx, file);
+    if (module && params && !relax_context_num_errors(ctx))
+        module = bind(c, ctx, module, params);
+    if (module && !relax_context_num_errors(ctx)) {
+        relax_compile_options options;
+        dump d = { c, ctx };
+        relax_compile_options_init(&options, sizeof options);
+        options.opt_level = (int32_t)c->opt_level;
+        if (c->dump_after) {
+            options.after_pass = dump_after;
+            options.user = &d;
+        }
+        cli_progress("compiling");
+        exe = relax_compile(ctx, module, &options);
+    }
+    cli_progress(NULL);
+    *status = cli_diagnostics(c, ctx, 0);
+    if (!exe && *status == CLI_OK)
+        *status = cli_error(c, "IN01", file->name, "could not be compiled, and no diagnostic says why");
+    if (*status != CLI_OK) {
+        relax_executable_release(exe);
+        exe = NULL;
+    }
+    relax_context_release(ctx);
+    return exe;
+}

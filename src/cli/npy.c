@@ -1,0 +1,275 @@
+/* npy.c: arrays in numpy's format.
+ *
+ *   \x93NUMPY  major minor  header length (2 bytes, 4 from version 2 on)  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n  data
+ *
+ * Every size is checked against the bytes that are there. Source: the NEP 1 description of the format.
+ */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RANK 64
+#define MAX_HEADER (1u << 20)
+
+static const struct { const char *descr; relax_dtype dtype; } dtypes[] = {
+    { "|b1", RELAX_BOOL },   { "|i1", RELAX_INT8 },    { "<i2", RELAX_INT16 },   { "<i4", RELAX_INT32 },  { "<i8", RELAX_INT64 },
+    { "|u1", RELAX_UINT8 },  { "<u2", RELAX_UINT16 },  { "<u4", RELAX_UINT32 },  { "<u8", RELAX_UINT64 }, { "<f2", RELAX_FLOAT16 },
+    { "<f4", RELAX_FLOAT32 }, { "<f8", RELAX_FLOAT64 }, { "<V2", RELAX_BFLOAT16 }, /* what numpy writes for ml_dtypes.bfloat16 */
+};
+
+typedef struct header {
+    relax_dtype dtype;
+    int64_t shape[MAX_RANK];
+    int ndim;
+    bool has_descr, has_order, has_shape;
+    bool fortran;
+} header;
+
+/* ---- the header: a Python dictionary of three known keys ------------------------------------------------ */
+
+typedef struct cursor { const char *p, *end; } cursor;
+
+static void skip_space(cursor *at)
+{
+    while (at->p < at->end && (*at->p == ' ' || *at->p == '\n' || *at->p == '\t'))
+        at->p++;
+}
+
+static bool take(cursor *at, char c)
+{
+    skip_space(at);
+    if (at->p == at->end || *at->p != c)
+        return false;
+    at->p++;
+    return true;
+}
+
+static bool take_string(cursor *at, char *out, size_t capacity)
+{
+    skip_space(at);
+    if (at->p == at->end || (*at->p != '\'' && *at->p != '"'))
+        return false;
+    char quote = *at->p++;
+    size_t n = 0;
+    while (at->p < at->end && *at->p != quote && n + 1 < capacity)
+        out[n++] = *at->p++;
+    out[n] = 0;
+    return at->p < at->end && *at->p++ == quote;
+}
+
+static bool take_size(cursor *at, int64_t *out)
+{
+    skip_space(at);
+    const char *from = at->p;
+    int64_t value = 0;
+    while (at->p < at->end && *at->p >= '0' && *at->p <= '9') {
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *at->p - '0', &value))
+            return false;
+        at->p++;
+    }
+    *out = value;
+    return at->p > from;
+}
+
+static bool take_shape(cursor *at, header *h)
+{
+    if (!take(at, '('))
+        return false;
+    while (!take(at, ')')) {
+        if (h->ndim == MAX_RANK || !take_size(at, &h->shape[h->ndim]))
+            return false;
+        h->ndim++;
+        if (!take(at, ',')) {
+            if (h->ndim == 1)
+                return false; /* (3) is a number in Python, not a shape */
+            return take(at, ')');
+        }
+    }
+    return true;
+}
+
+static bool take_word(cursor *at, const char *word)
+{
+    size_t len = strlen(word);
+    skip_space(at);
+    if ((size_t)(at->end - at->p) < len || memcmp(at->p, word, len))
+        return false;
+    at->p += len;
+    return true;
+}
+
+static bool find_dtype(const char *descr, relax_dtype *out)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        bool one_byte = dtypes[i].descr[0] == '|';
+        if (!strcmp(descr, dtypes[i].descr) || (descr[0] && !strcmp(descr + 1, dtypes[i].descr + 1) && (one_byte || descr[0] == '='))) {
+            *out = dtypes[i].dtype;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: malformed. An unknown descr leaves dtype RELAX_VOID and its text in `descr`. */
+static bool read_header(const char *text, size_t size, header *h, char descr[64])
+{
+    cursor at = { text, text + size };
+    char key[32];
+    if (!take(&at, '{'))
+        return false;
+    while (!take(&at, '}')) {
+        if (!take_string(&at, key, sizeof key) || !take(&at, ':'))
+            return false;
+        if (!strcmp(key, "descr") && !h->has_descr) {
+            h->has_descr = true;
+            skip_space(&at);
+            if (at.p < at.end && *at.p == '[') /* fields of a record */
+                return snprintf(descr, 64, "a record"), true;
+            if (!take_string(&at, descr, 64))
+                return false;
+            find_dtype(descr, &h->dtype);
+        } else if (!strcmp(key, "fortran_order") && !h->has_order) {
+            h->has_order = true;
+            h->fortran = take_word(&at, "True");
+            if (!h->fortran && !take_word(&at, "False"))
+                return false;
+        } else if (!strcmp(key, "shape") && !h->has_shape) {
+            h->has_shape = true;
+            if (!take_shape(&at, h))
+                return false;
+        } else {
+            return false;
+        }
+        if (!take(&at, ',')) {
+            if (!take(&at, '}'))
+                return false;
+            break;
+        }
+    }
+    skip_space(&at);
+    return at.p == at.end && h->has_descr && h->has_order && h->has_shape;
+}
+
+/* ---- the data ---------------------------------------------------------------------------------------------- */
+
+/* Column-major to row-major: the last index varies fastest on our side. */
+static void reorder(const header *h, size_t item, const unsigned char *from, unsigned char *to, size_t count)
+{
+    size_t strides[MAX_RANK], index[MAX_RANK] = { 0 }, stride = item, at = 0;
+    for (int i = 0; i < h->ndim; i++) {
+        strides[i] = stride;
+        stride *= (size_t)h->shape[i];
+    }
+    for (size_t n = 0; n < count; n++, to += item) {
+        memcpy(to, from + at, item);
+        for (int i = h->ndim - 1; i >= 0; i--) {
+            at += strides[i];
+            if (++index[i] < (size_t)h->shape[i])
+                break;
+            at -= strides[i] * (size_t)h->shape[i];
+            index[i] = 0;
+        }
+    }
+}
+
+static bool data_size(const header *h, size_t *count, size_t *bytes)
+{
+    *count = 1;
+    bool empty = false;
+    for (int i = 0; i < h->ndim; i++)
+        empty |= h->shape[i] == 0;
+    for (int i = 0; i < h->ndim && !empty; i++)
+        if (__builtin_mul_overflow(*count, (size_t)h->shape[i], count))
+            return false;
+    if (empty)
+        *count = 0;
+    return !__builtin_mul_overflow(*count, relax_dtype_size(h->dtype), bytes);
+}
+
+static relax_tensor *make_tensor(const cli *c, const char *file, const header *h, const unsigned char *data, size_t size)
+{
+    size_t count, bytes;
+    if (!data_size(h, &count, &bytes)) {
+        cli_error(c, "NP08", file, "the array is too large");
+        return NULL;
+    }
+    if (bytes != size) {
+        cli_error(c, "NP04", file, "the array needs %zu bytes by its shape and dtype, the file holds %zu", bytes, size);
+        return NULL;
+    }
+    relax_tensor *t = NULL;
+    relax_error *error = NULL;
+    if (relax_tensor_create(h->dtype, h->shape, h->ndim, NULL, &t, &error) != RELAX_OK) {
+        cli_run_error(c, file, error);
+        return NULL;
+    }
+    if (h->fortran && h->ndim > 1)
+        reorder(h, relax_dtype_size(h->dtype), data, relax_tensor_data(t), count);
+    else if (size)
+        memcpy(relax_tensor_data(t), data, size);
+    if (h->dtype == RELAX_BOOL) /* any byte but 0 counts as true */
+        for (size_t i = 0; i < size; i++)
+            ((uint8_t *)relax_tensor_data(t))[i] = ((uint8_t *)relax_tensor_data(t))[i] != 0;
+    return t;
+}
+
+relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char *data, size_t size)
+{
+    header h = { .dtype = RELAX_VOID };
+    char descr[64] = "";
+    if (size < 10 || memcmp(data, "\x93NUMPY", 6)) {
+        cli_error(c, "NP01", file, "is not an .npy file: it does not begin with numpy's signature");
+        return NULL;
+    }
+    size_t wide = data[6] >= 2, at = wide ? 12 : 10;
+    if (data[6] < 1 || data[6] > 3 || size < at) {
+        cli_error(c, "NP02", file, "version %d.%d of the format is not known", data[6], data[7]);
+        return NULL;
+    }
+    size_t len = (size_t)data[8] | (size_t)data[9] << 8;
+    if (wide)
+        len |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
+    if (len > size - at || len > MAX_HEADER || !read_header((const char *)data + at, len, &h, descr)) {
+        cli_error(c, "NP02", file, "the header is malformed");
+        return NULL;
+    }
+    if (h.dtype == RELAX_VOID) {
+        cli_error(c, "NP03", file, "dtype %s is not supported: Booleans, integers and floats in little-endian order are", descr);
+        return NULL;
+    }
+    return make_tensor(c, file, &h, data + at + len, size - at - len);
+}
+
+relax_tensor *cli_npy_read(const cli *c, const char *path)
+{
+    cli_file file;
+    if (!cli_read(c, path, &file))
+        return NULL;
+    relax_tensor *t = cli_npy_parse(c, file.name, (const unsigned char *)file.data, file.size);
+    cli_file_free(&file);
+    return t;
+}
+
+bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape, int ndim, const void *data, size_t size)
+{
+    char head[2048];
+    const char *descr = NULL;
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0] && !descr; i++)
+        descr = dtypes[i].dtype == dtype ? dtypes[i].descr : NULL;
+    if (!descr) {
+        cli_error(c, "NP03", path, "results of this dtype have no form in .npy files");
+        return false;
+    }
+    int n = snprintf(head, sizeof head, "\x93NUMPY\x01%c__{'descr': '%s', 'fortran_order': False, 'shape': (", 1, descr);
+    head[7] = 0;
+    for (int i = 0; i < ndim; i++)
+        n += snprintf(head + n, sizeof head - (size_t)n, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    n += snprintf(head + n, sizeof head - (size_t)n, "%s), }", ndim == 1 ? "," : "");
+    while ((n + 1) % 64)
+        head[n++] = ' ';
+    head[n++] = '\n';
+    head[8] = (char)((n - 10) & 0xff);
+    head[9] = (char)((n - 10) >> 8);
+    return cli_write(c, path, head, (size_t)n, data, size);
+}

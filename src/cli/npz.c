@@ -1,0 +1,135 @@
+/* npz.c: archives of arrays: zip files whose members are .npy files. The zip part is minizip's. */
+#include "cli.h"
+
+#include <minizip/unzip.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_MEMBER ((uint64_t)1 << 36)
+/* Deflate cannot shrink data further than about 1032:1; a member that claims more is lying about its size. */
+#define MAX_RATIO 1040
+
+typedef struct archive { const cli *c; const char *path; unzFile zip; uint64_t file_size; } archive;
+
+static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tensor *tensor)
+{
+    cli_array *items = realloc(out->items, (out->count + 1) * sizeof *items);
+    if (items)
+        out->items = items;
+    char *copy = items ? malloc(len + 1) : NULL;
+    if (!copy)
+        return false;
+    memcpy(copy, name, len);
+    copy[len] = 0;
+    out->items[out->count++] = (cli_array){ copy, tensor };
+    return true;
+}
+
+static bool read_bytes(const archive *a, const char *label, unsigned char *data, uint64_t size)
+{
+    uint64_t at = 0;
+    while (at < size) {
+        unsigned want = size - at > 1u << 30 ? 1u << 30 : (unsigned)(size - at);
+        int got = unzReadCurrentFile(a->zip, data + at, want);
+        if (got <= 0)
+            return cli_error(a->c, "NP05", label, "the member is truncated or its compressed data is damaged"), false;
+        at += (uint64_t)got;
+    }
+    char extra;
+    if (unzReadCurrentFile(a->zip, &extra, 1) != 0)
+        return cli_error(a->c, "NP05", label, "the member is longer than the archive says"), false;
+    return true;
+}
+
+/* The current member's content, malloc'ed; NULL after a report. */
+static unsigned char *read_member(const archive *a, const char *label, const unz_file_info64 *info)
+{
+    if (info->compression_method != 0 && info->compression_method != 8)
+        return cli_error(a->c, "NP07", label, "compression method %lu is not supported", info->compression_method), NULL;
+    if (info->flag & 1)
+        return cli_error(a->c, "NP07", label, "the member is encrypted"), NULL;
+    if (info->uncompressed_size > MAX_MEMBER || info->compressed_size > a->file_size ||
+        info->uncompressed_size / MAX_RATIO > info->compressed_size + 1)
+        return cli_error(a->c, "NP05", label, "the archive states a size of %llu bytes, which cannot be", (unsigned long long)info->uncompressed_size), NULL;
+    if (unzOpenCurrentFile(a->zip) != UNZ_OK)
+        return cli_error(a->c, "NP05", label, "the member cannot be opened: its headers do not agree"), NULL;
+    unsigned char *data = malloc((size_t)info->uncompressed_size + 1);
+    bool ok = data ? read_bytes(a, label, data, info->uncompressed_size) : (cli_error(a->c, "IN02", label, "out of memory"), false);
+    if (unzCloseCurrentFile(a->zip) == UNZ_CRCERROR && ok) {
+        cli_error(a->c, "NP09", label, "the checksum of the member does not match");
+        ok = false;
+    }
+    if (ok)
+        return data;
+    free(data);
+    return NULL;
+}
+
+static bool read_current(const archive *a, const char *member, cli_arrays *out, bool *found)
+{
+    unz_file_info64 info;
+    char name[1024], label[2048];
+    if (unzGetCurrentFileInfo64(a->zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK || info.size_filename >= sizeof name)
+        return cli_error(a->c, "NP05", a->path, "an entry of the archive is malformed"), false;
+    size_t len = strlen(name);
+    bool npy = len > 4 && !strcmp(name + len - 4, ".npy");
+    if (npy)
+        len -= 4;
+    if (member && (strlen(member) != len || memcmp(member, name, len)) && strcmp(member, name))
+        return true;
+    if (!npy && !member)
+        return true; /* archives may hold other files */
+    *found = true;
+    snprintf(label, sizeof label, "%s:%.*s", a->path, (int)len, name);
+    unsigned char *data = read_member(a, label, &info);
+    relax_tensor *t = data ? cli_npy_parse(a->c, label, data, (size_t)info.uncompressed_size) : NULL;
+    free(data);
+    if (t && !add_array(out, name, len, t)) {
+        relax_tensor_release(t);
+        return cli_error(a->c, "IN02", label, "out of memory"), false;
+    }
+    return t != NULL;
+}
+
+static bool read_members(const archive *a, const char *member, cli_arrays *out)
+{
+    bool found = false;
+    int at = unzGoToFirstFile(a->zip);
+    for (; at == UNZ_OK && !(member && found); at = unzGoToNextFile(a->zip))
+        if (!read_current(a, member, out, &found))
+            return false;
+    if (at != UNZ_OK && at != UNZ_END_OF_LIST_OF_FILE)
+        return cli_error(a->c, "NP05", a->path, "the directory of the archive is damaged"), false;
+    if (member && !found)
+        return cli_error(a->c, "NP06", a->path, "the archive has no member %s", member), false;
+    return true;
+}
+
+bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out)
+{
+    struct stat st;
+    archive a = { c, path, NULL, 0 };
+    *out = (cli_arrays){ 0 };
+    if (stat(path, &st))
+        return cli_error(c, "IO01", path, "cannot be read: no such file"), false;
+    a.file_size = (uint64_t)st.st_size;
+    a.zip = S_ISREG(st.st_mode) ? unzOpen64(path) : NULL;
+    if (!a.zip)
+        return cli_error(c, "NP05", path, "is not a readable .npz archive"), false;
+    bool ok = read_members(&a, member, out);
+    unzClose(a.zip);
+    if (!ok)
+        cli_arrays_free(out);
+    return ok;
+}
+
+void cli_arrays_free(cli_arrays *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        free(a->items[i].name);
+        relax_tensor_release(a->items[i].tensor);
+    }
+    free(a->items);
+    *a = (cli_arrays){ 0 };
+}

@@ -1,0 +1,197 @@
+/* options.c: the options of all commands, one row each, and how they are read. */
+#include "cli.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_type { FLAG, TEXT, LIST, INTEGER, SECONDS, OPTIONAL_TEXT };
+
+typedef struct option_row {
+    char letter;               /* which commands take it: see main.c */
+    const char *name, *other;  /* --name, and a second spelling */
+    enum option_type type;
+    size_t at, count_at;       /* where in struct cli; OPTIONAL_TEXT: count_at is the flag */
+    const char *argument, *help;
+} option_row;
+
+#define AT(field) offsetof(cli, field)
+static const option_row rows[] = {
+    { 's', "--strict", NULL, FLAG, AT(strict), 0, NULL, "warnings are errors" },
+    { 'a', "--trust-annotations", NULL, FLAG, AT(trust), 0, NULL, "believe unproved annotations without a check at run time" },
+    { 'n', "--no-warn", NULL, LIST, AT(no_warn), AT(num_no_warn), "CODE[,CODE]", "switch warnings off by code" },
+    { 'j', "--diagnostics", NULL, TEXT, AT(diagnostics), 0, "json|text", "form of the diagnostics" },
+    { 'P', "--pass", "--passes", TEXT, AT(passes), 0, "P,Q,...", "passes to run first" },
+    { 'c', "--color", NULL, FLAG, AT(color), 0, NULL, "colours, on a terminal" },
+    { 'o', "-o", "--output", TEXT, AT(output), 0, "OUT.rlx", "the file to write" },
+    { 'w', "--params", NULL, TEXT, AT(params), 0, "W.npz", "weights by parameter name" },
+    { 't', "--target", NULL, TEXT, AT(target), 0, "interp|c", "how kernels are compiled" },
+    { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2", "0 lowers only, 1 cleans up (default), 2 fuses and schedules" },
+    { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all", "print the module after a pass" },
+    { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
+    { 'i', "--input", NULL, LIST, AT(inputs), AT(num_inputs), "SPEC", "an argument" },
+    { 'D', "--output", NULL, TEXT, AT(output), 0, "DIR", "directory for the results" },
+    { 'p', "--profile", NULL, OPTIONAL_TEXT, AT(profile_file), AT(profile), "[FILE.json]", "time every kernel and call" },
+    { 'R', "--repeat", NULL, INTEGER, AT(repeat), 0, "N", "run N times and print the times" },
+    { 'x', "--allow-native", NULL, FLAG, AT(allow_native), 0, NULL, "load native code that the file carries" },
+    { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
+    { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
+    { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
+    { 'v', "--verify", NULL, FLAG, AT(verify), 0, NULL, "check the file" },
+};
+#undef AT
+
+void cli_print_options(const char *options);
+void cli_print_options(const char *options)
+{
+    puts("\nOptions:");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!strchr(options, rows[i].letter))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].argument ? rows[i].argument : "");
+        printf("  %-28s %s\n", left, rows[i].help);
+    }
+    puts("  --help                       this text");
+}
+
+bool cli_parse_int(const char *text, int64_t *out)
+{
+    bool negative = *text == '-';
+    uint64_t value = 0;
+    const char *p = text + negative;
+    if (!*p)
+        return false;
+    for (; *p; p++) {
+        if (*p < '0' || *p > '9' || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+            return false;
+    }
+    if (value > (uint64_t)INT64_MAX + negative)
+        return false;
+    *out = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+bool cli_parse_number(const char *text, double *out)
+{
+    char *end;
+    /* The tool never calls setlocale, so strtod reads "1.5" everywhere. */
+    *out = strtod(text, &end);
+    return *text && !*end;
+}
+
+static const option_row *find_option(const char *name, size_t len, const char *options)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const option_row *r = &rows[i];
+        bool same = (strlen(r->name) == len && !memcmp(r->name, name, len)) ||
+                    (r->other && strlen(r->other) == len && !memcmp(r->other, name, len));
+        if (same && strchr(options, r->letter))
+            return r;
+    }
+    return NULL;
+}
+
+static int add_to_list(cli *c, const option_row *r, const char *value)
+{
+    const char **list = (const char **)((char *)c + r->at);
+    int *count = (int *)((char *)c + r->count_at);
+    if (*count == CLI_MAX_LIST)
+        return cli_usage(c, "%s is given more than %d times", r->name, CLI_MAX_LIST);
+    list[(*count)++] = value;
+    return CLI_OK;
+}
+
+static int set_option(cli *c, const option_row *r, const char *value)
+{
+    char *at = (char *)c + r->at;
+    double seconds;
+    switch (r->type) {
+    case FLAG: *(bool *)at = true; return CLI_OK;
+    case TEXT: *(const char **)at = value; return CLI_OK;
+    case LIST: return add_to_list(c, r, value);
+    case OPTIONAL_TEXT:
+        *(bool *)((char *)c + r->count_at) = true;
+        *(const char **)at = value;
+        return CLI_OK;
+    case INTEGER:
+        if (!cli_parse_int(value, (int64_t *)at) || *(int64_t *)at < 0)
+            return cli_usage(c, "%s needs a number, found %s", r->name, value);
+        return CLI_OK;
+    case SECONDS:
+        if (!cli_parse_number(value, &seconds) || !(seconds > 0) || seconds > 1e9)
+            return cli_usage(c, "%s needs a number of seconds above 0, found %s", r->name, value);
+        *(double *)at = seconds;
+        return CLI_OK;
+    }
+    return CLI_INTERNAL;
+}
+
+static bool takes_next(const option_row *r, const char *next)
+{
+    if (r->type != OPTIONAL_TEXT)
+        return r->type != FLAG;
+    /* "--profile FILE.json": the file is recognised by its ending, so that it never swallows the program */
+    size_t len = next ? strlen(next) : 0;
+    return len > 5 && !strcmp(next + len - 5, ".json");
+}
+
+static int read_option(cli *c, int argc, char **argv, int *i, const char *options)
+{
+    const char *text = argv[*i], *equals = strncmp(text, "--", 2) ? NULL : strchr(text, '=');
+    size_t len = equals ? (size_t)(equals - text) : strlen(text);
+    const option_row *r = find_option(text, len, options);
+    if (!r)
+        return cli_usage(c, "relax %s has no option %.*s", c->command, (int)len, text);
+    if (equals && r->type == FLAG)
+        return cli_usage(c, "%s takes no value", r->name);
+    const char *value = equals ? equals + 1 : NULL;
+    if (!equals && takes_next(r, *i + 1 < argc ? argv[*i + 1] : NULL)) {
+        if (*i + 1 >= argc)
+            return cli_usage(c, "%s needs a value: %s", r->name, r->argument);
+        value = argv[++*i];
+    }
+    return set_option(c, r, value);
+}
+
+static int check_values(cli *c)
+{
+    if (c->diagnostics && strcmp(c->diagnostics, "json") && strcmp(c->diagnostics, "text"))
+        return cli_usage(c, "--diagnostics is json or text, found %s", c->diagnostics);
+    c->json = c->diagnostics && !strcmp(c->diagnostics, "json");
+    if (c->opt_level > 2)
+        return cli_usage(c, "--opt is 0, 1 or 2");
+    if (c->repeat < 1)
+        return cli_usage(c, "--repeat is at least 1");
+    if (!c->target || !strcmp(c->target, "interp"))
+        return CLI_OK;
+    if (!strcmp(c->target, "c"))
+        return cli_usage(c, "target c is not part of this version; use --target interp");
+    return cli_usage(c, "unknown target %s; known: interp", c->target);
+}
+
+int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files, int max_files)
+{
+    bool only_files = false;
+    for (int i = 2; i < argc; i++) {
+        const char *text = argv[i];
+        if (!only_files && !strcmp(text, "--")) {
+            only_files = true;
+        } else if (!only_files && (!strcmp(text, "--help") || !strcmp(text, "-h"))) {
+            c->help = true;
+            return CLI_OK;
+        } else if (only_files || text[0] != '-' || !text[1]) {
+            if (c->num_files == max_files || c->num_files == CLI_MAX_LIST)
+                return cli_usage(c, "relax %s takes no further argument: %s", c->command, text);
+            c->files[c->num_files++] = text;
+        } else {
+            int status = read_option(c, argc, argv, &i, options);
+            if (status != CLI_OK)
+                return status;
+        }
+    }
+    if (c->num_files < min_files)
+        return cli_usage(c, "relax %s needs an argument; relax %s --help tells more", c->command, c->command);
+    return check_values(c);
+}

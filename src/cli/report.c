@@ -1,0 +1,118 @@
+/* report.c: what the tool says on standard error. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void put_json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else if (*p < 0x20)
+            fprintf(out, "\\u%04x", *p);
+        else
+            fputc(*p, out);
+    }
+    fputc('"', out);
+}
+
+static void put_message(const cli *c, const char *code, const char *file, const char *message)
+{
+    if (!c->json) {
+        if (file)
+            fprintf(stderr, "%s: ", file);
+        fprintf(stderr, "error[%s]: %s\n", code, message);
+        return;
+    }
+    fputs("{\"severity\": \"error\", \"code\": ", stderr);
+    put_json_string(stderr, code);
+    fputs(", \"message\": ", stderr);
+    put_json_string(stderr, message);
+    if (file) {
+        fputs(", \"file\": ", stderr);
+        put_json_string(stderr, file);
+    }
+    fputs("}\n", stderr);
+}
+
+int cli_error(const cli *c, const char *code, const char *file, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put_message(c, code, file, text);
+    return CLI_FAULT;
+}
+
+int cli_usage(const cli *c, const char *format, ...)
+{
+    va_list args;
+    (void)c;
+    fputs("relax: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return CLI_USAGE;
+}
+
+int cli_run_error(const cli *c, const char *file, relax_error *error)
+{
+    relax_status status = relax_error_status(error);
+    const char *code = relax_error_code(error), *trace = relax_error_trace(error, NULL);
+    put_message(c, code && *code ? code : "IN01", file, relax_error_message(error, NULL));
+    if (!c->json && trace && *trace)
+        fprintf(stderr, "%s%s", trace, trace[strlen(trace) - 1] == '\n' ? "" : "\n");
+    relax_error_release(error);
+    return status == RELAX_ERROR_INTERNAL ? CLI_INTERNAL : CLI_FAULT;
+}
+
+static void put_diagnostic(const cli *c, relax_context *ctx, size_t index)
+{
+    relax_bytes *text = c->json ? relax_diagnostic_json(ctx, index) : relax_diagnostic_render(ctx, index);
+    if (text) {
+        fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stderr);
+        if (relax_bytes_size(text) && relax_bytes_data(text)[relax_bytes_size(text) - 1] != '\n')
+            fputc('\n', stderr);
+    }
+    relax_bytes_release(text);
+}
+
+int cli_diagnostics(const cli *c, relax_context *ctx, size_t first)
+{
+    size_t count = relax_context_num_diagnostics(ctx), shown = 0;
+    for (size_t i = first; i < count; i++) {
+        put_diagnostic(c, ctx, i);
+        shown += relax_diagnostic_severity(ctx, i) == RELAX_SEVERITY_ERROR;
+    }
+    size_t errors = relax_context_num_errors(ctx);
+    relax_status status = relax_context_status(ctx);
+    if (!errors)
+        return CLI_OK;
+    if (status == RELAX_ERROR_OUT_OF_MEMORY && !shown)
+        put_message(c, "IN02", NULL, "out of memory");
+    return status == RELAX_ERROR_INTERNAL ? CLI_INTERNAL : CLI_FAULT;
+}
+
+void cli_progress(const char *text)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r\033[K%s", text ? text : "");
+    fflush(stderr);
+}
+
+bool cli_flush(const cli *c, int *status)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return true;
+    if (*status == CLI_OK)
+        *status = cli_error(c, "IO02", NULL, "standard output cannot be written");
+    return false;
+}

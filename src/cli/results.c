@@ -1,0 +1,208 @@
+/* results.c: what a run returned: a line each, and .npy files. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN 6 /* first values in a summary */
+
+static float half_to_float(uint16_t h)
+{
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    float value = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexpf((float)(fraction + 1024), exponent - 25) : ldexpf((float)fraction, -24);
+    return h & 0x8000 ? -value : value;
+}
+
+static float bfloat_to_float(uint16_t b)
+{
+    uint32_t bits = (uint32_t)b << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void put_int(const void *p, int bits, bool is_signed)
+{
+    uint64_t u = 0;
+    memcpy(&u, p, (size_t)bits / 8);
+    if (is_signed && bits < 64 && u >> (bits - 1) & 1)
+        u |= ~(uint64_t)0 << bits;
+    if (is_signed)
+        printf("%lld", (long long)(int64_t)u);
+    else
+        printf("%llu", (unsigned long long)u);
+}
+
+static void put_element(relax_dtype dtype, const void *p)
+{
+    int code = dtype & 0xff, bits = dtype >> 8 & 0xff;
+    if (dtype == RELAX_BOOL) {
+        fputs(*(const uint8_t *)p ? "True" : "False", stdout);
+    } else if (code == RELAX_DTYPE_INT || code == RELAX_DTYPE_UINT) {
+        put_int(p, bits, code == RELAX_DTYPE_INT);
+    } else {
+        double d;
+        float f;
+        uint16_t h;
+        memcpy(&h, p, sizeof h);
+        if (bits == 64)
+            memcpy(&d, p, sizeof d);
+        else if (bits == 32)
+            memcpy(&f, p, sizeof f), d = (double)f;
+        else
+            d = (double)(code == RELAX_DTYPE_BFLOAT ? bfloat_to_float(h) : half_to_float(h));
+        printf("%.7g", d);
+    }
+}
+
+static size_t element_count(const relax_tensor *t)
+{
+    size_t size = relax_dtype_size(relax_tensor_dtype(t));
+    return size ? relax_tensor_bytes(t) / size : 0;
+}
+
+static void put_tensor(const relax_tensor *t)
+{
+    char name[32];
+    size_t count = element_count(t), size = relax_dtype_size(relax_tensor_dtype(t));
+    relax_dtype_name(relax_tensor_dtype(t), name, sizeof name);
+    printf("%s (", name);
+    for (int32_t i = 0; i < relax_tensor_ndim(t); i++)
+        printf("%s%lld", i ? ", " : "", (long long)relax_tensor_shape(t)[i]);
+    printf("%s) [", relax_tensor_ndim(t) == 1 ? "," : "");
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        if (i)
+            fputs(", ", stdout);
+        put_element(relax_tensor_dtype(t), (const char *)relax_tensor_data(t) + i * size);
+    }
+    puts(count > SHOWN ? ", ...]" : "]");
+}
+
+static void put_shape(const relax_value *v)
+{
+    const int64_t *dims;
+    size_t ndim;
+    relax_value_get_shape(v, &dims, &ndim);
+    fputs("shape (", stdout);
+    for (size_t i = 0; i < ndim; i++)
+        printf("%s%lld", i ? ", " : "", (long long)dims[i]);
+    puts(ndim == 1 ? ",)" : ")");
+}
+
+static void put_string(const relax_value *v)
+{
+    const char *text = "";
+    size_t len = 0;
+    relax_value_get_string(v, &text, &len);
+    printf("string \"%.*s\"\n", (int)(len > 200 ? 200 : len), text);
+}
+
+/* One value that is no tuple, as the rest of a line. */
+static void put_value(const relax_value *v)
+{
+    static const char *const names[] = { "null", "", "", "", "pointer", "dtype", "device", "", "", "bytes", "tuple", "", "function", "error", "object" };
+    int32_t kind = relax_value_kind(v);
+    switch (kind) {
+    case RELAX_KIND_INT: printf("int64 () [%lld]\n", (long long)v->v.i); break;
+    case RELAX_KIND_BOOL: printf("bool () [%s]\n", v->v.i ? "True" : "False"); break;
+    case RELAX_KIND_FLOAT: printf("float64 () [%.7g]\n", v->v.f); break;
+    case RELAX_KIND_TENSOR: put_tensor(relax_value_get_tensor(v)); break;
+    case RELAX_KIND_SHAPE: put_shape(v); break;
+    case RELAX_KIND_STRING: put_string(v); break;
+    default: printf("%s\n", kind >= 0 && kind < RELAX_KIND_OTHER ? names[kind] : "object"); break;
+    }
+}
+
+static bool write_value(const cli *c, const char *path, const relax_value *v)
+{
+    const int64_t *dims;
+    size_t ndim;
+    uint8_t truth;
+    relax_tensor *t;
+    switch (relax_value_kind(v)) {
+    case RELAX_KIND_INT: return cli_npy_write(c, path, RELAX_INT64, NULL, 0, &v->v.i, 8);
+    case RELAX_KIND_FLOAT: return cli_npy_write(c, path, RELAX_FLOAT64, NULL, 0, &v->v.f, 8);
+    case RELAX_KIND_BOOL:
+        truth = v->v.i != 0;
+        return cli_npy_write(c, path, RELAX_BOOL, NULL, 0, &truth, 1);
+    case RELAX_KIND_SHAPE:
+        relax_value_get_shape(v, &dims, &ndim);
+        return cli_npy_write(c, path, RELAX_INT64, &(int64_t){ (int64_t)ndim }, 1, dims, ndim * 8);
+    case RELAX_KIND_TENSOR:
+        t = relax_value_get_tensor(v);
+        return cli_npy_write(c, path, relax_tensor_dtype(t), relax_tensor_shape(t), relax_tensor_ndim(t), relax_tensor_data(t), relax_tensor_bytes(t));
+    default: return true; /* other objects are only summarised */
+    }
+}
+
+/* Tuples are flattened, depth first, with an explicit stack: they may nest to any depth. */
+typedef struct level { relax_value tuple; size_t next; } level;
+
+static bool push(level **stack, size_t *depth, size_t *capacity, const relax_value *tuple)
+{
+    if (*depth == *capacity) {
+        size_t more = *capacity ? *capacity * 2 : 16;
+        level *grown = realloc(*stack, more * sizeof *grown);
+        if (!grown)
+            return false;
+        *stack = grown;
+        *capacity = more;
+    }
+    (*stack)[(*depth)++] = (level){ *tuple, 0 };
+    return true;
+}
+
+static bool next_leaf(level **stack, size_t *depth, size_t *capacity, relax_value *out, bool *failed)
+{
+    while (*depth) {
+        level *top = &(*stack)[*depth - 1];
+        int64_t size = relax_value_tuple_size(&top->tuple);
+        if (size < 0) {
+            *out = top->tuple;
+            --*depth;
+            return true;
+        }
+        relax_value field;
+        if ((int64_t)top->next == size)
+            --*depth;
+        else if (relax_value_tuple_get(&top->tuple, top->next++, &field) != RELAX_OK || !push(stack, depth, capacity, &field))
+            return !(*failed = true);
+    }
+    return false;
+}
+
+static int each_leaf(const cli *c, const relax_value *value, bool numbered)
+{
+    level *stack = NULL;
+    size_t depth = 0, capacity = 0, index = 0;
+    relax_value leaf;
+    bool failed = !push(&stack, &depth, &capacity, value), ok = true;
+    while (ok && !failed && next_leaf(&stack, &depth, &capacity, &leaf, &failed)) {
+        if (numbered)
+            printf("%zu: ", index);
+        put_value(&leaf);
+        if (c->output) {
+            char path[4096];
+            int len = snprintf(path, sizeof path, "%s/%zu.npy", c->output, index);
+            ok = len < (int)sizeof path ? write_value(c, path, &leaf) : (cli_usage(c, "path too long: %s", c->output), false);
+        }
+        index++;
+    }
+    free(stack);
+    if (failed)
+        return cli_error(c, "IN02", NULL, "out of memory");
+    return ok ? CLI_OK : CLI_FAULT;
+}
+
+void cli_show_value(const cli *c, const relax_value *value)
+{
+    each_leaf(c, value, false);
+}
+
+int cli_show_results(const cli *c, const relax_value *result)
+{
+    if (c->output && !cli_make_directory(c, c->output))
+        return CLI_FAULT;
+    return each_leaf(c, result, true);
+}
