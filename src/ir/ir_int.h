@@ -100,35 +100,37 @@ RLX_INLINE void rlx_node_head(const rlx_context *ctx, rlx_node *n, enum rlx_node
 bool rlx_equal_named(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool *out_of_memory);
 
 /* ---- rebuilding (rebuild.c): the one engine under rewriting, substitution and copying.
- * Children first. `enter` may answer at once (*out set, not NULL), else the node's children are rebuilt and `leave`
- * makes the new node from them. Each node is asked once: `map` remembers. False from enter, NULL from leave: failure. */
+ * Children first. `enter` may answer at once (*out set), else the node's children are rebuilt and `leave` makes the new
+ * node from them. Each node is asked once: `map` remembers. False from enter, NULL from leave: failure. */
 typedef struct rlx_rebuild {
     rlx_context *ctx;   /* where working memory comes from and failures are noted */
     rlx_ptrmap *map;
     void *user;
-    bool (*enter)(struct rlx_rebuild *r, const rlx_node *n, const rlx_field *via, const rlx_node **out);
+    bool (*enter)(struct rlx_rebuild *r, const rlx_node *n, const rlx_field *via, const rlx_node **out); /* NULL: never answers */
     const rlx_node *(*leave)(struct rlx_rebuild *r, const rlx_node *n, const rlx_node *const *children);
     uint8_t below;      /* not 0: nodes of lower layers stay, without being asked or remembered */
 } rlx_rebuild;
 const rlx_node *rlx_rebuild_run(rlx_rebuild *r, const rlx_node *root);
 
-/* A node like n in the top layer of ctx, of whatever context n is: arrays, strings and blobs are taken over.
- * fresh_id: variables and buffers get a new number, else they keep theirs. places: maps a place, may be NULL. */
-typedef struct rlx_clone_how {
-    bool fresh_id;
-    bool foreign;       /* n belongs to another context */
-    rlx_place (*place)(const void *user, rlx_place p);
-    const void *user;
-} rlx_clone_how;
-const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children, const rlx_clone_how *how);
+/* How a node is made again from one with other children. */
+enum rlx_clone_how {
+    RLX_CLONE_NEW,      /* a new node of the running pass; variables and buffers get a new number */
+    RLX_CLONE_MOVE,     /* the same node in another layer: number and origin stay; arrays, strings and blobs come along */
+    RLX_CLONE_FOREIGN   /* from another context: like MOVE, with new numbers */
+};
+typedef struct rlx_place_map { const uint32_t *sources; size_t count; } rlx_place_map;
+/* `children` as for rlx_with_children. places may be NULL. NULL when out of memory. */
+const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children, enum rlx_clone_how how,
+                          const rlx_place_map *places);
 /* Moves what of root lives in layers >= limit into the (lower or fresh) top layer. */
 const rlx_node *rlx_copy_down(rlx_context *ctx, const rlx_node *root, uint8_t limit);
 /* A module's name table for gvars; *ok false when out of memory. NULL for small modules. */
 const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars, size_t count, bool *ok);
 
-/* The variable that stands alone in a dimension: n, or the widening of n to int64; NULL: something else. */
+/* ---- binding positions (prim_vars.c)
+ * The variable that p consists of, alone or widened to int64; NULL: p is something else. */
 const rlx_prim_var *rlx_alone(const rlx_prim *p);
-/* Dimension-like parts of a struct info or shape where a variable may stand alone: count and items of this node alone. */
-size_t rlx_binding_positions(const rlx_node *n, const rlx_node *const **items, const rlx_node **single);
+/* Parts of a struct info (or shape) that may be, or contain, a variable standing alone; none for function descriptions. */
+const rlx_node *const *rlx_alone_parts(const rlx_node *n, size_t *count);
 
 #endif

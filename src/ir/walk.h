@@ -5,17 +5,21 @@
 #include "ir/build.h"
 
 /* Structural equality with variable mapping: variables, buffers and shape variables defined inside correspond by
- * position; free ones must be the same object unless map_free. GlobalVars compare by name. Names of variables do not
+ * position; free ones must be the same object unless map_free. Scopes end with the node that opens them. Functions of
+ * modules correspond by name. An empty attribute map counts as none. GlobalVars compare by name. Names of variables do not
  * count. Constants compare by content. False also when memory runs out (latched in ctx, which may be any context the
  * caller owns exclusively: only for working memory; pass the context's memory). */
 bool rlx_equal(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free, bool *out_of_memory);
-/* Equal nodes have equal hashes. 0 when memory runs out. */
+/* Equal nodes (free variables not mapped) have equal hashes. Depends on structure alone: bound variables count by kind,
+ * free Relax variables by id. 0 when memory runs out. */
 uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
 
 /* Visit in evaluation order. Return value of a callback: continue, skip the children, or stop the walk. `enter` comes
  * before the children, `leave` after; either may be NULL. Descends into everything reachable through REF, REFS, DEF, DEFS;
  * into the struct info of a variable only where it is defined (binding, parameter) and only if `annotations` is set;
- * interned subtrees without variables are entered like others. `unique`: each node once. */
+ * interned subtrees without variables are entered like others. Buffers are opened where they are defined (or the root),
+ * not where they are used. A skipped node is not left. `unique`: each node once (a variable or buffer once more where it
+ * is defined, if a use came first). */
 enum rlx_step { RLX_STEP_ON = 0, RLX_STEP_SKIP = 1, RLX_STEP_STOP = 2 };
 typedef struct rlx_walker {
     enum rlx_step (*enter)(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent); /* via NULL at the root; via->type tells DEF from use */
@@ -29,7 +33,9 @@ enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w,
 
 /* Plain rewriting below the binding level: rebuilds bottom-up what changed, keeps pointers of what did not. Shared nodes are
  * rewritten once. `map` (old node -> new node) is consulted first and filled; so variables are renamed by putting
- * pairs there. A definition (DEF) of a variable whose struct info changes makes a new variable, uses follow.
+ * pairs there. A definition (DEF) of a variable whose struct info changes makes a new variable, uses follow; where it is
+ * only used a variable is what the map says. Where a variable is defined only another variable replaces it: a map from a
+ * shape variable to a literal leaves definitions in loops and parameters alone and drops binders.
  * `before` may return a replacement that is not descended into (NULL: descend); `after` sees the node with rewritten
  * children and returns it or a replacement. NULL result: a callback failed or memory ran out. */
 typedef struct rlx_rewriter {
@@ -48,15 +54,19 @@ size_t rlx_child_count(const rlx_node *n);
 const rlx_node *rlx_child(const rlx_node *n, size_t i);
 const rlx_node *rlx_with_children(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children);
 
-/* Replaces shape variables: from[i] -> to[i] simultaneously, in struct info, PrimExprs, expressions. */
+/* Replaces shape variables: from[i] -> to[i] simultaneously, in struct info, PrimExprs, expressions. Binders of function
+ * descriptions that a `to` mentions are renamed where they would capture. n itself if nothing changes. */
 const rlx_node *rlx_substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from, const rlx_prim *const *to, size_t count);
 
-/* Deep copy with fresh variables and buffers (a function copied into the same module); GlobalVars stay. */
+/* Copy with fresh variables and buffers for those defined in n (a function copied into the same module); what is free
+ * in n and GlobalVars stay. */
 const rlx_node *rlx_copy_fresh(rlx_context *ctx, const rlx_node *n);
-/* Deep copy into another context. Places keep their numbers if source_map is NULL, else source i becomes source_map[i]. */
+/* Deep copy into another context. Places keep their numbers if source_map is NULL, else source number s
+ * becomes source_map[s] (entry 0 is not used; s >= num_sources: no place). Constants are copied. */
 const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *source_map, size_t num_sources);
 
-/* Variables of an integer expression, shape, struct info or any node, in order of first occurrence.
+/* Variables of an integer expression, shape, struct info or any node, in order of first occurrence (binders included),
+ * appended to *out. False: out of memory.
  * alone: only those standing alone in a dimension, shape value or Prim value, outside function descriptions (binding positions). */
 typedef RLX_VEC(const rlx_prim_var *) rlx_prim_vars;
 typedef RLX_VEC(const rlx_prim *) rlx_prims;

@@ -1,0 +1,70 @@
+#include "ir/ir_int.h"
+
+struct state {
+    rlx_memory *m;
+    const rlx_walker *w;
+    RLX_VEC(rlx_cursor) frames;
+    rlx_ptrmap seen;
+    bool out_of_memory;
+};
+
+/* Variables and buffers are opened where they are defined (or are the root); a use is only a mention. */
+static bool opens(const rlx_walker *w, const rlx_node *n, const rlx_field *via)
+{
+    bool here = !via || rlx_field_is_def(via);
+    if (rlx_is_relax_var(n))
+        return here && w->annotations;
+    return n->kind != RLX_NODE_BUFFER || here;
+}
+
+static enum rlx_step fail(struct state *s)
+{
+    s->out_of_memory = true;
+    return RLX_STEP_STOP;
+}
+
+/* Enters n; STEP_ON: a frame was pushed; STEP_SKIP: nothing more to do here. */
+static enum rlx_step visit(struct state *s, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    enum rlx_step step = RLX_STEP_ON;
+    if (s->w->unique) {
+        /* A variable may be met as a use first (a local function that calls itself): its definition is another event. */
+        uintptr_t before = 0, mark = rlx_field_is_def(via) && rlx_kinds[n->kind].mode == RLX_MODE_IDENT ? 2 : 1;
+        if (rlx_ptrmap_find(&s->seen, n, &before) && before >= mark)
+            return RLX_STEP_SKIP;
+        if (!rlx_ptrmap_put(&s->seen, n, mark))
+            return fail(s);
+    }
+    if (s->w->enter)
+        step = s->w->enter(s->w->user, n, via, parent);
+    if (step != RLX_STEP_ON)
+        return step;
+    if (!opens(s->w, n, via))
+        return s->w->leave ? s->w->leave(s->w->user, n) : RLX_STEP_SKIP;
+    return rlx_vec_push(s->m, &s->frames, rlx_cursor_at(n)) ? RLX_STEP_ON : fail(s);
+}
+
+static enum rlx_step step_on(struct state *s)
+{
+    rlx_cursor *top = &rlx_vec_last(&s->frames);
+    const rlx_node *n = top->node, *child;
+    const rlx_field *via;
+    if (rlx_cursor_next(top, &via, &child))
+        return child && via->type != RLX_FIELD_NOTE ? visit(s, child, via, n) : RLX_STEP_ON;
+    s->frames.len--;
+    return s->w->leave ? s->w->leave(s->w->user, n) : RLX_STEP_ON;
+}
+
+enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w, bool *out_of_memory)
+{
+    struct state s = { .m = m, .w = w };
+    rlx_ptrmap_init(&s.seen, m);
+    enum rlx_step step = root ? visit(&s, root, NULL, NULL) : RLX_STEP_ON;
+    while (step != RLX_STEP_STOP && s.frames.len)
+        step = step_on(&s);
+    rlx_ptrmap_free(&s.seen);
+    rlx_vec_free(m, &s.frames);
+    if (out_of_memory)
+        *out_of_memory = s.out_of_memory;
+    return step == RLX_STEP_STOP ? RLX_STEP_STOP : RLX_STEP_ON;
+}
