@@ -5,7 +5,6 @@
 
 #include "ir/ir.h"
 #include "arith/arith.h"
-#include "desc/desc.h"
 
 /* ---- fit: may a value described by `a` be used where `b` is described? Worst first (language 5.4) */
 enum rlx_fit { RLX_FIT_NO = 0, RLX_FIT_KIND = 1, RLX_FIT_VALUE = 2, RLX_FIT_YES = 3 };
@@ -52,9 +51,10 @@ const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *
 /* Closes FUNC_SINFO binders of an annotation (language 2.4.6): variables alone in a function description's parameters that `bound` does not know. */
 const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s, bool (*bound)(void *user, const rlx_prim_var *v), void *user);
 
+struct rlx_desc_writer; /* desc/desc.h */
 /* ---- packed form for the run side (desc): symbols are numbered by `slot_of` (-1: not known: fails) */
-bool rlx_sinfo_encode(rlx_context *ctx, const rlx_sinfo *s, int32_t (*slot_of)(void *user, const rlx_prim_var *v), void *user, rlx_desc_writer *out);
-bool rlx_prim_encode(rlx_context *ctx, const rlx_prim *p, int32_t (*slot_of)(void *user, const rlx_prim_var *v), void *user, rlx_desc_writer *out);
+bool rlx_sinfo_encode(rlx_context *ctx, const rlx_sinfo *s, int32_t (*slot_of)(void *user, const rlx_prim_var *v), void *user, struct rlx_desc_writer *out);
+bool rlx_prim_encode(rlx_context *ctx, const rlx_prim *p, int32_t (*slot_of)(void *user, const rlx_prim_var *v), void *user, struct rlx_desc_writer *out);
 
 /* ---- struct info of expressions. env: what the module says of GlobalVars */
 typedef struct rlx_env {
