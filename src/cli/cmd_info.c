@@ -93,7 +93,7 @@ int cli_explain(cli *c)
 {
     const char *title, *rule, *bad, *cure, *code = c->files[0];
     if (relax_code_explain(code, strlen(code), &title, &rule, &bad, &cure) != RELAX_OK)
-        return cli_error(c, "OP20", NULL, "there is no code %s; codes look like WF03 or TY08", code);
+        return cli_error(c, "OP19", NULL, "there is no code %s; codes look like WF03 or TY08", code);
     printf("%s: %s\n", code, title);
     show_text("Rule", rule);
     show_text("Example that breaks it", bad);

@@ -7,7 +7,7 @@
 
 static bool is_compiled(const cli_file *file)
 {
-    return file->size >= 4 && !memcmp(file->data, "RLX", 3);
+    return file->size >= 4 && !memcmp(file->data, "\x89RLX", 4);
 }
 
 static relax_executable *load(const cli *c, const cli_file *file, int *status)

@@ -25,6 +25,8 @@ look() {
     need build-essential command -v $cc
     need build-essential has_header stdio.h
     need uthash-dev has_header uthash.h
+    need libminizip-dev has_header minizip/unzip.h
+    need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
     need build-essential command -v g++
     need python3 command -v $python
