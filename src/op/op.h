@@ -1,7 +1,8 @@
 /* op: the operators. One row of op.def each; inference and lowering by family.
  *
  *   op.def        names, arguments, attributes, flags, functions
- *   infer_*.c     struct info rules      lower_*.c     PrimFuncs that compute them
+ *   op_table.c    the rows as data       call_op.c      making calls
+ *   infer_*.c     struct info rules      lower_*.c      PrimFuncs that compute them
  */
 #ifndef RLX_OP_H
 #define RLX_OP_H
@@ -49,14 +50,15 @@ struct rlx_lower {
     const rlx_call *call;
     const rlx_op_row *row;
     const rlx_sinfo *const *args;       /* struct info of each argument (tuples: one TUPLE_SINFO) */
-    const rlx_sinfo *result;
+    const rlx_sinfo *result;            /* as inferred; a lowering that knows the sizes better puts them here */
     struct rlx_scope *scope;
     rlx_slice name;                     /* for the PrimFunc */
     const rlx_expr *const *inputs; size_t num_inputs;   /* out: tensor arguments of the PrimFunc, in order (tuples flattened) */
     rlx_prims *tir_vars;                /* out: shape variables that no buffer binds, passed as trailing int64 parameters */
+    const char *why;                    /* out: why there is no lowering; static text */
     rlx_place place;
 };
-/* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones shared), ready to be emitted. NULL without report when
+/* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones shared), ready to be emitted. `scope` may not be NULL. NULL without report when
  * the operator has no lowering or shapes are not known enough (*why: static text). */
 const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why);
 

@@ -79,6 +79,11 @@ RULE(call_tir) RULE(call_tir_inplace) RULE(call_dps) RULE(call_pure_packed) RULE
 RULE(object) RULE(invoke) RULE(unit) RULE(assert)
 RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_dtype) RULE(inspect_axis)
 #undef RULE
+#define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower *l);
+LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where)
+LOWERING(reduce) LOWERING(arg_reduce) LOWERING(softmax) LOWERING(matmul)
+LOWERING(reshape) LOWERING(permute) LOWERING(concat) LOWERING(broadcast_to) LOWERING(fill) LOWERING(full)
+#undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
 const rlx_expr *rlx_normalize_inspect(rlx_infer *in);

@@ -4,7 +4,7 @@
 #define NELEM(type, ...) (sizeof((const type[]){ __VA_ARGS__ }) / sizeof(type))
 #define ARGS(required, ...) .args = (const rlx_op_arg[]){ __VA_ARGS__ }, .num_args = NELEM(rlx_op_arg, __VA_ARGS__), .min_args = (required)
 #define ATTRS(...) .attrs = (const rlx_op_attr[]){ __VA_ARGS__ }, .num_attrs = NELEM(rlx_op_attr, __VA_ARGS__)
-#define LOWER(family, member) .detail = RLX_DETAIL_##member
+#define LOWER(family, member) .lower = rlx_lower_##family, .detail = RLX_DETAIL_##member
 #define DETAIL(member) .detail = RLX_DETAIL_##member
 #define BUILTIN(symbol) .builtin = (symbol)
 #define NORMALIZE(function) .normalize = rlx_normalize_##function

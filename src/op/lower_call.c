@@ -1,0 +1,384 @@
+/* lower_call.c: from an operator call to a call_tir of a PrimFunc, and what lowerings have in common. */
+#include "op/lower_int.h"
+
+#include <stdio.h>
+
+/* ---- one lowering ------------------------------------------------------------------------------- */
+
+bool rlx_low_give_up(rlx_low *b, const char *why)
+{
+    if (!b->why)
+        b->why = why;
+    return false;
+}
+
+void rlx_low_begin(rlx_low *b, rlx_lower *l)
+{
+    memset(b, 0, sizeof *b);
+    b->l = l;
+    rlx_tir_begin(&b->t, l->ctx, l->place);
+    rlx_tir_attr(&b->t, "tir.noalias", rlx_attr_bool_new(l->ctx, true));
+}
+
+const rlx_prim_func *rlx_low_end(rlx_low *b)
+{
+    rlx_context *ctx = b->l->ctx;
+    rlx_lower *l = b->l;
+    const rlx_prim_func *f = rlx_tir_end(&b->t);
+    bool good = f && !b->why;
+    l->why = b->why;
+    if (good) {
+        l->num_inputs = b->inputs.len;
+        l->inputs = rlx_new_copy(ctx, b->inputs.data, b->inputs.len * sizeof *b->inputs.data);
+        good = l->inputs != NULL || l->num_inputs == 0;
+    }
+    rlx_vec_free(&ctx->memory, &b->inputs);
+    rlx_vec_free(&ctx->memory, &b->sizes);
+    return good ? f : NULL;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------------- */
+
+static bool pair_sizes(rlx_low *b, const rlx_prim *program, const rlx_prim *size)
+{
+    rlx_low_size_pair pair = { program, size };
+    if (size && rlx_vec_push(&b->l->ctx->memory, &b->sizes, pair))
+        return true;
+    b->t.failed = true;
+    return size ? rlx_no_memory(b->l->ctx) : false;
+}
+
+static const rlx_prim *fresh_size(rlx_low *b, const rlx_prim *program)
+{
+    char name[RLX_LOW_NAME];
+    const rlx_prim_var *v = rlx_as_prim_var(program);
+    rlx_low_name(name, 'd', b->sizes.len);
+    const rlx_prim *size = rlx_tir_dim(&b->t, v && v->name ? v->name->data : name);
+    return pair_sizes(b, program, size) ? size : NULL;
+}
+
+const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program)
+{
+    int64_t v;
+    if (rlx_int_literal(program, &v))
+        return rlx_tir_int(&b->t, v);
+    for (size_t i = 0; program && i < b->sizes.len; i++) {
+        const rlx_prim *p = b->sizes.data[i].program;
+        if (p && (p == program || rlx_prove_equal(b->l->ctx, b->l->scope, p, program) == RLX_EQUAL))
+            return b->sizes.data[i].size;
+    }
+    return fresh_size(b, program);
+}
+
+void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+{
+    bool lx = rlx_is(x, RLX_NODE_INT_IMM), ly = rlx_is(y, RLX_NODE_INT_IMM);
+    if (!x || !y || x == y || (lx && ly))
+        return;
+    const rlx_prim *size = rlx_low_size(b, lx ? x : y);
+    pair_sizes(b, lx ? y : x, size);
+}
+
+void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number)
+{
+    snprintf(out, RLX_LOW_NAME, "%c%zu", letter, number);
+}
+
+/* Dimensions of a tensor as far as the program knows them: literal, or values of a shape variable. */
+static const rlx_prim *const *program_dims(const rlx_tensor_sinfo *t)
+{
+    const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
+    const rlx_var *v = rlx_as_var(t->shape);
+    const rlx_shape_sinfo *vs = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
+    return s ? s->values : vs && vs->has_values ? vs->values : NULL;
+}
+
+static bool read_shape(rlx_low *b, const rlx_tensor_sinfo *t, rlx_low_shape *out)
+{
+    if (t->ndim < 0 || t->ndim > RLX_LOW_RANK)
+        return rlx_low_give_up(b, t->ndim < 0 ? "the rank is not known" : "the rank is above 16");
+    if (!rlx_dtype_is_computable(t->dtype))
+        return rlx_low_give_up(b, rlx_dtype_is_void(t->dtype) ? "the dtype is not known" : "no kernels compute with this dtype");
+    const rlx_prim *const *dims = program_dims(t);
+    out->sizes.n = (size_t)t->ndim;
+    for (size_t i = 0; i < out->sizes.n; i++) {
+        out->program[i] = dims ? dims[i] : NULL;
+        out->sizes.at[i] = rlx_low_size(b, out->program[i]);
+    }
+    return !b->t.failed;
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------- */
+
+static bool remember_input(rlx_low *b, const rlx_expr *e)
+{
+    if (rlx_vec_push(&b->l->ctx->memory, &b->inputs, e))
+        return true;
+    b->t.failed = true;
+    return rlx_no_memory(b->l->ctx);
+}
+
+static bool scalar_input(rlx_low *b, const rlx_expr *e, const rlx_prim_sinfo *p, const char *name, rlx_low_tensor *out)
+{
+    *out = (rlx_low_tensor){ .dtype = p->dtype };
+    if (!rlx_dtype_is_computable(p->dtype))
+        return rlx_low_give_up(b, "no kernels compute with this dtype");
+    const rlx_prim_value *v = rlx_as_prim_value(e);
+    if (v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM))) {
+        out->scalar = v->value;
+        return true;
+    }
+    out->scalar = rlx_tir_scalar(&b->t, name, p->dtype);
+    return remember_input(b, e) && out->scalar;
+}
+
+bool rlx_low_input_expr(rlx_low *b, const rlx_expr *e, const rlx_sinfo *s, const char *name, rlx_low_tensor *out)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
+    if (rlx_as_prim_sinfo(s))
+        return scalar_input(b, e, rlx_as_prim_sinfo(s), name, out);
+    if (!t)
+        return rlx_low_give_up(b, "an argument is not known to be a tensor");
+    *out = (rlx_low_tensor){ .dtype = t->dtype };
+    if (!read_shape(b, t, &out->shape))
+        return false;
+    out->buffer = rlx_tir_param(&b->t, name, t->dtype, rlx_low_items(&out->shape.sizes));
+    return remember_input(b, e) && out->buffer;
+}
+
+bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out)
+{
+    return rlx_low_input_expr(b, b->l->call->args[i], b->l->args[i], b->l->row->args[i].name, out);
+}
+
+const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype)
+{
+    rlx_low_tensor s;
+    const rlx_prim_sinfo *p = rlx_as_prim_sinfo(b->l->args[i]);
+    if (!p) {
+        rlx_low_give_up(b, "an argument is not known to be a scalar");
+        return NULL;
+    }
+    if (!scalar_input(b, b->l->call->args[i], p, b->l->row->args[i].name, &s))
+        return NULL;
+    return rlx_tir_cast(&b->t, dtype, s.scalar);
+}
+
+/* Struct info of the result with the sizes a lowering computed. False if they are not all known. */
+static bool state_result(rlx_low *b, const rlx_tensor_sinfo *r, const rlx_low_shape *computed)
+{
+    rlx_context *ctx = b->l->ctx;
+    for (size_t i = 0; i < computed->sizes.n; i++)
+        if (!computed->program[i])
+            return rlx_low_give_up(b, "the sizes of the result are not known");
+    const rlx_expr *shape = rlx_shape(ctx, computed->program, computed->sizes.n);
+    const rlx_sinfo *s = shape ? rlx_tensor_info(ctx, shape, r->dtype, (int)computed->sizes.n, r->vdevice) : NULL;
+    b->t.failed |= !s;
+    b->l->result = s ? s : b->l->result;
+    return s != NULL;
+}
+
+bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out)
+{
+    const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(b->l->result);
+    if (!r)
+        return rlx_low_give_up(b, "the result is not one tensor");
+    if (!rlx_dtype_is_computable(r->dtype))
+        return rlx_low_give_up(b, rlx_dtype_is_void(r->dtype) ? "the dtype is not known" : "no kernels compute with this dtype");
+    *out = (rlx_low_tensor){ .dtype = r->dtype };
+    if (!r->shape && !(computed && state_result(b, r, computed)))
+        return rlx_low_give_up(b, "the sizes of the result are not known");
+    if (computed)
+        out->shape = *computed;
+    else if (!read_shape(b, r, &out->shape))
+        return false;
+    out->buffer = rlx_tir_param(&b->t, "out", r->dtype, rlx_low_items(&out->shape.sizes));
+    return out->buffer != NULL;
+}
+
+/* ---- broadcasting ----------------------------------------------------------------------------------------- */
+
+void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message)
+{
+    int64_t v;
+    if (rlx_int_literal(cond, &v) && v)
+        return;
+    rlx_tir_assert(&b->t, cond, message);
+}
+
+static const rlx_prim *equal(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+{
+    return rlx_tir_eq(&b->t, x, y);
+}
+
+/* select(a == 1, b, a) in the program; NULL if a part is not known. */
+static const rlx_prim *joined_program(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+{
+    rlx_context *ctx = b->l->ctx;
+    const rlx_prim *one = rlx_int64(ctx, 1);
+    if (!x || !y || rlx_is(x, RLX_NODE_INT_IMM) || rlx_is(y, RLX_NODE_INT_IMM))
+        return !x || !y ? NULL : rlx_is(x, RLX_NODE_INT_IMM) ? x : y;
+    return rlx_fold_select(ctx, rlx_binary_new(ctx, RLX_NODE_EQ, x, one), y, x);
+}
+
+bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape *into, size_t at)
+{
+    const rlx_prim *x = into->sizes.at[at], *y = from->sizes.at[i];
+    if (x == y || rlx_is_int_value(y, 1))
+        return true;
+    if (rlx_is_int_value(x, 1)) {
+        into->sizes.at[at] = y;
+        into->program[at] = from->program[i];
+        return true;
+    }
+    const rlx_prim *one = rlx_tir_int(&b->t, 1);
+    const rlx_prim *fits = rlx_tir_or(&b->t, equal(b, x, y), rlx_tir_or(&b->t, equal(b, x, one), equal(b, y, one)));
+    rlx_low_require(b, fits, "RT05: sizes do not broadcast");
+    /* A literal that is not 1 is the only size that passes the check. */
+    bool literal = rlx_is(x, RLX_NODE_INT_IMM) || rlx_is(y, RLX_NODE_INT_IMM);
+    into->sizes.at[at] = literal ? (rlx_is(x, RLX_NODE_INT_IMM) ? x : y) : rlx_tir_if_then_else(&b->t, equal(b, x, one), y, x);
+    into->program[at] = joined_program(b, into->program[at], from->program[i]);
+    return !b->t.failed;
+}
+
+bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count, rlx_low_shape *out)
+{
+    memset(out, 0, sizeof *out);
+    for (size_t k = 0; k < count; k++)
+        if (operands[k]->shape.sizes.n > out->sizes.n)
+            out->sizes.n = operands[k]->shape.sizes.n;
+    for (size_t i = 0; i < out->sizes.n; i++) {
+        out->program[i] = rlx_int64(b->l->ctx, 1);
+        out->sizes.at[i] = rlx_tir_int(&b->t, 1);
+        for (size_t k = 0; k < count; k++) {
+            const rlx_low_shape *s = &operands[k]->shape;
+            size_t pad = out->sizes.n - s->sizes.n;
+            if (i >= pad && !rlx_low_join(b, s, i - pad, out, i))
+                return false;
+        }
+    }
+    return !b->t.failed;
+}
+
+const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index, const rlx_low_list *sizes)
+{
+    if (t->scalar)
+        return t->scalar;
+    rlx_low_list at = { .n = t->shape.sizes.n };
+    for (size_t i = 0; i < at.n; i++) {
+        const rlx_prim *have = t->shape.sizes.at[i], *to = sizes->at[i + sizes->n - at.n], *k = index->at[i + index->n - at.n];
+        if (have == to)
+            at.at[i] = k;
+        else if (rlx_is_int_value(have, 1))
+            at.at[i] = rlx_tir_int(&b->t, 0);
+        else if (rlx_is(have, RLX_NODE_INT_IMM))
+            at.at[i] = k; /* the check leaves only equal sizes */
+        else
+            at.at[i] = rlx_tir_if_then_else(&b->t, equal(b, have, rlx_tir_int(&b->t, 1)), rlx_tir_int(&b->t, 0), k);
+    }
+    return rlx_tir_load(&b->t, t->buffer, rlx_low_items(&at));
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------------- */
+
+static const rlx_prim *open_axis(rlx_low *b, size_t i, bool reduce, const rlx_prim *size)
+{
+    char name[RLX_LOW_NAME];
+    rlx_low_name(name, reduce ? 'k' : 'i', i);
+    return reduce ? rlx_tir_reduce(&b->t, name, size) : rlx_tir_spatial(&b->t, name, size);
+}
+
+void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index)
+{
+    rlx_tir_begin_block(&b->t, name);
+    index->n = sizes->n;
+    for (size_t i = 0; i < sizes->n; i++)
+        index->at[i] = open_axis(b, i, false, sizes->at[i]);
+}
+
+void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes, const bool *reduced, rlx_low_list *index)
+{
+    size_t last = sizes->n; /* the spatial axis that goes innermost */
+    for (size_t i = 0; i < sizes->n; i++)
+        if (!reduced[i])
+            last = i;
+    rlx_tir_begin_block(&b->t, name);
+    index->n = sizes->n;
+    for (size_t i = 0; i < sizes->n; i++)
+        if (!reduced[i] && i != last)
+            index->at[i] = open_axis(b, i, false, sizes->at[i]);
+    for (size_t i = 0; i < sizes->n; i++)
+        if (reduced[i])
+            index->at[i] = open_axis(b, i, true, sizes->at[i]);
+    if (last < sizes->n)
+        index->at[last] = open_axis(b, last, false, sizes->at[last]);
+}
+
+const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const bool *which)
+{
+    const rlx_prim *p = rlx_tir_int(&b->t, 1);
+    for (size_t i = 0; i < sizes->n; i++)
+        if (!which || which[i])
+            p = rlx_tir_mul(&b->t, p, sizes->at[i]);
+    return p;
+}
+
+rlx_dtype rlx_low_accumulator(rlx_dtype t)
+{
+    return t == RELAX_FLOAT16 || t == RELAX_BFLOAT16 ? RELAX_FLOAT32 : t;
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------------- */
+
+static rlx_slice func_name(const rlx_op_row *row)
+{
+    const char *dot = strrchr(row->short_name, '.');
+    return rlx_slice_z(dot ? dot + 1 : row->short_name);
+}
+
+/* call_tir(gv, (inputs), out_sinfo = result) */
+static const rlx_expr *make_call(rlx_lower *l, const rlx_global_var *gv)
+{
+    const rlx_expr *args[3] = { &gv->node, rlx_tuple_new(l->ctx, l->inputs, l->num_inputs, l->place), NULL };
+    size_t n = 2;
+    if (l->tir_vars && l->tir_vars->len)
+        args[n++] = rlx_shape(l->ctx, l->tir_vars->data, l->tir_vars->len);
+    const rlx_op_row *call_tir = rlx_op_find(RLX_SLICE("call_tir"));
+    return args[1] && args[n - 1] ? rlx_call_op_sinfo(l->ctx, call_tir, args, n, &l->result, 1, NULL, l->place) : NULL;
+}
+
+static const rlx_expr *lower_with(rlx_module_builder *mb, rlx_lower *l, const char **why)
+{
+    const rlx_prim_func *f = l->row->lower(l);
+    if (!f) {
+        *why = l->why;
+        return NULL;
+    }
+    const rlx_global_var *gv = rlx_module_builder_add(mb, l->name, &f->node);
+    return gv ? make_call(l, gv) : NULL;
+}
+
+const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why)
+{
+    rlx_context *ctx = scope->ctx;
+    const rlx_op *op = rlx_as_op(call->op);
+    const char *unused;
+    why = why ? why : &unused;
+    *why = "the operator has no lowering";
+    if (!op || !op->row || !op->row->lower)
+        return NULL;
+    *why = "an argument is not known";
+    const rlx_sinfo *args[RLX_OP_MAX_ARGS];
+    if (call->num_args > RLX_OP_MAX_ARGS)
+        return NULL;
+    for (size_t i = 0; i < call->num_args; i++)
+        if (!(args[i] = rlx_leaf_sinfo(ctx, rlx_module_builder_env(mb), call->args[i])))
+            return NULL;
+    rlx_prims tir_vars = { 0 };
+    rlx_lower l = { .ctx = ctx, .call = call, .row = op->row, .args = args, .result = result, .scope = (rlx_scope *)scope, .name = func_name(op->row),
+                    .tir_vars = &tir_vars, .place = call->place };
+    *why = NULL;
+    const rlx_expr *out = lower_with(mb, &l, why);
+    rlx_vec_free(&ctx->memory, &tir_vars);
+    return out;
+}

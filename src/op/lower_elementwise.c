@@ -1,0 +1,474 @@
+/* lower_elementwise.c: unary and binary operators, comparisons, where, clip, astype. One block, one store. */
+#include "op/lower_int.h"
+
+/* ---- one operand ------------------------------------------------------------------------------------ */
+
+/* The value for element x of dtype t (float16 and bfloat16 arrive as float32). NULL: not for this dtype. */
+typedef const rlx_prim *(*unary_fn)(rlx_low *b, const rlx_prim *x, rlx_dtype t);
+
+static const rlx_prim *number(rlx_low *b, rlx_dtype t, double v)
+{
+    return rlx_tir_number(&b->t, t, v);
+}
+
+static bool is_unsigned(rlx_dtype t)
+{
+    return rlx_dtype_code(t) == RELAX_DTYPE_UINT;
+}
+
+static const rlx_prim *unary_abs(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    if (rlx_low_is_float(t))
+        return rlx_tir_call1(&b->t, "fabs", x);
+    if (is_unsigned(t))
+        return x;
+    const rlx_prim *zero = number(b, t, 0);
+    return rlx_tir_select(&b->t, rlx_tir_ge(&b->t, x, zero), x, rlx_tir_sub(&b->t, zero, x));
+}
+
+static const rlx_prim *unary_bitwise_not(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    if (rlx_dtype_is_bool(t))
+        return rlx_tir_not(&b->t, x);
+    return rlx_dtype_is_int(t) ? rlx_tir_call1(&b->t, "bitwise_not", x) : NULL;
+}
+
+static const rlx_prim *unary_logical_not(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    if (rlx_dtype_is_bool(t))
+        return rlx_tir_not(&b->t, x);
+    return rlx_tir_cast(&b->t, t, rlx_tir_eq(&b->t, x, number(b, t, 0)));
+}
+
+/* Times -1, not 0 - x: the sign of zero turns too. */
+static const rlx_prim *unary_negative(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    if (rlx_dtype_is_bool(t))
+        return NULL;
+    return rlx_low_is_float(t) ? rlx_tir_mul(&b->t, x, number(b, t, -1)) : rlx_tir_sub(&b->t, number(b, t, 0), x);
+}
+
+static const rlx_prim *unary_sign(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    const rlx_prim *zero = number(b, t, 0), *one = number(b, t, 1);
+    if (rlx_dtype_is_bool(t))
+        return x;
+    const rlx_prim *positive = rlx_tir_gt(&b->t, x, zero);
+    if (is_unsigned(t))
+        return rlx_tir_select(&b->t, positive, one, zero);
+    const rlx_prim *negative = rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rlx_low_is_float(t) ? rlx_tir_mul(&b->t, x, zero) : zero);
+    return rlx_tir_select(&b->t, positive, one, negative); /* neither: 0 * x, which keeps NaN */
+}
+
+static const rlx_prim *unary_square(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    return rlx_dtype_is_bool(t) ? x : rlx_tir_mul(&b->t, x, x);
+}
+
+static const rlx_prim *unary_relu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    return is_unsigned(t) ? x : rlx_tir_max(&b->t, x, number(b, t, 0));
+}
+
+static const rlx_prim *unary_gelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    const rlx_prim *e = rlx_tir_call1(&b->t, "erf", rlx_tir_mul(&b->t, x, number(b, t, 0.70710678118654752440)));
+    return rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, number(b, t, 0.5)), rlx_tir_add(&b->t, e, number(b, t, 1)));
+}
+
+static const rlx_prim *unary_gelu_tanh(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    const rlx_prim *cube = rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, x), x);
+    const rlx_prim *inner = rlx_tir_add(&b->t, x, rlx_tir_mul(&b->t, cube, number(b, t, 0.044715)));
+    const rlx_prim *e = rlx_tir_call1(&b->t, "tanh", rlx_tir_mul(&b->t, inner, number(b, t, 0.79788456080286535588)));
+    return rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, number(b, t, 0.5)), rlx_tir_add(&b->t, e, number(b, t, 1)));
+}
+
+/* scale * (x > 0 ? x : alpha * (exp(x) - 1)) */
+static const rlx_prim *unary_selu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    const rlx_prim *e = rlx_tir_sub(&b->t, rlx_tir_call1(&b->t, "exp", x), number(b, t, 1));
+    const rlx_prim *low = rlx_tir_mul(&b->t, e, number(b, t, 1.6732632423543772848));
+    const rlx_prim *y = rlx_tir_select(&b->t, rlx_tir_gt(&b->t, x, number(b, t, 0)), x, low);
+    return rlx_tir_mul(&b->t, y, number(b, t, 1.0507009873554804934));
+}
+
+static const rlx_prim *unary_silu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    return rlx_tir_mul(&b->t, x, rlx_tir_call1(&b->t, "sigmoid", x));
+}
+
+static double attr_number(rlx_low *b, size_t i, double otherwise)
+{
+    const rlx_attrs *a = rlx_as_attrs(b->l->call->attrs);
+    return rlx_attr_as_float(a && i < a->num_values ? a->values[i] : NULL, otherwise);
+}
+
+static const rlx_prim *unary_leakyrelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    const rlx_prim *low = rlx_tir_mul(&b->t, x, number(b, t, attr_number(b, 0, 0.01)));
+    return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, x, number(b, t, 0)), x, low);
+}
+
+static const rlx_prim *unary_softplus(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    const rlx_prim *beta = number(b, t, attr_number(b, 0, 1)), *scaled = rlx_tir_mul(&b->t, x, beta);
+    const rlx_prim *soft = rlx_tir_div(&b->t, rlx_tir_call1(&b->t, "log1p", rlx_tir_call1(&b->t, "exp", scaled)), beta);
+    return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, scaled, number(b, t, attr_number(b, 1, 20))), x, soft);
+}
+
+/* intrinsic: one call. rounds: of integers the value itself. test: of integers no element is special. */
+static const struct { unary_fn make; const char *intrinsic; bool rounds, test; } unaries[] = {
+    [RLX_DETAIL_ABS] = { unary_abs, NULL, false, false },
+    [RLX_DETAIL_ACOS] = { NULL, "acos", false, false },
+    [RLX_DETAIL_ACOSH] = { NULL, "acosh", false, false },
+    [RLX_DETAIL_ASIN] = { NULL, "asin", false, false },
+    [RLX_DETAIL_ASINH] = { NULL, "asinh", false, false },
+    [RLX_DETAIL_ATAN] = { NULL, "atan", false, false },
+    [RLX_DETAIL_ATANH] = { NULL, "atanh", false, false },
+    [RLX_DETAIL_BITWISE_NOT] = { unary_bitwise_not, NULL, false, false },
+    [RLX_DETAIL_CEIL] = { NULL, "ceil", true, false },
+    [RLX_DETAIL_COS] = { NULL, "cos", false, false },
+    [RLX_DETAIL_COSH] = { NULL, "cosh", false, false },
+    [RLX_DETAIL_EXP] = { NULL, "exp", false, false },
+    [RLX_DETAIL_FLOOR] = { NULL, "floor", true, false },
+    [RLX_DETAIL_LOG] = { NULL, "log", false, false },
+    [RLX_DETAIL_LOGICAL_NOT] = { unary_logical_not, NULL, false, false },
+    [RLX_DETAIL_NEGATIVE] = { unary_negative, NULL, false, false },
+    [RLX_DETAIL_ROUND] = { NULL, "nearbyint", true, false },
+    [RLX_DETAIL_RSQRT] = { NULL, "rsqrt", false, false },
+    [RLX_DETAIL_SIGMOID] = { NULL, "sigmoid", false, false },
+    [RLX_DETAIL_SIGN] = { unary_sign, NULL, false, false },
+    [RLX_DETAIL_SIN] = { NULL, "sin", false, false },
+    [RLX_DETAIL_SINH] = { NULL, "sinh", false, false },
+    [RLX_DETAIL_SQUARE] = { unary_square, NULL, false, false },
+    [RLX_DETAIL_SQRT] = { NULL, "sqrt", false, false },
+    [RLX_DETAIL_TAN] = { NULL, "tan", false, false },
+    [RLX_DETAIL_TANH] = { NULL, "tanh", false, false },
+    [RLX_DETAIL_ERF] = { NULL, "erf", false, false },
+    [RLX_DETAIL_ISFINITE] = { NULL, "isfinite", false, true },
+    [RLX_DETAIL_ISINF] = { NULL, "isinf", false, true },
+    [RLX_DETAIL_ISNAN] = { NULL, "isnan", false, true },
+    [RLX_DETAIL_RELU] = { unary_relu, NULL, false, false },
+    [RLX_DETAIL_GELU] = { unary_gelu, NULL, false, false },
+    [RLX_DETAIL_GELU_TANH] = { unary_gelu_tanh, NULL, false, false },
+    [RLX_DETAIL_SELU] = { unary_selu, NULL, false, false },
+    [RLX_DETAIL_SILU] = { unary_silu, NULL, false, false },
+    [RLX_DETAIL_LEAKYRELU] = { unary_leakyrelu, NULL, false, false },
+    [RLX_DETAIL_SOFTPLUS] = { unary_softplus, NULL, false, false },
+};
+
+static const rlx_prim *unary_value(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    uint32_t which = b->l->row->detail;
+    if (unaries[which].make)
+        return unaries[which].make(b, x, t);
+    if (rlx_low_is_float(t))
+        return rlx_tir_call1(&b->t, unaries[which].intrinsic, x);
+    if (unaries[which].test)
+        return number(b, RELAX_BOOL, which == RLX_DETAIL_ISFINITE);
+    return unaries[which].rounds ? x : NULL;
+}
+
+/* Opens the block of an elementwise operator whose result has the shape of x. */
+static bool open_like(rlx_low *b, rlx_low_tensor *x, rlx_low_tensor *out, rlx_low_list *index)
+{
+    if (!rlx_low_input(b, 0, x) || !rlx_low_output(b, &x->shape, out))
+        return false;
+    rlx_low_open(b, b->l->name.data, &out->shape.sizes, index);
+    return !b->t.failed;
+}
+
+static const rlx_prim_func *finish(rlx_low *b, const rlx_low_tensor *out, const rlx_low_list *index, const rlx_prim *value)
+{
+    if (value)
+        rlx_tir_store(&b->t, out->buffer, rlx_low_items(index), value);
+    rlx_tir_end_block(&b->t);
+    return rlx_low_end(b);
+}
+
+const rlx_prim_func *rlx_lower_unary(rlx_lower *l)
+{
+    rlx_low b;
+    rlx_low_tensor x, out;
+    rlx_low_list index;
+    rlx_low_begin(&b, l);
+    if (!open_like(&b, &x, &out, &index))
+        return rlx_low_end(&b);
+    rlx_dtype t = rlx_low_accumulator(x.dtype);
+    const rlx_prim *v = rlx_tir_cast(&b.t, t, rlx_low_load(&b, &x, &index, &out.shape.sizes));
+    v = unary_value(&b, v, t);
+    if (!v)
+        rlx_low_give_up(&b, "the operator does not compute with this dtype");
+    return finish(&b, &out, &index, v);
+}
+
+const rlx_prim_func *rlx_lower_astype(rlx_lower *l)
+{
+    rlx_low b;
+    rlx_low_tensor x, out;
+    rlx_low_list index;
+    rlx_low_begin(&b, l);
+    if (!open_like(&b, &x, &out, &index))
+        return rlx_low_end(&b);
+    const rlx_prim *v = rlx_low_load(&b, &x, &index, &out.shape.sizes);
+    bool to_bool = rlx_dtype_is_bool(out.dtype) && !rlx_dtype_is_bool(x.dtype);
+    v = to_bool ? rlx_tir_ne(&b.t, v, number(&b, x.dtype, 0)) : rlx_tir_cast(&b.t, out.dtype, v);
+    return finish(&b, &out, &index, v);
+}
+
+/* A bound in the dtype of x; a literal beyond its range is the end of the range. */
+static const rlx_prim *clip_bound(rlx_low *b, size_t i, rlx_dtype t)
+{
+    const rlx_prim_value *v = rlx_as_prim_value(b->l->call->args[i]);
+    const rlx_float_imm *f = v ? rlx_as_float_imm(v->value) : NULL;
+    int64_t n = 0;
+    bool is_int = v && rlx_int_literal(v->value, &n);
+    if (rlx_low_is_float(t) || (!f && !is_int))
+        return rlx_low_scalar(b, i, t);
+    int bits = rlx_dtype_bits(t);
+    double low = is_unsigned(t) ? 0 : -(double)((uint64_t)1 << (bits - 1)), high = (double)(UINT64_MAX >> (64 - bits + !is_unsigned(t)));
+    double x = f ? f->value : (double)n;
+    if (!(x > low))
+        return rlx_tir_lowest(&b->t, t);
+    return x >= high ? rlx_tir_highest(&b->t, t) : is_int ? rlx_tir_cast(&b->t, t, v->value) : number(b, t, x);
+}
+
+const rlx_prim_func *rlx_lower_clip(rlx_lower *l)
+{
+    rlx_low b;
+    rlx_low_tensor x, out;
+    rlx_low_list index;
+    rlx_low_begin(&b, l);
+    if (!rlx_low_input(&b, 0, &x))
+        return rlx_low_end(&b);
+    const rlx_prim *low = clip_bound(&b, 1, x.dtype), *high = clip_bound(&b, 2, x.dtype);
+    if (!low || !high || !rlx_low_output(&b, &x.shape, &out))
+        return rlx_low_end(&b);
+    rlx_low_open(&b, "clip", &out.shape.sizes, &index);
+    const rlx_prim *v = rlx_tir_max(&b.t, rlx_low_load(&b, &x, &index, &out.shape.sizes), low);
+    return finish(&b, &out, &index, rlx_tir_min(&b.t, v, high));
+}
+
+/* ---- two operands --------------------------------------------------------------------------------------- */
+
+typedef const rlx_prim *(*binary_fn)(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t);
+
+static const rlx_prim *truth(rlx_low *b, const rlx_prim *x, rlx_dtype t)
+{
+    return rlx_dtype_is_bool(t) ? x : rlx_tir_ne(&b->t, x, number(b, t, 0));
+}
+
+static const rlx_prim *signs_differ(rlx_low *b, const rlx_prim *r, const rlx_prim *y, rlx_dtype t)
+{
+    const rlx_prim *zero = number(b, t, 0);
+    const rlx_prim *differ = rlx_tir_ne(&b->t, rlx_tir_lt(&b->t, r, zero), rlx_tir_lt(&b->t, y, zero));
+    return rlx_tir_and(&b->t, rlx_tir_ne(&b->t, r, zero), differ);
+}
+
+/* As numpy: from the exact remainder, so that 1.0 // 0.1 is 9; x / 0 is IEEE's. */
+static const rlx_prim *float_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *one = number(b, t, 1);
+    const rlx_prim *q = rlx_tir_div(&b->t, rlx_tir_sub(&b->t, x, r), y);
+    q = rlx_tir_sub(&b->t, q, rlx_tir_select(&b->t, signs_differ(b, r, y, t), one, number(b, t, 0)));
+    const rlx_prim *f = rlx_tir_call1(&b->t, "floor", q);
+    const rlx_prim *above = rlx_tir_gt(&b->t, rlx_tir_sub(&b->t, q, f), number(b, t, 0.5));
+    f = rlx_tir_select(&b->t, above, rlx_tir_add(&b->t, f, one), f);
+    return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, y, number(b, t, 0)), rlx_tir_div(&b->t, x, y), f);
+}
+
+static const rlx_prim *binary_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return rlx_low_is_float(t) ? float_floor_divide(b, x, y, t) : rlx_tir_floor_div(&b->t, x, y);
+}
+
+static const rlx_prim *binary_mod(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return rlx_low_is_float(t) ? rlx_tir_call2(&b->t, "fmod", x, y) : rlx_tir_mod(&b->t, x, y);
+}
+
+static const rlx_prim *binary_floor_mod(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    if (!rlx_low_is_float(t))
+        return rlx_tir_floor_mod(&b->t, x, y);
+    const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *zero = number(b, t, 0);
+    const rlx_prim *turned = rlx_tir_select(&b->t, signs_differ(b, r, y, t), rlx_tir_add(&b->t, r, y), r);
+    return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, r, zero), rlx_tir_call2(&b->t, "copysign", zero, y), turned);
+}
+
+static const rlx_prim *logical(rlx_low *b, enum rlx_node_kind kind, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return rlx_tir_cast(&b->t, t, rlx_tir_binary(&b->t, kind, truth(b, x, t), truth(b, y, t)));
+}
+
+static const rlx_prim *bits(rlx_low *b, const char *intrinsic, enum rlx_node_kind of_bool, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    if (rlx_dtype_is_bool(t))
+        return rlx_tir_binary(&b->t, of_bool, x, y);
+    return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, intrinsic, x, y) : NULL;
+}
+
+/* Whole powers of integers by squaring; a negative exponent of anything but 1 and -1 divides by zero (RT14). */
+static const rlx_prim *int_power(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    rlx_tir *k = &b->t;
+    const rlx_prim *zero = number(b, t, 0), *one = number(b, t, 1), *minus = number(b, t, -1);
+    const rlx_prim *exponent = rlx_tir_let(k, "exponent", y), *base = rlx_tir_let(k, "base", x);
+    const rlx_buffer *power = rlx_tir_alloc(k, "power", t, RLX_TIR_LIST(rlx_tir_int(k, 2)));
+    const rlx_prim *r = rlx_tir_int(k, 0), *s = rlx_tir_int(k, 1);
+    rlx_tir_store(k, power, RLX_TIR_LIST(r), one);
+    rlx_tir_store(k, power, RLX_TIR_LIST(s), base);
+    const rlx_prim *bit = rlx_tir_for(k, "bit", NULL, rlx_tir_int(k, rlx_dtype_bits(t) - !is_unsigned(t)), RLX_FOR_SERIAL);
+    const rlx_prim *square = rlx_tir_load(k, power, RLX_TIR_LIST(s)), *so_far = rlx_tir_load(k, power, RLX_TIR_LIST(r));
+    const rlx_prim *shifted = rlx_tir_call2(k, "shift_right", exponent, rlx_tir_cast(k, t, bit));
+    const rlx_prim *odd = rlx_tir_ne(k, rlx_tir_call2(k, "bitwise_and", shifted, one), zero);
+    rlx_tir_store(k, power, RLX_TIR_LIST(r), rlx_tir_select(k, odd, rlx_tir_mul(k, so_far, square), so_far));
+    rlx_tir_store(k, power, RLX_TIR_LIST(s), rlx_tir_mul(k, square, square));
+    rlx_tir_end_for(k);
+    const rlx_prim *whole = rlx_tir_load(k, power, RLX_TIR_LIST(r));
+    if (is_unsigned(t))
+        return whole;
+    const rlx_prim *unit = rlx_tir_or(k, rlx_tir_eq(k, base, one), rlx_tir_eq(k, base, minus));
+    const rlx_prim *parity = rlx_tir_eq(k, rlx_tir_call2(k, "bitwise_and", exponent, one), zero);
+    const rlx_prim *inverse = rlx_tir_div(k, rlx_tir_select(k, parity, one, base), rlx_tir_select(k, unit, one, zero));
+    return rlx_tir_if_then_else(k, rlx_tir_lt(k, exponent, zero), inverse, whole);
+}
+
+static const rlx_prim *binary_power(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    if (rlx_low_is_float(t))
+        return rlx_tir_call2(&b->t, "pow", x, y);
+    return rlx_dtype_is_int(t) ? int_power(b, x, y, t) : NULL;
+}
+
+static const rlx_prim *binary_logical_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return logical(b, RLX_NODE_NE, x, y, t);
+}
+static const rlx_prim *binary_logical_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return logical(b, RLX_NODE_AND, x, y, t);
+}
+static const rlx_prim *binary_logical_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return logical(b, RLX_NODE_OR, x, y, t);
+}
+static const rlx_prim *binary_bitwise_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return bits(b, "bitwise_and", RLX_NODE_AND, x, y, t);
+}
+static const rlx_prim *binary_bitwise_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return bits(b, "bitwise_or", RLX_NODE_OR, x, y, t);
+}
+static const rlx_prim *binary_bitwise_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return bits(b, "bitwise_xor", RLX_NODE_NE, x, y, t);
+}
+static const rlx_prim *binary_left_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_left", x, y) : NULL;
+}
+static const rlx_prim *binary_right_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+{
+    return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_right", x, y) : NULL;
+}
+
+/* node: one node of this kind; of_bool: the same for bool, 0: no such operation on bool. wide: computed in float32 for
+ * narrower floats because it takes several steps. */
+static const struct { binary_fn make; uint8_t node, of_bool; bool wide; } binaries[] = {
+    [RLX_DETAIL_ADD] = { NULL, RLX_NODE_ADD, RLX_NODE_OR, false },
+    [RLX_DETAIL_SUBTRACT] = { NULL, RLX_NODE_SUB, 0, false },
+    [RLX_DETAIL_MULTIPLY] = { NULL, RLX_NODE_MUL, RLX_NODE_AND, false },
+    [RLX_DETAIL_DIVIDE] = { NULL, RLX_NODE_DIV, 0, false },
+    [RLX_DETAIL_FLOOR_DIVIDE] = { binary_floor_divide, 0, 0, true },
+    [RLX_DETAIL_POWER] = { binary_power, 0, 0, true },
+    [RLX_DETAIL_MOD] = { binary_mod, 0, 0, false },
+    [RLX_DETAIL_FLOOR_MOD] = { binary_floor_mod, 0, 0, true },
+    [RLX_DETAIL_MINIMUM] = { NULL, RLX_NODE_MIN, RLX_NODE_AND, false },
+    [RLX_DETAIL_MAXIMUM] = { NULL, RLX_NODE_MAX, RLX_NODE_OR, false },
+    [RLX_DETAIL_LOGICAL_AND] = { binary_logical_and, 0, RLX_NODE_AND, false },
+    [RLX_DETAIL_LOGICAL_OR] = { binary_logical_or, 0, RLX_NODE_OR, false },
+    [RLX_DETAIL_LOGICAL_XOR] = { binary_logical_xor, 0, RLX_NODE_NE, false },
+    [RLX_DETAIL_BITWISE_AND] = { binary_bitwise_and, 0, RLX_NODE_AND, false },
+    [RLX_DETAIL_BITWISE_OR] = { binary_bitwise_or, 0, RLX_NODE_OR, false },
+    [RLX_DETAIL_BITWISE_XOR] = { binary_bitwise_xor, 0, RLX_NODE_NE, false },
+    [RLX_DETAIL_LEFT_SHIFT] = { binary_left_shift, 0, 0, false },
+    [RLX_DETAIL_RIGHT_SHIFT] = { binary_right_shift, 0, 0, false },
+    [RLX_DETAIL_EQUAL] = { NULL, RLX_NODE_EQ, RLX_NODE_EQ, false },
+    [RLX_DETAIL_NOT_EQUAL] = { NULL, RLX_NODE_NE, RLX_NODE_NE, false },
+    [RLX_DETAIL_LESS] = { NULL, RLX_NODE_LT, RLX_NODE_LT, false },
+    [RLX_DETAIL_LESS_EQUAL] = { NULL, RLX_NODE_LE, RLX_NODE_LE, false },
+    [RLX_DETAIL_GREATER] = { NULL, RLX_NODE_GT, RLX_NODE_GT, false },
+    [RLX_DETAIL_GREATER_EQUAL] = { NULL, RLX_NODE_GE, RLX_NODE_GE, false },
+};
+
+static bool is_ordering(uint8_t kind)
+{
+    return kind == RLX_NODE_LT || kind == RLX_NODE_LE || kind == RLX_NODE_GT || kind == RLX_NODE_GE;
+}
+
+static const rlx_prim *binary_value(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
+{
+    uint32_t which = b->l->row->detail;
+    if (!x || !y || !rlx_match_types(b->l->ctx, &x, &y))
+        return NULL;
+    rlx_dtype t = rlx_prim_dtype(x), wide = binaries[which].wide ? rlx_low_accumulator(t) : t;
+    uint8_t kind = rlx_dtype_is_bool(t) ? binaries[which].of_bool : binaries[which].node;
+    if (rlx_dtype_is_bool(t) && !kind)
+        return NULL;
+    if (rlx_dtype_is_bool(t) && is_ordering(kind))
+        wide = RELAX_UINT8;
+    x = rlx_tir_cast(&b->t, wide, x);
+    y = rlx_tir_cast(&b->t, wide, y);
+    return kind ? rlx_tir_binary(&b->t, (enum rlx_node_kind)kind, x, y) : binaries[which].make(b, x, y, wide);
+}
+
+const rlx_prim_func *rlx_lower_binary(rlx_lower *l)
+{
+    rlx_low b;
+    rlx_low_tensor x, y, out;
+    rlx_low_shape shape;
+    rlx_low_list index;
+    rlx_low_begin(&b, l);
+    if (!rlx_as_tensor_sinfo(l->args[0]) && !rlx_as_tensor_sinfo(l->args[1]))
+        rlx_low_give_up(&b, "both operands are scalars");
+    if (b.why || !rlx_low_input(&b, 0, &x) || !rlx_low_input(&b, 1, &y))
+        return rlx_low_end(&b);
+    const rlx_low_tensor *operands[2] = { &x, &y };
+    if (!rlx_low_broadcast(&b, operands, 2, &shape))
+        return rlx_low_end(&b);
+    if (x.scalar || y.scalar) /* a scalar acts as a tensor of shape (1,) */
+        if (shape.sizes.n == 0) {
+            shape.sizes = (rlx_low_list){ .at = { rlx_tir_int(&b.t, 1) }, .n = 1 };
+            shape.program[0] = rlx_int64(l->ctx, 1);
+        }
+    if (!rlx_low_output(&b, &shape, &out))
+        return rlx_low_end(&b);
+    rlx_low_open(&b, l->name.data, &out.shape.sizes, &index);
+    const rlx_prim *v = binary_value(&b, rlx_low_load(&b, &x, &index, &out.shape.sizes), rlx_low_load(&b, &y, &index, &out.shape.sizes));
+    if (!v)
+        rlx_low_give_up(&b, "the operator does not compute with this dtype");
+    return finish(&b, &out, &index, v);
+}
+
+const rlx_prim_func *rlx_lower_where(rlx_lower *l)
+{
+    rlx_low b;
+    rlx_low_tensor t[3], out;
+    rlx_low_shape shape;
+    rlx_low_list index;
+    rlx_low_begin(&b, l);
+    for (size_t i = 0; i < 3; i++)
+        if (!rlx_low_input(&b, i, &t[i]))
+            return rlx_low_end(&b);
+    const rlx_low_tensor *operands[3] = { &t[0], &t[1], &t[2] };
+    if (!rlx_low_broadcast(&b, operands, 3, &shape) || !rlx_low_output(&b, &shape, &out))
+        return rlx_low_end(&b);
+    rlx_low_open(&b, "where", &out.shape.sizes, &index);
+    const rlx_prim *v[3];
+    for (size_t i = 0; i < 3; i++)
+        v[i] = rlx_low_load(&b, &t[i], &index, &out.shape.sizes);
+    return finish(&b, &out, &index, rlx_tir_select(&b.t, v[0], v[1], v[2]));
+}

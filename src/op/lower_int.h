@@ -1,0 +1,87 @@
+/* lower_int.h: what lowerings have in common. A lowering makes one PrimFunc:
+ *
+ *     rlx_low b;
+ *     rlx_low_begin(&b, l);
+ *     x := rlx_low_input(&b, 0)                          parameters, sizes bound by them
+ *     out := rlx_low_output(&b, sizes)                   the last parameter
+ *     blocks through &b.t
+ *     return rlx_low_end(&b);
+ *
+ * Sizes of the program become variables of the PrimFunc: literals stay, equal sizes share one variable, which the first
+ * buffer with it binds and the others are checked against when the kernel is called (RT05). So what inference took on
+ * trust is checked, and functions of equal structure are one function whatever their sizes are called.
+ */
+#ifndef RLX_LOWER_INT_H
+#define RLX_LOWER_INT_H
+
+#include "op/op_int.h"
+
+#define RLX_LOW_RANK RLX_TIR_MAX_DIMS
+#define RLX_LOW_NAME 24
+
+/* A list of sizes or indices of the PrimFunc. */
+typedef struct rlx_low_list { const rlx_prim *at[RLX_LOW_RANK]; size_t n; } rlx_low_list;
+RLX_INLINE rlx_prim_list rlx_low_items(const rlx_low_list *l) { return RLX_TIR_ITEMS(l->at, l->n); }
+
+/* Sizes of the program beside those of the PrimFunc; program[i] NULL: not known there. */
+typedef struct rlx_low_shape { const rlx_prim *program[RLX_LOW_RANK]; rlx_low_list sizes; } rlx_low_shape;
+
+typedef struct rlx_low_tensor {
+    const rlx_buffer *buffer;       /* NULL: a scalar */
+    const rlx_prim *scalar;
+    rlx_dtype dtype;
+    rlx_low_shape shape;
+} rlx_low_tensor;
+
+typedef struct rlx_low_size_pair { const rlx_prim *program, *size; } rlx_low_size_pair;
+typedef struct rlx_low {
+    rlx_lower *l;
+    rlx_tir t;
+    RLX_VEC(rlx_low_size_pair) sizes;
+    RLX_VEC(const rlx_expr *) inputs;
+    const char *why;
+} rlx_low;
+
+void rlx_low_begin(rlx_low *b, rlx_lower *l);
+/* The finished function, inputs handed to b->l; NULL with b->l->why when something failed. */
+const rlx_prim_func *rlx_low_end(rlx_low *b);
+/* Gives up: why is static text. Returns false. */
+bool rlx_low_give_up(rlx_low *b, const char *why);
+
+/* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving up. */
+bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out);
+/* The same for an expression that is no argument itself (field of a tuple). */
+bool rlx_low_input_expr(rlx_low *b, const rlx_expr *e, const rlx_sinfo *s, const char *name, rlx_low_tensor *out);
+/* A scalar argument as an expression of the given dtype: literals directly, others as parameter. */
+const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype);
+/* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of the result. */
+bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out);
+/* Size of the PrimFunc for a size of the program (NULL: a fresh one). */
+const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program);
+/* Two sizes of the program that inference trusts to be equal: from here on they are one size of the PrimFunc, the literal
+ * one if there is one, so that the kernel's call checks it. NULL: nothing. */
+void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y);
+void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number); /* "x3" */
+
+/* ---- broadcasting */
+/* Common shape of operands. What is not proved is checked in the kernel. */
+bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count, rlx_low_shape *out);
+/* One pair of sizes; index names the dimension in messages. */
+bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape *into, size_t at);
+/* Element of an operand that belongs to `index` of a result of the given sizes; a scalar is itself. */
+const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index, const rlx_low_list *sizes);
+
+/* ---- blocks over whole tensors */
+/* Opens a block with one spatial axis per size; their block variables in *index. */
+void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index);
+/* The same where marked axes are reduced: the last spatial axis innermost, so that stores run along it. */
+void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes, const bool *reduced, rlx_low_list *index);
+/* Fails the call with RT05 or RT14 ("RT05: ...") unless cond holds. Nothing is emitted for a condition that is literally true. */
+void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message);
+const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const bool *which); /* which NULL: all */
+
+/* float32 for narrower floats, else the dtype itself. */
+rlx_dtype rlx_low_accumulator(rlx_dtype t);
+RLX_INLINE bool rlx_low_is_float(rlx_dtype t) { return rlx_dtype_is_float(t); }
+
+#endif
