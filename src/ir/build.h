@@ -42,7 +42,7 @@ const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sin
 const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings, size_t count, rlx_place place);
 
 /* ---- structural information (shape_count -1 / ndim -1: unknown) */
-const rlx_sinfo *rlx_object(rlx_context *ctx);
+const rlx_sinfo *rlx_object_info(rlx_context *ctx);
 const rlx_sinfo *rlx_prim_info(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *value);
 const rlx_sinfo *rlx_shape_info(rlx_context *ctx, const rlx_prim *const *values, size_t count); /* values known */
 const rlx_sinfo *rlx_shape_info_rank(rlx_context *ctx, int ndim);

@@ -90,7 +90,7 @@ const rlx_expr *rlx_shape_ints(rlx_context *ctx, const int64_t *values, size_t c
     return s;
 }
 
-const rlx_sinfo *rlx_object(rlx_context *ctx)
+const rlx_sinfo *rlx_object_info(rlx_context *ctx)
 {
     rlx_object_sinfo key = { .node.kind = RLX_NODE_OBJECT_SINFO };
     return ctx->object ? ctx->object : rlx_node_intern(ctx, &key.node);

@@ -25,7 +25,7 @@ static void layer_free(rlx_layer *l, rlx_memory *m)
 /* Nodes that every program uses; in layer 0, so that scratch layers find them without a probe. */
 static bool make_common_nodes(rlx_context *ctx)
 {
-    ctx->object = rlx_object(ctx);
+    ctx->object = rlx_object_info(ctx);
     ctx->unit = rlx_tuple_info(ctx, NULL, 0);
     ctx->void_tensor = rlx_tensor_info(ctx, NULL, RELAX_VOID, -1, NULL);
     return ctx->object && ctx->unit && ctx->void_tensor;

@@ -329,7 +329,7 @@ const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rl
     if (!op || !op->row)
         return NULL;
     if (!op->row->infer)
-        return rlx_object(ctx);
+        return rlx_object_info(ctx);
     outside o = { ctx, env };
     rlx_infer in = { .ctx = ctx, .call = call, .row = op->row, .scope = (rlx_scope *)scope, .sinfo_of = leaf_of, .user = &o, .quiet = quiet };
     return op->row->infer(&in);

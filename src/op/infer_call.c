@@ -310,8 +310,8 @@ static const rlx_sinfo *derived(rlx_infer *in)
     if (!s || !s->derive)
         return rlx_infer_fail(in, "calls %s, expected a packed function", rlx_show(in->ctx, f));
     if (s->derive == RLX_DERIVE_CONST || s->derive == RLX_DERIVE_NAMED)
-        return s->ret ? s->ret : rlx_object(in->ctx);
-    return s->derive == RLX_DERIVE_EMPTY ? rlx_object(in->ctx) : stated(in, rlx_object(in->ctx));
+        return s->ret ? s->ret : rlx_object_info(in->ctx);
+    return s->derive == RLX_DERIVE_EMPTY ? rlx_object_info(in->ctx) : stated(in, rlx_object_info(in->ctx));
 }
 
 const rlx_sinfo *rlx_infer_call_pure_packed(rlx_infer *in)
@@ -359,12 +359,12 @@ const rlx_sinfo *rlx_infer_object(rlx_infer *in)
     for (size_t i = 0; i < in->row->min_args; i++)
         if (!rlx_infer_arg(in, i))
             return NULL;
-    return rlx_infer_done(in, rlx_object(in->ctx));
+    return rlx_infer_done(in, rlx_object_info(in->ctx));
 }
 
 const rlx_sinfo *rlx_infer_invoke(rlx_infer *in)
 {
-    return rlx_infer_arg(in, 0) && rlx_infer_arg(in, 1) ? stated(in, rlx_object(in->ctx)) : NULL;
+    return rlx_infer_arg(in, 0) && rlx_infer_arg(in, 1) ? stated(in, rlx_object_info(in->ctx)) : NULL;
 }
 
 const rlx_sinfo *rlx_infer_unit(rlx_infer *in)
