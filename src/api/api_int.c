@@ -1,0 +1,160 @@
+/* api_int.c: argument checks shared by the bodies. */
+#include "api_int.h"
+
+#include <string.h>
+
+relax_status api_failed(rlx_context *ctx, size_t errors_before)
+{
+    rlx_diags_flush(&ctx->diags);
+    if (ctx->diags.out_of_memory)
+        return RELAX_ERROR_OUT_OF_MEMORY;
+    if (rlx_error_count(ctx) == errors_before)
+        return RELAX_OK;
+    const rlx_diag *newest = NULL;
+    for (const rlx_diag *d = ctx->diags.first; d; d = d->next)
+        newest = d->severity == RLX_SEVERITY_ERROR ? d : newest;
+    return newest && newest->code ? newest->code->status : RELAX_ERROR_INTERNAL;
+}
+
+bool api_required(rlx_context *ctx, const void *p, const char *what)
+{
+    if (RLX_LIKELY(p != NULL))
+        return true;
+    rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "%s is NULL", what);
+    return false;
+}
+
+bool api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what)
+{
+    if (count && !api_required(ctx, items, what))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (items[i])
+            continue;
+        rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "item %zu of %s is NULL", i, what);
+        return false;
+    }
+    return true;
+}
+
+bool api_text(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out)
+{
+    *out = (rlx_slice){ text ? text : "", len };
+    if (len && !api_required(ctx, text, what))
+        return false;
+    if (!len || (rlx_utf8_valid(text, len) == len && !memchr(text, 0, len)))
+        return true;
+    rlx_error(ctx, RLX_OP04, RLX_NO_PLACE, "%s is not UTF-8 or holds a NUL byte", what);
+    return false;
+}
+
+bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out)
+{
+    if (!api_required(ctx, text, what) || !api_text(ctx, text, len, what, out))
+        return false;
+    if (len)
+        return true;
+    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is empty", what);
+    return false;
+}
+
+bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what, const rlx_string **out)
+{
+    rlx_slice slice;
+    *out = NULL;
+    if (!text || !len)
+        return true;
+    if (!api_text(ctx, text, len, what, &slice))
+        return false;
+    *out = rlx_string_intern(ctx, slice);
+    return *out != NULL;
+}
+
+bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
+{
+    if (!api_required(ctx, node, what))
+        return false;
+    const rlx_node *n = node;
+    bool known = n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
+    if (RLX_LIKELY(known && rlx_kinds[n->kind].family == family))
+        return true;
+    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is a node of another family: %s", what, known ? rlx_kinds[n->kind].name : "damaged");
+    return false;
+}
+
+bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what)
+{
+    if (!api_array(ctx, nodes, count, what))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!api_family(ctx, nodes[i], family, what))
+            return false;
+    return true;
+}
+
+bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what)
+{
+    if (!attr || node_of(attr)->kind == RLX_NODE_ATTRS)
+        return true;
+    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is not a map", what);
+    return false;
+}
+
+bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what)
+{
+    char name[RLX_DTYPE_TEXT];
+    rlx_dtype back;
+    size_t len = rlx_dtype_name(dtype, name);
+    if (allow_void && rlx_dtype_is_void(dtype))
+        return true;
+    if (!rlx_dtype_is_void(dtype) && rlx_dtype_parse((rlx_slice){ name, len }, &back) && back == dtype)
+        return true;
+    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is not a dtype: %#x", what, (unsigned)dtype);
+    return false;
+}
+
+bool api_options(void *known, size_t known_size, size_t min_size, const void *given)
+{
+    if (!given)
+        return true;
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    if (size < min_size)
+        return false;
+    for (size_t i = known_size; i < size; i++)
+        if (((const unsigned char *)given)[i])
+            return false;
+    memcpy(known, given, size < known_size ? size : known_size);
+    memcpy(known, &known_size, sizeof known_size);
+    return true;
+}
+
+relax_status api_options_init(void *out, size_t struct_size, size_t min_size, const void *defaults, size_t known_size)
+{
+    if (!out || struct_size < min_size)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    memset(out, 0, struct_size);
+    memcpy(out, defaults, struct_size < known_size ? struct_size : known_size);
+    memcpy(out, &struct_size, sizeof struct_size);
+    return RELAX_OK;
+}
+
+bool api_bytes_begin(api_bytes *b, const rlx_context *ctx)
+{
+    b->memory = rlx_shared_memory_create(&ctx->memory.host, SIZE_MAX);
+    if (!b->memory)
+        return false;
+    rlx_buf_init(&b->buf, &b->memory->memory);
+    return true;
+}
+
+relax_bytes *api_bytes_end(api_bytes *b)
+{
+    relax_bytes *bytes = NULL;
+    if (b->buf.failed)
+        rlx_buf_free(&b->buf);
+    else
+        bytes = rlx_bytes_make(b->memory, &b->buf);
+    rlx_shared_memory_release(b->memory);
+    return bytes;
+}

@@ -1,0 +1,57 @@
+/* api_int.h: how the bodies of the public headers check their arguments.
+ *
+ * Shape of a body: check what was given, call one room, hand back the result through `give`, which also completes
+ * the newest diagnostic for hosts that listen.
+ */
+#ifndef RLX_API_INT_H
+#define RLX_API_INT_H
+
+#include <relax/ir.h>
+#include "ir/ir.h"
+#include "runtime/runtime.h"
+
+/* ---- results */
+static inline void *give(rlx_context *ctx, const void *result)
+{
+    rlx_diags_flush(&ctx->diags);
+    return (void *)result;
+}
+static inline relax_status give_status(rlx_context *ctx, relax_status status)
+{
+    rlx_diags_flush(&ctx->diags);
+    return status;
+}
+/* The status of the newest error, for calls that have no handle to return. */
+relax_status api_failed(rlx_context *ctx, size_t errors_before);
+
+/* ---- arguments. False after a report on ctx (which must not be NULL); `what` names the parameter. */
+bool api_required(rlx_context *ctx, const void *p, const char *what);
+/* An array: NULL only for count 0; no NULL inside. */
+bool api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what);
+/* UTF-8 without NUL; NULL only for length 0. */
+bool api_text(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out);
+bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out); /* not empty either */
+bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what, const rlx_string **out); /* NULL text: NULL */
+/* Does the node belong to the family its handle says? */
+bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what);
+bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what);
+bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what);
+bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what);
+
+/* ---- options structs: `known` (of known_size bytes) holds the defaults; what `given` covers replaces them. False: struct_size below
+ * min_size, or bytes beyond what we know that are not zero. given NULL: the defaults stand. */
+bool api_options(void *known, size_t known_size, size_t min_size, const void *given);
+/* For relax_*_options_init: copies as much of the defaults as struct_size covers. */
+relax_status api_options_init(void *out, size_t struct_size, size_t min_size, const void *defaults, size_t known_size);
+
+/* ---- bytes: text made with the context's allocator, living on its own */
+typedef struct api_bytes { rlx_shared_memory *memory; rlx_buf buf; } api_bytes;
+bool api_bytes_begin(api_bytes *b, const rlx_context *ctx);
+relax_bytes *api_bytes_end(api_bytes *b); /* NULL when out of memory */
+
+/* ---- casts between handles and nodes */
+static inline const rlx_node *node_of(const void *handle) { return handle; }
+static inline const rlx_node *const *nodes_of(const void *handles) { return handles; }
+#define API_EXPR(p) ((relax_expr *)(uintptr_t)(const void *)(p))
+
+#endif
