@@ -8,7 +8,7 @@ static const rlx_sinfo *join(joiner *j, const rlx_sinfo *a, const rlx_sinfo *b);
 static const rlx_sinfo *join_prims(joiner *j, const rlx_prim_sinfo *a, const rlx_prim_sinfo *b)
 {
     if (a->dtype != b->dtype)
-        return rlx_object(j->ctx);
+        return rlx_object_info(j->ctx);
     bool same = a->value && b->value && rlx_prove_equal(j->ctx, j->scope, a->value, b->value) == RLX_EQUAL;
     return same ? &a->node : rlx_prim_info(j->ctx, a->dtype, NULL);
 }
@@ -36,7 +36,7 @@ static const rlx_sinfo *join_tuples(joiner *j, const rlx_tuple_sinfo *a, const r
 {
     size_t n = a->num_fields, i = 0;
     if (n != b->num_fields)
-        return rlx_object(j->ctx);
+        return rlx_object_info(j->ctx);
     const rlx_sinfo **fields = rlx_mem_alloc(&j->ctx->memory, (n + 1) * sizeof *fields), *out = NULL;
     if (!fields)
         return rlx_no_memory(j->ctx), NULL;
@@ -154,7 +154,7 @@ static const rlx_sinfo *join(joiner *j, const rlx_sinfo *a, const rlx_sinfo *b)
     if (!a || !b)
         return NULL;
     if (a->kind != b->kind || a->kind == RLX_NODE_OBJECT_SINFO || !rlx_budget_enter(&j->budget))
-        return rlx_object(j->ctx);
+        return rlx_object_info(j->ctx);
     const rlx_sinfo *out = join_same_kind(j, a, b);
     rlx_budget_leave(&j->budget);
     return out;

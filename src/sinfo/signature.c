@@ -52,7 +52,7 @@ const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, 
     if (!infos)
         rlx_no_memory(ctx);
     if (ok)
-        out = close_list(ctx, infos, count, ret ? ret : rlx_object(ctx), is_pure, in_scope, (void *)(uintptr_t)outer);
+        out = close_list(ctx, infos, count, ret ? ret : rlx_object_info(ctx), is_pure, in_scope, (void *)(uintptr_t)outer);
     rlx_mem_free(&ctx->memory, infos, infos ? (count + 1) * sizeof *infos : 0);
     return out;
 }
@@ -78,7 +78,7 @@ static const rlx_sinfo *tir_param_sinfo(rlx_context *ctx, const rlx_prim *param,
     rlx_dtype t = rlx_prim_dtype(param);
     if (buffer)
         return buffer_sinfo(ctx, rlx_as_buffer(buffer));
-    return rlx_dtype_code(t) == RELAX_DTYPE_HANDLE ? rlx_object(ctx) : rlx_prim_info(ctx, t, NULL);
+    return rlx_dtype_code(t) == RELAX_DTYPE_HANDLE ? rlx_object_info(ctx) : rlx_prim_info(ctx, t, NULL);
 }
 
 /* A variable used through a cast in a buffer's shape counts as standing alone: it is mapped to an int64 twin. */
