@@ -15,6 +15,10 @@ enum rlx_stage {
 /* Reports every violation; true if there was no error. */
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage);
 
+/* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10. report: a diagnostic for each
+ * violation, else the first one ends it. False: not normal, or out of memory (latched in ctx). */
+bool rlx_is_normal(rlx_context *ctx, const rlx_function *f, bool report);
+
 /* ---- inference again over a whole module, as after building by hand: normalises, derives, checks (NF, TY, PU). The same
  * pointer if nothing changed; NULL after errors. */
 const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m);
@@ -26,6 +30,15 @@ bool rlx_bound_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
 bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
 bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
 bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
+
+/* ---- positions: where a struct info describes a number (dimensions, shape values, values of scalars) outside function
+ * descriptions, depth first. is_size: false for the value of a scalar. False: out of memory. */
+typedef void rlx_position_fn(void *user, const rlx_prim *p, bool is_size);
+bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *each, void *user);
+/* The variable that stands alone in a position (widened to int64 too), NULL: something else. */
+const rlx_prim_var *rlx_position_var(const rlx_prim *p);
+/* Brings the variables that stand alone in positions of s into scope. */
+bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s);
 
 /* ---- purity: the first impure call in a function body or expression (nested functions are not entered), NULL: none.
  * Calls to `own` (GlobalVar or variable) are ignored. */

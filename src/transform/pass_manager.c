@@ -1,0 +1,158 @@
+/* pass_manager.c: runs lists of passes in a scratch layer, so that a context does not grow with their number. */
+#include "transform/transform_int.h"
+#include <time.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static const rlx_pass_option *find_option(const rlx_pass_row *row, rlx_slice name)
+{
+    for (size_t i = 0; i < row->num_options; i++)
+        if (rlx_slice_is(name, row->options[i].name))
+            return &row->options[i];
+    return NULL;
+}
+
+static bool option_fits(uint8_t type, const rlx_attr *value)
+{
+    switch (type) {
+    case RLX_ATTR_INT: return rlx_is(value, RLX_NODE_ATTR_INT);
+    case RLX_ATTR_BOOL: return rlx_is(value, RLX_NODE_ATTR_BOOL);
+    case RLX_ATTR_STRING: return rlx_is(value, RLX_NODE_ATTR_STRING);
+    case RLX_ATTR_FLOAT: return rlx_is(value, RLX_NODE_ATTR_FLOAT) || rlx_is(value, RLX_NODE_ATTR_INT);
+    default: return value != NULL;
+    }
+}
+
+/* Every option given is one of the row and of its type; required ones are there. */
+static bool check_options(rlx_context *ctx, const rlx_pass_row *row, const rlx_attr *given)
+{
+    const rlx_attrs *map = rlx_as_attrs(given);
+    if (given && given->kind != RLX_NODE_ATTR_NULL && !map)
+        return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "options of pass %s are no map", row->name), false;
+    for (size_t i = 0; map && i < map->num_keys; i++) {
+        const rlx_attr_string *key = rlx_as_attr_string(map->keys[i]);
+        const rlx_pass_option *o = key ? find_option(row, rlx_string_slice(key->value)) : NULL;
+        if (!o)
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "pass %s has no option %s", row->name, key ? key->value->data : "of that kind"), false;
+        if (!option_fits(o->type, map->values[i]))
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "option %s of pass %s has a value of the wrong kind", o->name, row->name), false;
+    }
+    for (size_t i = 0; i < row->num_options; i++)
+        if (!row->options[i].deflt && !rlx_attrs_get(given, row->options[i].name))
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "pass %s needs option %s", row->name, row->options[i].name), false;
+    return true;
+}
+
+int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwise)
+{
+    const rlx_attr_int *a = rlx_as_attr_int(rlx_attrs_get(run->options, name));
+    return a ? a->value : otherwise;
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (double)t.tv_sec + (double)t.tv_nsec * 1e-9 : 0;
+}
+
+static const char *step_name(const rlx_pass_step *step)
+{
+    return step->row ? step->row->name : step->host_name ? step->host_name : "host_pass";
+}
+
+static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *step, uint8_t origin)
+{
+    rlx_pass_run run = { ctx, step->options, step->host_user };
+    rlx_pass_fn pass = step->row ? step->row->run : step->host;
+    size_t errors = rlx_error_count(ctx);
+    uint8_t outer = ctx->origin;
+    if (!pass)
+        return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "no pass named %s", step_name(step));
+    ctx->origin = origin;
+    const rlx_module *out = pass(&run, m);
+    ctx->origin = outer;
+    if (rlx_error_count(ctx) > errors)
+        return NULL;
+    if (!out)
+        return rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "pass %s failed without saying why", step_name(step));
+    return out;
+}
+
+static bool verify(rlx_context *ctx, const rlx_module *m, const char *pass)
+{
+    if (rlx_well_formed(ctx, m, RLX_STAGE_NORMAL))
+        return true;
+    rlx_note(ctx, RLX_NO_PLACE, "the module was like this after pass %s", pass);
+    return false;
+}
+
+static bool wants_verify(const rlx_pass_hooks *hooks)
+{
+#ifdef RLX_DEBUG
+    return true;
+#else
+    return hooks && hooks->verify;
+#endif
+}
+
+/* The list, in whatever layer is the top. compact: the layer is ours to empty. */
+static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, const uint8_t *origins,
+                                   size_t count, const rlx_pass_hooks *hooks, bool compact)
+{
+    bool timed = hooks && hooks->after;
+    for (size_t i = 0; m && i < count; i++) {
+        double begin = timed ? now_seconds() : 0;
+        const rlx_module *out = run_step(ctx, m, &steps[i], origins[i]);
+        bool changed = out != m;
+        if (!out || (changed && wants_verify(hooks) && !verify(ctx, out, step_name(&steps[i]))))
+            return NULL;
+        if (timed)
+            hooks->after(hooks->user, step_name(&steps[i]), out, now_seconds() - begin, changed);
+        m = changed && compact ? (const rlx_module *)rlx_scratch_compact(ctx, &out->node) : out;
+    }
+    return m;
+}
+
+/* Numbers of the passes as nodes carry them; made before scratch begins, so that names stay. */
+static bool number_steps(rlx_context *ctx, const rlx_pass_step *steps, size_t count, uint8_t *origins)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = step_name(&steps[i]);
+        if (!steps[i].row) {
+            const rlx_string *kept = rlx_string_z(ctx, name);
+            if (!kept)
+                return false;
+            name = kept->data;
+        }
+        origins[i] = rlx_context_origin(ctx, name);
+        if (steps[i].row && !check_options(ctx, steps[i].row, steps[i].options))
+            return false;
+    }
+    return true;
+}
+
+const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, size_t count, const rlx_pass_hooks *hooks)
+{
+    const rlx_module *out = NULL;
+    if (!m || !count)
+        return m;
+    uint8_t *origins = rlx_mem_alloc_zero(&ctx->memory, count);
+    if (!origins)
+        return rlx_no_memory(ctx), NULL;
+    if (!number_steps(ctx, steps, count, origins))
+        goto done;
+    /* A list run from inside a pass works in the layer of the outer one. */
+    if (ctx->top > 0) {
+        out = run_steps(ctx, m, steps, origins, count, hooks, false);
+        goto done;
+    }
+    if (!rlx_scratch_begin(ctx))
+        goto done;
+    out = run_steps(ctx, m, steps, origins, count, hooks, true);
+    out = (const rlx_module *)rlx_scratch_end(ctx, out ? &out->node : NULL);
+done:
+    rlx_mem_free(&ctx->memory, origins, count);
+    return out;
+}

@@ -1,0 +1,34 @@
+/* pass_util.c: small questions and constructors that passes share. */
+#include "transform/transform_int.h"
+
+const rlx_op_row *rlx_callee_op(const rlx_expr *e)
+{
+    const rlx_call *call = rlx_as_call(e);
+    const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
+    return op ? op->row : NULL;
+}
+
+const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args, size_t num_args, rlx_place place)
+{
+    const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
+    for (size_t i = 0; i < num_args; i++)
+        if (!args[i])
+            return NULL;
+    return row ? rlx_call_op(ctx, row, args, num_args, NULL, place) : RLX_BUG(ctx, "operator %s has no row", op);
+}
+
+const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim)
+{
+    static const rlx_prim *const none[1] = { NULL };
+    const rlx_shape_expr *list = t ? rlx_as_shape_expr(t->shape) : NULL;
+    const rlx_var *var = t && t->shape ? rlx_as_var(t->shape) : NULL;
+    const rlx_shape_sinfo *of_var = var ? rlx_as_shape_sinfo(var->sinfo) : NULL;
+    if (list) {
+        *ndim = list->num_values;
+        return list->num_values ? list->values : none;
+    }
+    if (!of_var || !of_var->has_values)
+        return NULL;
+    *ndim = of_var->num_values;
+    return of_var->num_values ? of_var->values : none;
+}

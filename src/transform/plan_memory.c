@@ -1,0 +1,178 @@
+/* plan_memory: tensors that stay inside a function get storage that is reused when they are dead.
+ *     a = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+ *     ->
+ *     storage = R.memory.alloc_storage(R.shape([n * 4]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
+ *     a = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([n]), R.dtype("float32"))
+ *     ...                                     (the last tensor in it dies here)
+ *     _1 = R.memory.kill_storage(storage)
+ * needs: call_tir_rewrite. keeps: variables, struct info, order. Not planned: results, tensors that reach a packed function,
+ * an impure or unknown function or a closure, tensors of local functions, branch results made inside the branch. Sizes are
+ * numbers or expressions; a symbolic one reuses storage only where it is provably no larger. */
+#include "transform/plan_storage.h"
+#include "transform/transform_int.h"
+
+/* What is to happen at a binding: both by event number + 1, 0: nothing. */
+typedef struct planned {
+    rlx_plan plan;
+    rlx_flow flow;
+    rlx_ptrmap event_of;      /* binding -> its BIND event + 1, for allocations and last uses */
+    uint32_t *kills;          /* by event: first storage + 1 that dies after it */
+    const rlx_string *blank;
+} planned;
+
+/* ---- emitting ---------------------------------------------------------------------------------------- */
+
+static const rlx_expr *storage_call(rlx_context *ctx, const rlx_plan_slot *s, rlx_place place)
+{
+    const rlx_prim *bytes = s->size ? s->size : rlx_int64(ctx, s->bytes);
+    const rlx_expr *args[4] = { bytes ? rlx_shape(ctx, &bytes, 1) : NULL, s->device, s->scope, rlx_dtype_imm_new(ctx, RELAX_UINT8) };
+    return rlx_plain_call(ctx, "relax.memory.alloc_storage", args, 4, place);
+}
+
+static const rlx_var *make_storage(rlx_seq_pass *p, rlx_plan_slot *s, rlx_place place)
+{
+    if (!s->made) {
+        s->var = rlx_seq_bind(p, "storage", p->ctx->object, storage_call(p->ctx, s, place), place);
+        s->made = true;
+    }
+    return s->var;
+}
+
+static bool emit_tensor(rlx_seq_pass *p, rlx_plan_slot *s, const rlx_binding *now)
+{
+    const rlx_call *alloc = rlx_as_call(rlx_binding_value(now));
+    const rlx_var *storage = make_storage(p, s, alloc->place);
+    const rlx_expr *args[4] = { (const rlx_expr *)storage, rlx_prim_value_new(p->ctx, rlx_int64(p->ctx, 0)), alloc->args[0], alloc->args[1] };
+    const rlx_expr *call = rlx_plain_call(p->ctx, "relax.memory.alloc_tensor", args, 4, alloc->place);
+    return call && rlx_seq_emit(p, rlx_with_value(p->ctx, now, call));
+}
+
+static bool emit_kill(rlx_seq_pass *p, const rlx_plan_slot *s, rlx_place place)
+{
+    const planned *d = p->user;
+    const rlx_expr *storage = (const rlx_expr *)s->var;
+    const rlx_expr *call = rlx_plain_call(p->ctx, "relax.memory.kill_storage", &storage, 1, place);
+    const rlx_var *v = call ? rlx_var_new(p->ctx, false, d->blank, -1, p->ctx->unit, place) : NULL;
+    return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, call, place));
+}
+
+static bool place_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
+{
+    planned *d = p->user;
+    uintptr_t at;
+    if (!rlx_ptrmap_find(&d->event_of, old, &at))
+        return rlx_seq_emit(p, now);
+    uint32_t storage = d->plan.storage_of[at - 1];
+    if (!(storage == RLX_NO_STORAGE ? rlx_seq_emit(p, now) : emit_tensor(p, &d->plan.storages.data[storage], now)))
+        return false;
+    for (uint32_t k = d->kills[at - 1]; k; k = d->plan.storages.data[k - 1].next)
+        if (!emit_kill(p, &d->plan.storages.data[k - 1], rlx_place_of(now)))
+            return false;
+    return true;
+}
+
+/* ---- where storages die ---------------------------------------------------------------------------------- */
+
+/* The binding in the storage's own sequence after which it is dead. */
+static uint32_t death_of(const rlx_flow *w, const rlx_plan_slot *s)
+{
+    uint32_t at = s->last;
+    uint32_t seq = w->events.data[at].seq;
+    while (seq != s->seq) {
+        at = w->seqs.data[seq].owner;
+        seq = w->events.data[at].seq;
+    }
+    return at;
+}
+
+/* No kill where it would come between a call and the return of its value, or right before the end of the function. */
+static bool worth_killing(const rlx_flow *w, uint32_t at)
+{
+    const rlx_event *e = &w->events.data[at];
+    const rlx_flow_seq *s = &w->seqs.data[e->seq];
+    if (e->kind != RLX_EVENT_BIND || (const rlx_expr *)rlx_binding_var(e->binding) == s->result)
+        return false;
+    return e->seq != 0 || at + 1 < w->events.len;
+}
+
+static bool note_event(planned *d, rlx_context *ctx, uint32_t at)
+{
+    return rlx_ptrmap_put(&d->event_of, d->flow.events.data[at].binding, at + 1) || rlx_no_memory(ctx);
+}
+
+static bool schedule(planned *d, rlx_context *ctx)
+{
+    for (size_t i = d->plan.storages.len; i-- > 0;) {
+        rlx_plan_slot *s = &d->plan.storages.data[i];
+        uint32_t at = death_of(&d->flow, s);
+        if (!worth_killing(&d->flow, at))
+            continue;
+        s->next = d->kills[at];
+        d->kills[at] = (uint32_t)i + 1;
+        if (!note_event(d, ctx, at))
+            return false;
+    }
+    for (size_t i = 0; i < d->flow.events.len; i++)
+        if (d->plan.storage_of[i] != RLX_NO_STORAGE && !note_event(d, ctx, (uint32_t)i))
+            return false;
+    return true;
+}
+
+/* ---- functions ---------------------------------------------------------------------------------------------- */
+
+static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const rlx_function *f)
+{
+    rlx_context *ctx = p->ctx;
+    planned *d = p->user;
+    rlx_lifetimes life = { 0 };
+    const rlx_function *out = NULL;
+    d->plan = (rlx_plan){ 0 };
+    d->kills = NULL;
+    rlx_ptrmap_clear(&d->event_of);
+    if (!rlx_flow_build(&d->flow, ctx, f) || !rlx_lifetimes_find(&life, ctx, m, &d->flow) ||
+        !rlx_plan_function(&d->plan, ctx, f, &d->flow, &life))
+        goto done;
+    d->kills = rlx_mem_alloc_zero(&ctx->memory, (d->flow.events.len + 1) * sizeof *d->kills);
+    if (!d->kills) {
+        rlx_no_memory(ctx);
+        goto done;
+    }
+    if (!d->plan.storages.len)
+        out = f;
+    else if (schedule(d, ctx))
+        out = rlx_seq_function(p, f);
+done:
+    rlx_mem_free(&ctx->memory, d->kills, d->kills ? (d->flow.events.len + 1) * sizeof *d->kills : 0);
+    rlx_plan_free(&d->plan, ctx);
+    rlx_lifetimes_free(&life, ctx);
+    rlx_flow_free(&d->flow, ctx);
+    return out;
+}
+
+const rlx_module *rlx_pass_plan_memory(rlx_pass_run *run, const rlx_module *m)
+{
+    rlx_context *ctx = run->ctx;
+    planned d = { .blank = rlx_string_z(ctx, "_") };
+    rlx_seq_pass p;
+    const rlx_module *out = NULL;
+    const rlx_node **functions = rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
+    rlx_ptrmap_init(&d.event_of, &ctx->memory);
+    rlx_seq_init(&p, ctx, m, &d);
+    p.binding = place_binding;
+    if (!functions || !d.blank) {
+        rlx_no_memory(ctx);
+        goto done;
+    }
+    for (size_t i = 0; i < m->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        functions[i] = f && f->body ? (const rlx_node *)plan_one(&p, m, f) : m->functions[i];
+        if (!functions[i])
+            goto done;
+    }
+    out = rlx_module_with(ctx, m, functions);
+done:
+    rlx_seq_free(&p);
+    rlx_ptrmap_free(&d.event_of);
+    rlx_mem_free(&ctx->memory, functions, functions ? (m->num_functions + 1) * sizeof *functions : 0);
+    return out;
+}

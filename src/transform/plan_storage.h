@@ -1,0 +1,30 @@
+/* plan_storage.h: which tensors share which storage: a linear scan over the events of one function. */
+#ifndef RLX_PLAN_STORAGE_H
+#define RLX_PLAN_STORAGE_H
+
+#include "transform/plan_lifetime.h"
+
+#define RLX_NO_STORAGE UINT32_MAX
+
+/* A piece of memory that holds one tensor after another. */
+typedef struct rlx_plan_slot {
+    const rlx_prim *size;       /* bytes, an int64 expression; NULL: `bytes` */
+    int64_t bytes;
+    const rlx_expr *device, *scope; /* as in builtin.alloc_tensor */
+    uint32_t seq;               /* it lives in this sequence of the flow */
+    uint32_t last;              /* last event that needs it */
+    bool made;                  /* its allocation has been emitted (plan_memory) */
+    const rlx_var *var;
+    uint32_t next;              /* in the list of those that die after the same binding */
+} rlx_plan_slot;
+
+typedef struct rlx_plan {
+    RLX_VEC(rlx_plan_slot) storages;
+    uint32_t *storage_of;       /* by event: storage of the tensor allocated there, or RLX_NO_STORAGE */
+    size_t num_events;
+} rlx_plan;
+/* Plans all builtin.alloc_tensor of the function whose tensors do not escape. False: out of memory; free in any case. */
+bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w, const rlx_lifetimes *l);
+void rlx_plan_free(rlx_plan *plan, rlx_context *ctx);
+
+#endif

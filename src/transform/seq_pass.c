@@ -1,0 +1,355 @@
+/* seq_pass.c: the walk of seq_pass.h.
+ *
+ * Frames are sequences under way, the body of the function lowest. Two stacks hold what has been emitted, shared by all
+ * frames: finished blocks, and the bindings of the block that is open. A nested sequence works on top of what its parent
+ * has there and leaves both stacks as it found them.
+ */
+#include "transform/seq_pass.h"
+
+/* What a sequence is in the binding that holds it. */
+enum part { PART_BODY, PART_THEN, PART_ELSE, PART_LITERAL };
+
+struct rlx_seq_frame {
+    const rlx_expr *source;            /* a SeqExpr, or a bare result where the program is not normal */
+    const rlx_node *const *blocks;     /* of the source */
+    size_t num_blocks, block, binding; /* the next one */
+    size_t first_block, first_binding; /* where our output begins */
+    const rlx_block *opened;           /* source of the open output block, NULL: none is open */
+    bool dataflow;                     /* kind of the source block under way */
+    uint8_t part;
+    const rlx_binding *pending;        /* waits for a nested sequence */
+    const rlx_var *pending_var;        /* a local function's own variable, known before its body */
+    const rlx_expr *cond, *then_branch;
+};
+
+#define MEMORY(p) (&(p)->ctx->memory)
+
+/* Variables and what cannot hold any are leaves of renaming. */
+static const rlx_node *stop_at_leaf(rlx_rewriter *r, const rlx_node *n)
+{
+    switch (n->kind) {
+    case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: case RLX_NODE_GLOBAL_VAR: case RLX_NODE_CONSTANT: case RLX_NODE_PRIM_VAR:
+    case RLX_NODE_OP: case RLX_NODE_EXTERN_FUNC:
+        return n;
+    default:
+        return n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS) ? n : NULL;
+    }
+}
+
+void rlx_seq_init(rlx_seq_pass *p, rlx_context *ctx, const rlx_module *m, void *user)
+{
+    *p = (rlx_seq_pass){ .ctx = ctx, .module = m, .user = user };
+    rlx_scope_init(&p->scope, ctx, NULL);
+    rlx_rewriter_init(&p->names, ctx);
+    p->names.before = stop_at_leaf;
+}
+
+void rlx_seq_free(rlx_seq_pass *p)
+{
+    rlx_scope_free(&p->scope);
+    rlx_rewriter_free(&p->names);
+    rlx_vec_free(MEMORY(p), &p->frames);
+    rlx_vec_free(MEMORY(p), &p->bindings);
+    rlx_vec_free(MEMORY(p), &p->blocks);
+}
+
+bool rlx_seq_replace(rlx_seq_pass *p, const rlx_node *old, const rlx_node *with)
+{
+    p->num_names++;
+    return with && (rlx_ptrmap_put(&p->names.map, old, (uintptr_t)with) || rlx_no_memory(p->ctx));
+}
+
+const rlx_node *rlx_seq_rename(rlx_seq_pass *p, const rlx_node *n)
+{
+    if (!p->num_names || !n || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+        return n;
+    return rlx_rewrite(&p->names, n);
+}
+
+bool rlx_seq_in_dataflow(const rlx_seq_pass *p) { return !p->plain_blocks && rlx_vec_last(&p->frames).dataflow; }
+size_t rlx_seq_depth(const rlx_seq_pass *p) { return p->frames.len; }
+
+/* ---- output ----------------------------------------------------------------------------------- */
+
+bool rlx_seq_emit(rlx_seq_pass *p, const rlx_binding *b)
+{
+    return b && (rlx_vec_push(MEMORY(p), &p->bindings, b) || rlx_no_memory(p->ctx));
+}
+
+const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *sinfo, const rlx_expr *value, rlx_place place)
+{
+    const rlx_string *text = rlx_string_z(p->ctx, name);
+    const rlx_var *v = text && sinfo && value ? rlx_var_new(p->ctx, rlx_seq_in_dataflow(p), text, -1, sinfo, place) : NULL;
+    return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, value, place)) ? v : NULL;
+}
+
+/* Ends the open output block: the source block itself if it came through as it was. */
+static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
+{
+    const rlx_block *source = f->opened;
+    size_t count = p->bindings.len - f->first_binding;
+    const rlx_binding *const *items = p->bindings.data + f->first_binding;
+    bool dataflow = !p->plain_blocks && rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK);
+    bool same = count == source->num_bindings && dataflow == rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK) &&
+                (count == 0 || memcmp(items, source->bindings, count * sizeof *items) == 0);
+    const rlx_node *block = same ? &source->node : count ? rlx_block_new(p->ctx, dataflow, items, count, source->place) : NULL;
+    p->bindings.len = f->first_binding;
+    f->opened = NULL;
+    if (!block)
+        return !count;
+    return rlx_vec_push(MEMORY(p), &p->blocks, block) || rlx_no_memory(p->ctx);
+}
+
+/* The next source block: its bindings go on in the open output block if that is of their kind. */
+static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
+{
+    bool dataflow = rlx_is(&b->node, RLX_NODE_DATAFLOW_BLOCK);
+    bool joins = f->opened && (p->plain_blocks || rlx_is(&f->opened->node, RLX_NODE_DATAFLOW_BLOCK) == dataflow);
+    if (f->opened && !joins && !close_block(p, f))
+        return false;
+    /* After neighbours that came out empty the block may still be the source's own. */
+    if (!joins || p->bindings.len == f->first_binding)
+        f->opened = b;
+    f->dataflow = dataflow;
+    return !p->enter_block || p->enter_block(p, b);
+}
+
+/* ---- sequences in and out ----------------------------------------------------------------------- */
+
+static bool push_sequence(rlx_seq_pass *p, const rlx_expr *source, enum part part)
+{
+    const rlx_seq_expr *seq = rlx_as_seq_expr(source);
+    rlx_seq_frame f = { .source = source, .blocks = seq ? seq->blocks : NULL, .num_blocks = seq ? seq->num_blocks : 0,
+                        .first_block = p->blocks.len, .first_binding = p->bindings.len, .part = (uint8_t)part };
+    return source && (rlx_vec_push(MEMORY(p), &p->frames, f) || rlx_no_memory(p->ctx));
+}
+
+/* The finished sequence of the top frame, taken off the stacks. */
+static const rlx_expr *pop_sequence(rlx_seq_pass *p)
+{
+    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    if (f->opened && !close_block(p, f))
+        return NULL;
+    const rlx_seq_expr *seq = rlx_as_seq_expr(f->source);
+    const rlx_expr *body = rlx_seq_rename(p, seq ? seq->body : f->source);
+    const rlx_node *const *blocks = p->blocks.data + f->first_block;
+    size_t count = p->blocks.len - f->first_block;
+    p->blocks.len = f->first_block;
+    p->frames.len--;
+    if (!body)
+        return NULL;
+    if (seq ? body == seq->body && count == seq->num_blocks && (count == 0 || memcmp(blocks, seq->blocks, count * sizeof *blocks) == 0)
+            : body == f->source)
+        return f->source;
+    return rlx_seq(p->ctx, blocks, count, body, rlx_place_of(f->source));
+}
+
+/* ---- bindings ------------------------------------------------------------------------------------- */
+
+const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow, const rlx_sinfo *sinfo)
+{
+    rlx_var *n = rlx_node_new(ctx, dataflow ? RLX_NODE_DATAFLOW_VAR : RLX_NODE_VAR);
+    if (!n)
+        return NULL;
+    rlx_node head = n->node;
+    *n = *v;
+    n->node = head;
+    n->sinfo = sinfo;
+    return n;
+}
+
+const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f, const rlx_expr *body, const rlx_attr *attrs)
+{
+    if (!body || (body == f->body && attrs == f->attrs))
+        return body ? f : NULL;
+    rlx_function *n = rlx_node_new(ctx, RLX_NODE_FUNCTION);
+    if (!n)
+        return NULL;
+    rlx_node head = n->node;
+    *n = *f;
+    n->node = head;
+    n->body = body;
+    n->attrs = attrs;
+    return n;
+}
+
+bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
+{
+    const rlx_attr_int *a = rlx_as_attr_int(rlx_attrs_get(attrs, name));
+    return a && a->value != 0;
+}
+
+static const rlx_binding *rebind(rlx_context *ctx, const rlx_binding *old, const rlx_var *var, const rlx_sinfo *sinfo, const rlx_expr *value)
+{
+    if (!value)
+        return NULL;
+    if (old->kind == RLX_NODE_VAR_BINDING) {
+        const rlx_var_binding *b = (const rlx_var_binding *)old;
+        return &var->node == b->var && value == b->value ? old : rlx_bind(ctx, var, value, b->place);
+    }
+    const rlx_match_cast *c = (const rlx_match_cast *)old;
+    if ((const rlx_node *)var == c->var && value == c->value && sinfo == c->sinfo)
+        return old;
+    rlx_match_cast *n = rlx_node_new(ctx, RLX_NODE_MATCH_CAST);
+    if (!n)
+        return NULL;
+    rlx_node head = n->node;
+    *n = *c;
+    n->node = head;
+    n->var = (const rlx_node *)var;
+    n->sinfo = sinfo;
+    n->value = value;
+    return &n->node;
+}
+
+const rlx_binding *rlx_with_value(rlx_context *ctx, const rlx_binding *old, const rlx_expr *value)
+{
+    const rlx_sinfo *target = old->kind == RLX_NODE_MATCH_CAST ? ((const rlx_match_cast *)old)->sinfo : NULL;
+    return rebind(ctx, old, rlx_binding_var(old), target, value);
+}
+
+/* The variable as it is bound from here on: another object if its kind or struct info changes. */
+static bool define(rlx_seq_pass *p, const rlx_var *old, const rlx_var **now)
+{
+    uintptr_t replaced;
+    *now = old;
+    if (!old)
+        return true;
+    /* Already given another name: a pass chose the name of an output for it. */
+    if (p->num_names && rlx_ptrmap_find(&p->names.map, old, &replaced) && rlx_as_var((const rlx_node *)replaced)) {
+        *now = (const rlx_var *)replaced;
+        return true;
+    }
+    const rlx_sinfo *sinfo = old->sinfo ? rlx_seq_rename(p, old->sinfo) : NULL;
+    bool dataflow = old->node.kind == RLX_NODE_DATAFLOW_VAR;
+    if (old->sinfo && !sinfo)
+        return false;
+    if (sinfo == old->sinfo && !(dataflow && p->plain_blocks))
+        return true;
+    *now = rlx_var_like(p->ctx, old, dataflow && !p->plain_blocks, sinfo);
+    return *now && rlx_seq_replace(p, &old->node, &(*now)->node);
+}
+
+static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *var, const rlx_expr *value)
+{
+    const rlx_sinfo *target = NULL;
+    if (!value || (!var && !define(p, rlx_binding_var(old), &var)))
+        return false;
+    if (old->kind == RLX_NODE_MATCH_CAST && !(target = rlx_seq_rename(p, ((const rlx_match_cast *)old)->sinfo)))
+        return false;
+    const rlx_binding *now = rebind(p->ctx, old, var, target, value);
+    if (!now || !(p->binding ? p->binding(p, old, now) : rlx_seq_emit(p, now)))
+        return false;
+    return !target || !p->use_scope || rlx_scope_enter(&p->scope, target);
+}
+
+static const rlx_expr *finish_literal(rlx_seq_pass *p, const rlx_function *old, const rlx_expr *body)
+{
+    const rlx_function *now = body ? rlx_function_with(p->ctx, old, body, old->attrs) : NULL;
+    if (now && p->function)
+        now = p->function(p, old, now);
+    return now ? &now->node : NULL;
+}
+
+/* A binding whose value holds sequences waits for them. */
+static bool begin_binding(rlx_seq_pass *p, const rlx_binding *b)
+{
+    const rlx_expr *value = rlx_binding_value(b);
+    const rlx_if_expr *branch = rlx_as_if_expr(value);
+    const rlx_function *literal = rlx_as_function(value);
+    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    if (!branch && !literal)
+        return finish_binding(p, b, NULL, rlx_seq_rename(p, value));
+    f->pending = b;
+    f->pending_var = NULL;
+    if (branch) {
+        f->cond = rlx_seq_rename(p, branch->cond);
+        return f->cond && push_sequence(p, branch->true_branch, PART_THEN);
+    }
+    if (!define(p, rlx_binding_var(b), &f->pending_var))
+        return false;
+    for (size_t i = 0; p->use_scope && i < literal->num_params; i++)
+        if (!rlx_scope_enter(&p->scope, ((const rlx_var *)literal->params[i])->sinfo))
+            return false;
+    return push_sequence(p, literal->body, PART_LITERAL);
+}
+
+/* A nested sequence has ended with `result`: the binding that waited goes on. */
+static bool resume(rlx_seq_pass *p, enum part part, const rlx_expr *result)
+{
+    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    const rlx_binding *b = f->pending;
+    if (part == PART_LITERAL)
+        return finish_binding(p, b, f->pending_var, finish_literal(p, (const rlx_function *)rlx_binding_value(b), result));
+    const rlx_if_expr *branch = (const rlx_if_expr *)rlx_binding_value(b);
+    if (part == PART_THEN) {
+        f->then_branch = result;
+        return push_sequence(p, branch->false_branch, PART_ELSE);
+    }
+    bool same = f->cond == branch->cond && f->then_branch == branch->true_branch && result == branch->false_branch;
+    return finish_binding(p, b, NULL, same ? &branch->node : rlx_if(p->ctx, f->cond, f->then_branch, result, branch->place));
+}
+
+static bool step(rlx_seq_pass *p)
+{
+    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    if (f->block < f->num_blocks) {
+        const rlx_block *b = (const rlx_block *)f->blocks[f->block];
+        if (f->binding == 0 && !open_block(p, f, b))
+            return false;
+        if (f->binding < b->num_bindings)
+            return begin_binding(p, b->bindings[f->binding++]);
+        f->block++;
+        f->binding = 0;
+        return true;
+    }
+    enum part part = (enum part)f->part;
+    const rlx_expr *result = pop_sequence(p);
+    if (part == PART_BODY)
+        p->result = result;
+    return result && (part == PART_BODY || resume(p, part, result));
+}
+
+/* ---- functions and modules -------------------------------------------------------------------------- */
+
+static void reset(rlx_seq_pass *p)
+{
+    rlx_ptrmap_clear(&p->names.map);
+    p->names.failed = false;
+    p->num_names = 0;
+    p->frames.len = p->bindings.len = p->blocks.len = 0;
+    p->result = NULL;
+}
+
+const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f)
+{
+    reset(p);
+    for (size_t i = 0; p->use_scope && i < f->num_params; i++)
+        if (!rlx_scope_enter(&p->scope, ((const rlx_var *)f->params[i])->sinfo))
+            return NULL;
+    if (!f->body || !push_sequence(p, f->body, PART_BODY))
+        return f->body ? NULL : f;
+    while (p->frames.len)
+        if (!step(p))
+            return NULL;
+    const rlx_expr *done = p->result ? finish_literal(p, f, p->result) : NULL;
+    return rlx_as_function(done);
+}
+
+const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m)
+{
+    const rlx_node **functions = rlx_mem_alloc(MEMORY(p), (m->num_functions + 1) * sizeof *functions);
+    const rlx_module *out = NULL;
+    if (!functions)
+        return rlx_no_memory(p->ctx), NULL;
+    for (size_t i = 0; i < m->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        functions[i] = f ? (const rlx_node *)rlx_seq_function(p, f) : m->functions[i];
+        if (!functions[i])
+            goto done;
+    }
+    out = rlx_module_with(p->ctx, m, functions);
+done:
+    rlx_mem_free(MEMORY(p), functions, (m->num_functions + 1) * sizeof *functions);
+    return out;
+}
