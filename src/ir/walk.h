@@ -73,23 +73,28 @@ typedef RLX_VEC(const rlx_prim *) rlx_prims;
 bool rlx_collect_prim_vars(rlx_memory *m, const rlx_node *n, bool alone, rlx_prim_vars *out);
 
 /* One struct info, integer expression or leaf expression as text, as the printer writes it (dimensions bare, names by
- * hint). For messages; never fails visibly (the buffer latches). */
+ * hint). For messages; never fails visibly (the buffer latches). Without recursion, whatever the depth. */
 void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s);
 void rlx_text_prim(rlx_buf *b, const rlx_prim *p);
 void rlx_text_expr(rlx_buf *b, const rlx_expr *e);
 void rlx_text_var_name(rlx_buf *b, const rlx_var *v);
-/* The same, into the context's memory, for %s in messages. "?" when out of memory. */
+/* The same, into the context's memory, for %s in messages; long text is cut with "...". "?" when out of memory. */
 const char *rlx_show(rlx_context *ctx, const rlx_node *n);
-/* Operators of PrimExpr text by precedence; names of a variable come from `name` so that a printer can make them
- * unique (NULL: hints). int_bare: integers without T.int64(...) whatever the dtype (Relax positions). */
+/* Text in double quotes, with escapes; valid UTF-8 stays as it is. */
+void rlx_text_quoted(rlx_buf *b, rlx_slice text);
+/* How text is written where the default (NULL style) does not do. Every callback may be NULL. */
 typedef struct rlx_text_style {
-    void (*name)(void *user, rlx_buf *b, const rlx_node *var_or_buffer);
+    void (*name)(void *user, rlx_buf *b, const rlx_node *var_or_buffer); /* so that a printer makes names unique; NULL: hints */
     void *user;
-    bool int_bare;
+    bool int_bare;     /* integers without T.int64(...) whatever the dtype (Relax positions) */
     bool raw_nodes;    /* print T.Add(a, b) where rebuilding would fold (needs refolds) */
     bool (*refolds)(void *user, const rlx_prim *p); /* would the folding constructor give another node? */
     void (*uses_t)(void *user); /* called when T. is printed */
+    bool (*quotes)(void *user, const rlx_prim *p);  /* is this dimension written as a string (signatures)? */
+    void (*vdevice)(void *user, rlx_buf *b, const rlx_node *vdevice); /* text between the quotes; NULL: target and id */
 } rlx_text_style;
 void rlx_text_prim_style(rlx_buf *b, const rlx_prim *p, const rlx_text_style *style);
+void rlx_text_sinfo_style(rlx_buf *b, const rlx_sinfo *s, const rlx_text_style *style);
+void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style);
 
 #endif
