@@ -78,6 +78,10 @@ RULE(eye) RULE(eye_like) RULE(triangle) RULE(arange) RULE(one_hot)
 RULE(call_tir) RULE(call_tir_inplace) RULE(call_dps) RULE(call_pure_packed) RULE(call_inplace_packed) RULE(call_builtin)
 RULE(object) RULE(invoke) RULE(unit) RULE(assert)
 RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_dtype) RULE(inspect_axis)
+RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements) RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd)
+RULE(argsort) RULE(topk) RULE(unique) RULE(nonzero) RULE(multinomial)
+RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout) RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize)
+RULE(checkpoint) RULE(second) RULE(allgather) RULE(scatter_worker)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower *l);
 LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where)
@@ -93,6 +97,8 @@ bool rlx_prepare_eye(rlx_op_draft *d);
 bool rlx_prepare_arange(rlx_op_draft *d);
 bool rlx_prepare_view(rlx_op_draft *d);
 bool rlx_prepare_scope(rlx_op_draft *d);
+bool rlx_prepare_unique(rlx_op_draft *d);
+bool rlx_prepare_var_len(rlx_op_draft *d);
 
 /* Which member of its family an operator is: rlx_op_row.detail. */
 enum rlx_op_detail {
@@ -111,7 +117,7 @@ enum rlx_op_detail {
     RLX_DETAIL_SUM, RLX_DETAIL_MEAN, RLX_DETAIL_PROD, RLX_DETAIL_MAX, RLX_DETAIL_MIN, RLX_DETAIL_STD, RLX_DETAIL_VARIANCE,
     RLX_DETAIL_ARGMAX, RLX_DETAIL_ARGMIN, RLX_DETAIL_SOFTMAX, RLX_DETAIL_LOG_SOFTMAX,
     RLX_DETAIL_ZERO, RLX_DETAIL_ONE, RLX_DETAIL_TRIL, RLX_DETAIL_TRIU,
-    RLX_DETAIL_CODE, RLX_DETAIL_BITS, RLX_DETAIL_LANES, RLX_DETAIL_NDIM, RLX_DETAIL_OFFSET, RLX_DETAIL_STRIDE
+    RLX_DETAIL_CODE, RLX_DETAIL_BITS, RLX_DETAIL_LANES, RLX_DETAIL_NDIM, RLX_DETAIL_OFFSET, RLX_DETAIL_STRIDE, RLX_DETAIL_QUANTIZE
 };
 
 #endif
