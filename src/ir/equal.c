@@ -208,7 +208,13 @@ static bool same_use(struct state *s, const rlx_node *a, const rlx_node *b)
 {
     if (!is_unlinked(s, a, b))
         return linked(&s->left, a) == b && linked(&s->right, b) == a;
-    return a == b || (s->map_free && same_values(a, b) && link_free(s, a, b));
+    return s->map_free ? same_values(a, b) && link_free(s, a, b) : a == b;
+}
+
+/* Is every variable, defined or free, the same object on both sides? Then so are identical nodes. */
+static bool all_is_itself(const struct state *s)
+{
+    return !s->differing && !s->map_free;
 }
 
 /* ---- definitions of shape variables by standing alone */
@@ -350,7 +356,7 @@ static enum verdict compare_buffer(struct state *s, const rlx_node *a, const rlx
         return open_pair(s, a, b, true);
     if (!is_unlinked(s, a, b))
         return verdict(linked(&s->left, a) == b && linked(&s->right, b) == a);
-    if (a == b && !s->differing)
+    if (a == b && all_is_itself(s))
         return EQUAL;
     bool known = x->data && y->data && linked(&s->left, x->data) == y->data;
     return known || s->map_free || a == b ? open_pair(s, a, b, true) : UNEQUAL;
@@ -389,7 +395,7 @@ static enum verdict compare(struct state *s, const rlx_node *a, const rlx_node *
     if (rlx_field_is_def(via) && rlx_family_of(a) == RLX_FAMILY_SINFO && !define_alone(s, a, b))
         return UNEQUAL;
     if (!defines_outward(a)) {
-        if (a == b && !s->differing)
+        if (a == b && all_is_itself(s))
             return EQUAL;
         if (pairset_has(&s->equal, (struct pair){ a, b, s->scope }))
             return EQUAL;
