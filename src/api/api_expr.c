@@ -1,0 +1,136 @@
+/* api_expr.c: making Relax expressions. */
+#include "api_int.h"
+
+#include <string.h>
+#include "op/op.h"
+
+static bool exprs(relax_context *ctx, const relax_expr *const *items, size_t count, const char *what)
+{
+    return api_family_array(ctx, (const void *const *)items, count, RLX_FAMILY_EXPR, what);
+}
+
+relax_expr *relax_constant(relax_context *ctx, relax_dtype dtype, const int64_t *shape, size_t ndim, const void *data, size_t data_size)
+{
+    if (!ctx)
+        return NULL;
+    if (!api_dtype(ctx, dtype, false, "dtype") || (ndim && !api_required(ctx, shape, "shape")) || (data_size && !api_required(ctx, data, "data")))
+        return give(ctx, NULL);
+    size_t size = rlx_dtype_bytes(dtype);
+    for (size_t i = 0; i < ndim; i++)
+        if (shape[i] < 0 || !rlx_mul_size(size, (size_t)shape[i], &size))
+            return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "size %lld of dimension %zu is negative or too large", (long long)shape[i], i));
+    if (size != data_size)
+        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a constant of that shape has %zu bytes, found %zu", size, data_size));
+    return give(ctx, rlx_constant_new(ctx, dtype, shape, ndim, data, RLX_NO_PLACE));
+}
+
+relax_expr *relax_var(relax_context *ctx, const char *name, size_t name_len, const relax_struct_info *info, relax_place place)
+{
+    rlx_slice slice;
+    if (!ctx)
+        return NULL;
+    if (!api_name(ctx, name, name_len, "name", &slice) || !api_family(ctx, info, RLX_FAMILY_SINFO, "info"))
+        return give(ctx, NULL);
+    const rlx_string *text = rlx_string_intern(ctx, slice);
+    return give(ctx, text ? rlx_var_new(ctx, false, text, -1, node_of(info), place) : NULL);
+}
+
+relax_expr *relax_tuple(relax_context *ctx, const relax_expr *const *fields, size_t count)
+{
+    if (!ctx)
+        return NULL;
+    return give(ctx, exprs(ctx, fields, count, "fields") ? rlx_tuple_new(ctx, nodes_of(fields), count, RLX_NO_PLACE) : NULL);
+}
+
+relax_expr *relax_tuple_get_item(relax_context *ctx, const relax_expr *tuple, int64_t index)
+{
+    if (!ctx || !api_family(ctx, tuple, RLX_FAMILY_EXPR, "tuple"))
+        return ctx ? give(ctx, NULL) : NULL;
+    if (index < 0)
+        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "an index is 0 or more, found %lld", (long long)index));
+    return give(ctx, rlx_tuple_get(ctx, node_of(tuple), index, RLX_NO_PLACE));
+}
+
+relax_expr *relax_shape_expr(relax_context *ctx, const relax_prim_expr *const *values, size_t count)
+{
+    if (!ctx)
+        return NULL;
+    bool ok = api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values");
+    return give(ctx, ok ? rlx_shape(ctx, nodes_of(values), count) : NULL);
+}
+
+relax_expr *relax_prim_value(relax_context *ctx, const relax_prim_expr *value)
+{
+    if (!ctx)
+        return NULL;
+    return give(ctx, api_family(ctx, value, RLX_FAMILY_PRIM, "value") ? rlx_prim_value_new(ctx, node_of(value)) : NULL);
+}
+
+relax_expr *relax_string_value(relax_context *ctx, const char *text, size_t len)
+{
+    rlx_slice slice;
+    if (!ctx)
+        return NULL;
+    return give(ctx, api_required(ctx, text, "text") && api_text(ctx, text, len, "text", &slice) ? rlx_string_imm_new(ctx, slice) : NULL);
+}
+
+relax_expr *relax_dtype_value(relax_context *ctx, relax_dtype dtype)
+{
+    if (!ctx)
+        return NULL;
+    return give(ctx, api_dtype(ctx, dtype, true, "dtype") ? rlx_dtype_imm_new(ctx, dtype) : NULL);
+}
+
+relax_expr *relax_extern_func(relax_context *ctx, const char *name, size_t name_len)
+{
+    rlx_slice slice;
+    if (!ctx)
+        return NULL;
+    return give(ctx, api_name(ctx, name, name_len, "name", &slice) ? rlx_extern(ctx, slice) : NULL);
+}
+
+static const rlx_op_row *find_op(relax_context *ctx, const char *op, size_t op_len, relax_place place)
+{
+    rlx_slice name;
+    if (!api_name(ctx, op, op_len, "op", &name))
+        return NULL;
+    const rlx_op_row *row = rlx_op_find(name);
+    if (row)
+        return row;
+    const char *near = rlx_op_suggest(name);
+    return rlx_error(ctx, RLX_OP06, place, "unknown operator %.*s%s%s", (int)name.len, name.data, near ? "; did you mean " : "", near ? near : "");
+}
+
+relax_expr *relax_call_op(relax_context *ctx, const char *op, size_t op_len, const relax_expr *const *args, size_t num_args, const relax_attr *attrs,
+                          relax_place place)
+{
+    if (!ctx)
+        return NULL;
+    const rlx_op_row *row = find_op(ctx, op, op_len, place);
+    bool ok = row && exprs(ctx, args, num_args, "args") && api_map_or_null(ctx, attrs, "attrs");
+    return give(ctx, ok ? rlx_call_op(ctx, row, nodes_of(args), num_args, node_of(attrs), place) : NULL);
+}
+
+relax_expr *relax_call_op_with_result(relax_context *ctx, const char *op, size_t op_len, const relax_expr *const *args, size_t num_args,
+                                      const relax_attr *attrs, const relax_struct_info *result, relax_place place)
+{
+    if (!ctx)
+        return NULL;
+    const rlx_op_row *row = find_op(ctx, op, op_len, place);
+    bool ok = row && exprs(ctx, args, num_args, "args") && api_map_or_null(ctx, attrs, "attrs") && api_family(ctx, result, RLX_FAMILY_SINFO, "result");
+    const rlx_sinfo *info = node_of(result);
+    return give(ctx, ok ? rlx_call_op_sinfo(ctx, row, nodes_of(args), num_args, &info, 1, node_of(attrs), place) : NULL);
+}
+
+relax_expr *relax_call(relax_context *ctx, const relax_expr *callee, const relax_expr *const *args, size_t num_args, const relax_struct_info *result,
+                       relax_place place)
+{
+    if (!ctx)
+        return NULL;
+    bool ok = api_family(ctx, callee, RLX_FAMILY_EXPR, "callee") && exprs(ctx, args, num_args, "args") &&
+              (!result || api_family(ctx, result, RLX_FAMILY_SINFO, "result"));
+    if (ok && node_of(callee)->kind == RLX_NODE_OP)
+        ok = rlx_error(ctx, RLX_OP02, place, "an operator is called with relax_call_op") != NULL;
+    const rlx_sinfo *info = node_of(result);
+    return give(ctx, ok ? rlx_call_new(ctx, node_of(callee), nodes_of(args), num_args, &info, result ? 1 : 0, NULL, place) : NULL);
+}

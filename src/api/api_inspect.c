@@ -1,0 +1,349 @@
+/* api_inspect.c: looking at expressions, blocks, functions, modules. Stored fields only: may run while others read. */
+#include "api_int.h"
+
+#define EXPR(p) ((const rlx_expr *)(const void *)(p))
+#define AS(type, p) ((const relax_##type *)(const void *)(p))
+
+static const char *text_of(const rlx_string *s, size_t *len)
+{
+    if (len)
+        *len = s ? s->len : 0;
+    return s ? s->data : NULL;
+}
+
+/* ---- expressions */
+
+int32_t relax_expr_kind(const relax_expr *e)
+{
+    static const uint8_t kinds[RLX_NODE_COUNT] = {
+        [RLX_NODE_CONSTANT] = RELAX_EXPR_CONSTANT,
+        [RLX_NODE_VAR] = RELAX_EXPR_VAR,
+        [RLX_NODE_DATAFLOW_VAR] = RELAX_EXPR_DATAFLOW_VAR,
+        [RLX_NODE_GLOBAL_VAR] = RELAX_EXPR_GLOBAL_VAR,
+        [RLX_NODE_TUPLE] = RELAX_EXPR_TUPLE,
+        [RLX_NODE_SEQ_EXPR] = RELAX_EXPR_SEQ,
+        [RLX_NODE_PRIM_VALUE] = RELAX_EXPR_PRIM_VALUE,
+        [RLX_NODE_STRING_IMM] = RELAX_EXPR_STRING,
+        [RLX_NODE_DTYPE_IMM] = RELAX_EXPR_DTYPE,
+        [RLX_NODE_FUNCTION] = RELAX_EXPR_FUNCTION,
+        [RLX_NODE_IF] = RELAX_EXPR_IF,
+        [RLX_NODE_EXTERN_FUNC] = RELAX_EXPR_EXTERN_FUNC,
+        [RLX_NODE_CALL] = RELAX_EXPR_CALL,
+        [RLX_NODE_SHAPE_EXPR] = RELAX_EXPR_SHAPE,
+        [RLX_NODE_TUPLE_GET_ITEM] = RELAX_EXPR_TUPLE_GET_ITEM,
+        [RLX_NODE_OP] = RELAX_EXPR_OP,
+    };
+    return e ? kinds[EXPR(e)->kind] : 0;
+}
+
+const relax_struct_info *relax_expr_struct_info(const relax_expr *e)
+{
+    const rlx_var *v = rlx_as_var(EXPR(e));
+    return AS(struct_info, v ? v->sinfo : NULL);
+}
+
+const char *relax_expr_name(const relax_expr *e, size_t *len)
+{
+    const rlx_node *n = EXPR(e);
+    const rlx_string *name = NULL;
+    if (rlx_as_var(n))
+        name = rlx_as_var(n)->name;
+    else if (rlx_as_global_var(n))
+        name = rlx_as_global_var(n)->name;
+    else if (rlx_as_extern_func(n))
+        name = rlx_as_extern_func(n)->symbol;
+    else if (rlx_as_op(n))
+        name = rlx_as_op(n)->name;
+    else if (rlx_as_string_imm(n))
+        name = rlx_as_string_imm(n)->value;
+    return text_of(name, len);
+}
+
+relax_place relax_expr_place(const relax_expr *e) { return e ? rlx_place_of(EXPR(e)) : RLX_NO_PLACE; }
+
+/* The subexpressions of a node as one fixed part and one list. */
+typedef struct operands { const rlx_node *first[3]; size_t num_first; const rlx_node *const *rest; size_t num_rest; } operands;
+
+static operands operands_of(const rlx_node *n)
+{
+    operands o = { { NULL }, 0, NULL, 0 };
+    switch (n ? n->kind : RLX_NODE_NONE) {
+    case RLX_NODE_CALL:
+        o = (operands){ { ((const rlx_call *)n)->op }, 1, ((const rlx_call *)n)->args, ((const rlx_call *)n)->num_args };
+        break;
+    case RLX_NODE_TUPLE: o = (operands){ { NULL }, 0, ((const rlx_tuple *)n)->fields, ((const rlx_tuple *)n)->num_fields }; break;
+    case RLX_NODE_TUPLE_GET_ITEM: o = (operands){ { ((const rlx_tuple_get_item *)n)->tuple }, 1, NULL, 0 }; break;
+    case RLX_NODE_SEQ_EXPR: o = (operands){ { ((const rlx_seq_expr *)n)->body }, 1, NULL, 0 }; break;
+    case RLX_NODE_IF: {
+        const rlx_if_expr *i = (const rlx_if_expr *)n;
+        o = (operands){ { i->cond, i->true_branch, i->false_branch }, 3, NULL, 0 };
+        break;
+    }
+    default: break;
+    }
+    return o;
+}
+
+size_t relax_expr_num_operands(const relax_expr *e)
+{
+    const rlx_function *f = rlx_as_function(EXPR(e));
+    if (f)
+        return f->num_params + 1;
+    operands o = operands_of(EXPR(e));
+    return o.num_first + o.num_rest;
+}
+
+const relax_expr *relax_expr_operand(const relax_expr *e, size_t index)
+{
+    const rlx_function *f = rlx_as_function(EXPR(e));
+    if (f)
+        return AS(expr, index < f->num_params ? f->params[index] : index == f->num_params ? f->body : NULL);
+    operands o = operands_of(EXPR(e));
+    if (index < o.num_first)
+        return AS(expr, o.first[index]);
+    return AS(expr, index - o.num_first < o.num_rest ? o.rest[index - o.num_first] : NULL);
+}
+
+const relax_attr *relax_expr_attrs(const relax_expr *e)
+{
+    const rlx_call *c = rlx_as_call(EXPR(e));
+    const rlx_function *f = rlx_as_function(EXPR(e));
+    return AS(attr, c ? c->attrs : f ? f->attrs : NULL);
+}
+
+const relax_attr *relax_expr_attr(const relax_expr *e, const char *name, size_t name_len)
+{
+    return relax_attr_get(relax_expr_attrs(e), name, name_len);
+}
+
+int64_t relax_expr_index(const relax_expr *e)
+{
+    const rlx_tuple_get_item *t = rlx_as_tuple_get_item(EXPR(e));
+    return t ? t->index : -1;
+}
+
+const relax_prim_expr *relax_expr_value(const relax_expr *e, size_t index)
+{
+    const rlx_prim_value *v = rlx_as_prim_value(EXPR(e));
+    const rlx_shape_expr *s = rlx_as_shape_expr(EXPR(e));
+    if (v && index == 0)
+        return AS(prim_expr, v->value);
+    return AS(prim_expr, s && index < s->num_values ? s->values[index] : NULL);
+}
+
+const void *relax_constant_data(const relax_expr *e, size_t *size)
+{
+    const rlx_constant *c = rlx_as_constant(EXPR(e));
+    if (size)
+        *size = c ? c->data->size : 0;
+    return c ? c->data->data : NULL;
+}
+
+/* ---- blocks and bindings */
+
+size_t relax_seq_num_blocks(const relax_expr *e)
+{
+    const rlx_seq_expr *s = rlx_as_seq_expr(EXPR(e));
+    return s ? s->num_blocks : 0;
+}
+
+const relax_block *relax_seq_block(const relax_expr *e, size_t index)
+{
+    const rlx_seq_expr *s = rlx_as_seq_expr(EXPR(e));
+    return AS(block, s && index < s->num_blocks ? s->blocks[index] : NULL);
+}
+
+int32_t relax_block_is_dataflow(const relax_block *block) { return block && node_of(block)->kind == RLX_NODE_DATAFLOW_BLOCK; }
+
+size_t relax_block_num_bindings(const relax_block *block)
+{
+    const rlx_block *b = rlx_as_block(node_of(block));
+    return b ? b->num_bindings : 0;
+}
+
+const relax_binding *relax_block_binding(const relax_block *block, size_t index)
+{
+    const rlx_block *b = rlx_as_block(node_of(block));
+    return AS(binding, b && index < b->num_bindings ? b->bindings[index] : NULL);
+}
+
+const relax_expr *relax_binding_var(const relax_binding *binding)
+{
+    const rlx_var_binding *b = rlx_as_var_binding(node_of(binding));
+    const rlx_match_cast *m = rlx_as_match_cast(node_of(binding));
+    return AS(expr, b ? b->var : m ? m->var : NULL);
+}
+
+const relax_expr *relax_binding_value(const relax_binding *binding)
+{
+    const rlx_var_binding *b = rlx_as_var_binding(node_of(binding));
+    const rlx_match_cast *m = rlx_as_match_cast(node_of(binding));
+    return AS(expr, b ? b->value : m ? m->value : NULL);
+}
+
+const relax_struct_info *relax_binding_match(const relax_binding *binding)
+{
+    const rlx_match_cast *m = rlx_as_match_cast(node_of(binding));
+    return AS(struct_info, m ? m->sinfo : NULL);
+}
+
+/* ---- modules */
+
+static const rlx_module *module_of(const relax_module *m) { return rlx_as_module(node_of(m)); }
+
+size_t relax_module_num_functions(const relax_module *module) { return module_of(module) ? module_of(module)->num_functions : 0; }
+
+const relax_base_func *relax_module_function(const relax_module *module, size_t index)
+{
+    const rlx_module *m = module_of(module);
+    return AS(base_func, m && index < m->num_functions ? m->functions[index] : NULL);
+}
+
+const relax_expr *relax_module_global_var(const relax_module *module, size_t index)
+{
+    const rlx_module *m = module_of(module);
+    return AS(expr, m && index < m->num_gvars ? m->gvars[index] : NULL);
+}
+
+int64_t relax_module_find(const relax_module *module, const char *name, size_t name_len)
+{
+    const rlx_module *m = module_of(module);
+    return m && name ? rlx_module_find(m, (rlx_slice){ name, name_len }) : -1;
+}
+
+const relax_attr *relax_module_attrs(const relax_module *module) { return AS(attr, module_of(module) ? module_of(module)->attrs : NULL); }
+
+int32_t relax_base_func_kind(const relax_base_func *func)
+{
+    switch (func ? node_of(func)->kind : RLX_NODE_NONE) {
+    case RLX_NODE_FUNCTION: return RELAX_FUNC_RELAX;
+    case RLX_NODE_PRIM_FUNC: return RELAX_FUNC_PRIM;
+    case RLX_NODE_EXTERN_FUNC: return RELAX_FUNC_EXTERN;
+    default: return 0;
+    }
+}
+
+const relax_struct_info *relax_base_func_struct_info(const relax_base_func *func)
+{
+    const rlx_function *f = rlx_as_function(node_of(func));
+    const rlx_prim_func *p = rlx_as_prim_func(node_of(func));
+    return AS(struct_info, f ? f->sinfo : p ? p->sinfo : NULL);
+}
+
+const relax_attr *relax_base_func_attrs(const relax_base_func *func)
+{
+    const rlx_function *f = rlx_as_function(node_of(func));
+    const rlx_prim_func *p = rlx_as_prim_func(node_of(func));
+    return AS(attr, f ? f->attrs : p ? p->attrs : NULL);
+}
+
+const relax_expr *relax_base_func_as_expr(const relax_base_func *func)
+{
+    return relax_base_func_kind(func) == RELAX_FUNC_PRIM ? NULL : AS(expr, func);
+}
+
+const relax_base_func *relax_expr_as_base_func(const relax_expr *e)
+{
+    bool is_one = rlx_as_function(EXPR(e)) || rlx_as_extern_func(EXPR(e));
+    return AS(base_func, is_one ? e : NULL);
+}
+
+const relax_stmt *relax_base_func_body(const relax_base_func *func)
+{
+    const rlx_prim_func *p = rlx_as_prim_func(node_of(func));
+    return AS(stmt, p ? p->body : NULL);
+}
+
+/* ---- any node */
+
+const relax_node *relax_struct_info_as_node(const relax_struct_info *info) { return AS(node, info); }
+const relax_node *relax_prim_expr_as_node(const relax_prim_expr *e) { return AS(node, e); }
+const relax_node *relax_expr_as_node(const relax_expr *e) { return AS(node, e); }
+const relax_node *relax_base_func_as_node(const relax_base_func *func) { return AS(node, func); }
+const relax_node *relax_attr_as_node(const relax_attr *attr) { return AS(node, attr); }
+const relax_node *relax_module_as_node(const relax_module *module) { return AS(node, module); }
+
+const char *relax_node_kind_name(const relax_node *node)
+{
+    const rlx_node *n = node_of(node);
+    return n && n->kind < RLX_NODE_COUNT ? rlx_kinds[n->kind].name : NULL;
+}
+
+int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b, int32_t map_free)
+{
+    bool out_of_memory = false;
+    if (!ctx || !a || !b)
+        return ctx && a == b ? 1 : 0;
+    bool equal = rlx_equal(&ctx->memory, node_of(a), node_of(b), map_free != 0, &out_of_memory);
+    return out_of_memory ? -1 : equal;
+}
+
+uint64_t relax_node_hash(relax_context *ctx, const relax_node *node)
+{
+    bool out_of_memory = false;
+    return ctx && node ? rlx_hash(&ctx->memory, node_of(node), &out_of_memory) : 0;
+}
+
+typedef struct host_walk {
+    int32_t (*enter)(void *user, const relax_node *node);
+    int32_t (*leave)(void *user, const relax_node *node);
+    void *user;
+} host_walk;
+
+static enum rlx_step step_of(int32_t answer)
+{
+    return answer == 0 ? RLX_STEP_ON : answer == 1 ? RLX_STEP_SKIP : RLX_STEP_STOP;
+}
+
+static enum rlx_step host_enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    host_walk *w = user;
+    (void)via;
+    (void)parent;
+    return w->enter ? step_of(w->enter(w->user, AS(node, n))) : RLX_STEP_ON;
+}
+
+static enum rlx_step host_leave(void *user, const rlx_node *n)
+{
+    host_walk *w = user;
+    return step_of(w->leave(w->user, AS(node, n)));
+}
+
+relax_status relax_node_walk(relax_context *ctx, const relax_node *node, int32_t (*enter)(void *user, const relax_node *node),
+                             int32_t (*leave)(void *user, const relax_node *node), void *user)
+{
+    if (!ctx || !node)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    host_walk host = { enter, leave, user };
+    rlx_walker w = { .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true };
+    bool out_of_memory = false;
+    enum rlx_step end = rlx_walk(&ctx->memory, node_of(node), &w, &out_of_memory);
+    if (out_of_memory)
+        return RELAX_ERROR_OUT_OF_MEMORY;
+    return end == RLX_STEP_STOP ? RELAX_ERROR_CANCELLED : RELAX_OK;
+}
+
+static bool copy_sources(relax_context *to, relax_context *from, uint32_t *map)
+{
+    for (size_t i = 0; i < from->diags.sources.len; i++) {
+        const rlx_source *s = from->diags.sources.data[i];
+        map[i + 1] = rlx_diags_add_source(&to->diags, (rlx_slice){ s->name, s->name_len }, s->text, s->len);
+        if (!map[i + 1])
+            return false;
+    }
+    return true;
+}
+
+relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module, int32_t with_sources)
+{
+    if (!to)
+        return NULL;
+    if (!api_required(to, from, "from") || !api_family(to, module, RLX_FAMILY_MODULE, "module"))
+        return give(to, NULL);
+    size_t count = with_sources ? from->diags.sources.len + 1 : 1;
+    uint32_t *map = rlx_mem_alloc_zero(&to->memory, count * sizeof *map);
+    bool ok = map && (!with_sources || copy_sources(to, from, map));
+    const rlx_node *copy = ok ? rlx_copy_to(to, node_of(module), map, count) : (rlx_no_memory(to), NULL);
+    rlx_mem_free(&to->memory, map, count * sizeof *map);
+    return give(to, copy);
+}
