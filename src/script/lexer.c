@@ -1,0 +1,651 @@
+#include "script/lexer.h"
+
+/* Character classes. */
+enum { C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_PUNCT };
+static const uint8_t classes[256] = {
+    [' '] = C_SPACE, ['\t'] = C_SPACE, ['\f'] = C_SPACE, ['\r'] = C_LINE, ['\n'] = C_LINE, ['#'] = C_LINE,
+    ['\\'] = C_LINE, ['"'] = C_QUOTE, ['\''] = C_QUOTE,
+    ['0' ... '9'] = C_DIGIT, ['a' ... 'z'] = C_NAME, ['A' ... 'Z'] = C_NAME, ['_'] = C_NAME, [128 ... 255] = C_NAME,
+    ['('] = C_PUNCT, [')'] = C_PUNCT, ['['] = C_PUNCT, [']'] = C_PUNCT, ['{'] = C_PUNCT, ['}'] = C_PUNCT,
+    [','] = C_PUNCT, [':'] = C_PUNCT, ['.'] = C_PUNCT, [';'] = C_PUNCT, ['@'] = C_PUNCT, ['='] = C_PUNCT,
+    ['+'] = C_PUNCT, ['-'] = C_PUNCT, ['*'] = C_PUNCT, ['/'] = C_PUNCT, ['%'] = C_PUNCT, ['<'] = C_PUNCT,
+    ['>'] = C_PUNCT, ['!'] = C_PUNCT, ['&'] = C_PUNCT, ['|'] = C_PUNCT, ['^'] = C_PUNCT, ['~'] = C_PUNCT,
+};
+static inline uint8_t class_of(char c) { return classes[(unsigned char)c]; }
+static inline bool in_name(char c) { return class_of(c) == C_NAME || class_of(c) == C_DIGIT; }
+
+const char *rlx_tok_text(uint8_t kind)
+{
+    static const char *const texts[RLX_TOK_COUNT] = {
+#define TOK(name, text) text,
+        RLX_TOKENS(TOK)
+#undef TOK
+    };
+    return kind < RLX_TOK_COUNT ? texts[kind] : "?";
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+static const struct { const char *text; uint8_t kind; } keywords[] = {
+    { "or", RLX_TOK_OR }, { "and", RLX_TOK_AND }, { "not", RLX_TOK_NOT }, { "in", RLX_TOK_IN }, { "is", RLX_TOK_IS },
+    { "if", RLX_TOK_IF }, { "else", RLX_TOK_ELSE }, { "elif", RLX_TOK_ELIF }, { "for", RLX_TOK_FOR },
+    { "while", RLX_TOK_WHILE }, { "with", RLX_TOK_WITH }, { "as", RLX_TOK_AS }, { "def", RLX_TOK_DEF },
+    { "class", RLX_TOK_CLASS }, { "return", RLX_TOK_RETURN }, { "assert", RLX_TOK_ASSERT },
+    { "pass", RLX_TOK_PASS }, { "lambda", RLX_TOK_LAMBDA }, { "None", RLX_TOK_NONE }, { "True", RLX_TOK_TRUE },
+    { "False", RLX_TOK_FALSE }, { "import", RLX_TOK_IMPORT }, { "from", RLX_TOK_FROM },
+    { "nonlocal", RLX_TOK_NONLOCAL }, { "global", RLX_TOK_GLOBAL }, { "break", RLX_TOK_BREAK },
+    { "continue", RLX_TOK_CONTINUE }, { "try", RLX_TOK_TRY }, { "raise", RLX_TOK_RAISE },
+    { "yield", RLX_TOK_YIELD }, { "del", RLX_TOK_DEL }, { "async", RLX_TOK_ASYNC }, { "await", RLX_TOK_AWAIT },
+};
+
+void rlx_words_init(rlx_words *t, rlx_context *ctx)
+{
+    memset(t, 0, sizeof *t);
+    t->ctx = ctx;
+    rlx_region_init(&t->region, &ctx->memory);
+}
+
+void rlx_words_free(rlx_words *t)
+{
+    rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
+    rlx_region_drop(&t->region);
+    t->slots = NULL;
+    t->len = t->cap = 0;
+}
+
+static bool grow_names(rlx_words *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : 512;
+    rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
+    if (!slots)
+        return rlx_no_memory(t->ctx);
+    for (size_t i = 0; i < t->cap; i++) {
+        if (!t->slots[i])
+            continue;
+        size_t at = t->slots[i]->hash & (cap - 1);
+        while (slots[at])
+            at = (at + 1) & (cap - 1);
+        slots[at] = t->slots[i];
+    }
+    rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
+    t->slots = slots;
+    t->cap = cap;
+    return true;
+}
+
+static uint8_t keyword_of(rlx_slice text)
+{
+    if (text.len > 8)
+        return 0;
+    for (size_t i = 0; i < RLX_COUNT(keywords); i++)
+        if (rlx_slice_is(text, keywords[i].text))
+            return keywords[i].kind;
+    return 0;
+}
+
+static rlx_word *get_name(rlx_words *t, rlx_slice text, uint32_t hash)
+{
+    if (t->len * 2 >= t->cap && !grow_names(t))
+        return NULL;
+    size_t at = hash & (t->cap - 1);
+    for (; t->slots[at]; at = (at + 1) & (t->cap - 1)) {
+        rlx_word *n = t->slots[at];
+        if (n->hash == hash && n->text->len == text.len && memcmp(n->text->data, text.data, text.len) == 0)
+            return n;
+    }
+    const rlx_string *string = rlx_string_intern(t->ctx, text);
+    rlx_word *n = string ? rlx_region_zero(&t->region, sizeof *n) : NULL;
+    if (!n)
+        return rlx_no_memory(t->ctx), NULL;
+    n->text = string;
+    n->hash = hash;
+    n->keyword = keyword_of(text);
+    t->slots[at] = n;
+    t->len++;
+    return n;
+}
+
+/* FNV-1a with a final mix, so that it can run along with the scan of an identifier. */
+#define HASH_START 2166136261u
+static inline uint32_t hash_step(uint32_t h, char c) { return (h ^ (unsigned char)c) * 16777619u; }
+static inline uint32_t hash_end(uint32_t h) { return h ^ h >> 15; }
+
+rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
+{
+    uint32_t h = HASH_START;
+    for (size_t i = 0; i < text.len; i++)
+        h = hash_step(h, text.data[i]);
+    return get_name(t, text, hash_end(h));
+}
+
+/* ---- reports ------------------------------------------------------------------------------------ */
+
+rlx_place rlx_lexer_place(const rlx_lexer *lx, uint32_t begin, uint32_t end)
+{
+    return rlx_place_make(lx->source, begin, end > begin ? end - begin : 0);
+}
+
+/* One syntax error per statement; what follows from it is not worth reading. */
+RLX_PRINTF(5, 6)
+static void report(rlx_lexer *lx, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...)
+{
+    if (lx->reported)
+        return;
+    va_list args;
+    va_start(args, format);
+    rlx_verror(lx->ctx, code, rlx_lexer_place(lx, begin, end), format, args);
+    va_end(args);
+    lx->reported = true;
+}
+
+static void give(rlx_lexer *lx, uint8_t kind, uint32_t begin, uint32_t end)
+{
+    lx->tok = (rlx_tok){ .kind = kind, .begin = begin, .end = end };
+    lx->pos = end;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+/* Does a line that starts with the text at `at` begin a statement that no expression can contain? Then a bracket that
+ * is still open was forgotten. */
+static bool starts_statement(const char *text, uint32_t at, uint32_t len)
+{
+    while (at < len && class_of(text[at]) == C_SPACE)
+        at++;
+    if (at >= len)
+        return false;
+    if (text[at] == '@')
+        return at + 1 < len && class_of(text[at + 1]) == C_NAME;
+    uint32_t end = at;
+    while (end < len && in_name(text[end]) && end - at < 8)
+        end++;
+    if (end < len && in_name(text[end]))
+        return false;
+    static const char *const words[] = { "def", "class", "return", "with" };
+    for (size_t i = 0; i < RLX_COUNT(words); i++)
+        if (rlx_slice_is((rlx_slice){ text + at, end - at }, words[i]))
+            return true;
+    return false;
+}
+
+/* Columns of white space from `at`; tabs go to the next multiple of 8. */
+static uint32_t indentation(const char *text, uint32_t *at, uint32_t len)
+{
+    uint32_t column = 0;
+    for (; *at < len; (*at)++) {
+        if (text[*at] == ' ')
+            column++;
+        else if (text[*at] == '\t')
+            column = (column / 8 + 1) * 8;
+        else if (text[*at] == '\f')
+            column = 0;
+        else
+            break;
+    }
+    return column;
+}
+
+static bool blank_from(const char *text, uint32_t at, uint32_t len)
+{
+    return at >= len || text[at] == '\n' || text[at] == '\r' || text[at] == '#';
+}
+
+static uint32_t next_physical(const char *text, uint32_t at, uint32_t len)
+{
+    const char *end = at < len ? memchr(text + at, '\n', len - at) : NULL;
+    return end ? (uint32_t)(end - text) + 1 : len;
+}
+
+bool rlx_lines_next(rlx_lines *l)
+{
+    while (l->pos < l->len) {
+        uint32_t at = l->pos;
+        uint32_t column = indentation(l->text, &at, l->len);
+        if (!blank_from(l->text, at, l->len)) {
+            l->begin = at;
+            l->column = column;
+            return true;
+        }
+        l->pos = next_physical(l->text, at, l->len);
+    }
+    return false;
+}
+
+/* Passes a string literal that begins at `at`; a short one that does not end is cut at the end of its line. */
+static uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
+{
+    char quote = text[at];
+    bool triple = at + 2 < len && text[at + 1] == quote && text[at + 2] == quote;
+    for (at += triple ? 3 : 1; at < len; at++) {
+        if (text[at] == '\\')
+            at++;
+        else if (!triple && (text[at] == quote || text[at] == '\n'))
+            return text[at] == quote ? at + 1 : at;
+        else if (triple && text[at] == quote && at + 2 < len && text[at + 1] == quote && text[at + 2] == quote)
+            return at + 3;
+    }
+    return len;
+}
+
+void rlx_lines_skip(rlx_lines *l)
+{
+    static const uint8_t stops[256] = { ['\n'] = 1, ['"'] = 2, ['\''] = 2, ['#'] = 3, ['('] = 4, ['['] = 4, ['{'] = 4,
+                                        [')'] = 5, [']'] = 5, ['}'] = 5, ['\\'] = 6 };
+    const char *text = l->text;
+    uint32_t at = l->begin, len = l->len, depth = 0;
+    while (at < len) {
+        uint8_t stop = stops[(unsigned char)text[at]];
+        switch (stop) {
+        case 1:
+            at++;
+            if (!depth || starts_statement(text, at, len)) {
+                l->pos = at;
+                return;
+            }
+            break;
+        case 2: at = skip_string(text, at, len); break;
+        case 3: at = next_physical(text, at, len) - (at < len && memchr(text + at, '\n', len - at) ? 1 : 0); break;
+        case 4: depth++, at++; break;
+        case 5: depth -= depth > 0, at++; break;
+        case 6: at += at + 1 < len ? 2 : 1; break;
+        default: at++;
+        }
+    }
+    l->pos = len;
+}
+
+/* ---- tokens ------------------------------------------------------------------------------------- */
+
+/* The indentation of the line at pos decides: INDENT, DEDENT, or nothing special. True if a token was given. */
+static bool indent_token(rlx_lexer *lx)
+{
+    uint32_t at = lx->pos, column = 0;
+    for (;;) {
+        lx->line = at;
+        column = indentation(lx->text, &at, lx->len);
+        if (at >= lx->len || !blank_from(lx->text, at, lx->len))
+            break;
+        at = next_physical(lx->text, at, lx->len);
+    }
+    lx->pos = at;
+    lx->line_start = false;
+    if (at >= lx->len)
+        column = 0;
+    uint32_t top = lx->indents[lx->num_indents - 1];
+    if (column > top) {
+        if (lx->num_indents > RLX_SCRIPT_MAX_BLOCKS) {
+            report(lx, RLX_PA09, at, at, "more than %d nested blocks", RLX_SCRIPT_MAX_BLOCKS);
+            give(lx, RLX_TOK_ERROR, at, at);
+            return true;
+        }
+        lx->indents[lx->num_indents++] = column;
+        give(lx, RLX_TOK_INDENT, at, at);
+        return true;
+    }
+    while (lx->num_indents > 1 && column < lx->indents[lx->num_indents - 1]) {
+        lx->num_indents--;
+        lx->dedents++;
+    }
+    if (column > lx->indents[lx->num_indents - 1]) {
+        report(lx, RLX_PA02, lx->line, at, "this line's indentation matches no block around it");
+        lx->reported = false;
+        lx->indents[lx->num_indents - 1] = column;
+    }
+    return false;
+}
+
+static void name_token(rlx_lexer *lx, uint32_t begin)
+{
+    const char *text = lx->text;
+    uint32_t at = begin, h = HASH_START;
+    do
+        h = hash_step(h, text[at++]);
+    while (at < lx->len && in_name(text[at]));
+    rlx_word *n = get_name(lx->names, (rlx_slice){ text + begin, at - begin }, hash_end(h));
+    if (!n) {
+        lx->reported = true;
+        give(lx, RLX_TOK_ERROR, begin, at);
+        return;
+    }
+    give(lx, n->keyword ? n->keyword : RLX_TOK_NAME, begin, at);
+    lx->tok.name = n;
+}
+
+/* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
+static void number_token(rlx_lexer *lx, uint32_t begin)
+{
+    const char *text = lx->text;
+    uint32_t at = begin;
+    bool based = text[at] == '0' && at + 1 < lx->len && strchr("xXoObB", text[at + 1]) && text[at + 1];
+    bool is_float = false;
+    for (; at < lx->len; at++) {
+        char c = text[at];
+        if (c == '.' && !based)
+            is_float = true;
+        else if ((c == 'e' || c == 'E') && !based) {
+            is_float = true;
+            if (at + 1 < lx->len && (text[at + 1] == '+' || text[at + 1] == '-'))
+                at++;
+        } else if (!in_name(c))
+            break;
+    }
+    give(lx, is_float ? RLX_TOK_FLOAT : RLX_TOK_INT, begin, at);
+}
+
+/* Is the text at `at` a prefix of a string literal ("r", "rb", "f" ...)? Gives its length. */
+static uint32_t string_prefix(const rlx_lexer *lx, uint32_t at, rlx_tok *flags)
+{
+    uint32_t n = 0;
+    for (; n < 3 && at + n < lx->len; n++) {
+        char c = lx->text[at + n] | 0x20;
+        if (lx->text[at + n] == '"' || lx->text[at + n] == '\'')
+            return n;
+        if (c == 'r')
+            flags->raw = true;
+        else if (c == 'b')
+            flags->bytes = true;
+        else if (c == 'f')
+            flags->format = true;
+        else if (c != 'u')
+            return 0;
+    }
+    return 0;
+}
+
+static void string_token(rlx_lexer *lx, uint32_t begin, uint32_t prefix, rlx_tok flags)
+{
+    const char *text = lx->text;
+    uint32_t at = begin + prefix;
+    char quote = text[at];
+    flags.triple = at + 2 < lx->len && text[at + 1] == quote && text[at + 2] == quote;
+    uint32_t end = skip_string(text, at, lx->len);
+    uint32_t quotes = flags.triple ? 3 : 1;
+    bool closed = end <= lx->len && end >= at + 2 * quotes && text[end - 1] == quote;
+    if (closed && flags.triple)
+        closed = text[end - 2] == quote && text[end - 3] == quote;
+    if (!closed) {
+        uint32_t line = next_physical(text, at, lx->len);
+        report(lx, RLX_PA06, begin, begin + prefix + quotes, "this string does not end");
+        give(lx, RLX_TOK_ERROR, begin, flags.triple && line > begin ? line : end > begin ? end : begin + 1);
+        return;
+    }
+    give(lx, RLX_TOK_STRING, begin, end);
+    lx->tok.raw = flags.raw, lx->tok.bytes = flags.bytes, lx->tok.format = flags.format, lx->tok.triple = flags.triple;
+}
+
+/* Punctuation: the longest that matches. Rows with the same first character stand together, longest first. */
+static const struct { char text[4]; uint8_t kind; } puncts[] = {
+    { "(", RLX_TOK_LPAR }, { ")", RLX_TOK_RPAR }, { "[", RLX_TOK_LBRACKET }, { "]", RLX_TOK_RBRACKET },
+    { "{", RLX_TOK_LBRACE }, { "}", RLX_TOK_RBRACE }, { ",", RLX_TOK_COMMA }, { ":=", RLX_TOK_WALRUS },
+    { ":", RLX_TOK_COLON }, { ".", RLX_TOK_DOT }, { ";", RLX_TOK_SEMICOLON }, { "@", RLX_TOK_AT },
+    { "==", RLX_TOK_EQ }, { "=", RLX_TOK_ASSIGN }, { "->", RLX_TOK_ARROW }, { "-=", RLX_TOK_AUG_SUB },
+    { "-", RLX_TOK_MINUS }, { "+=", RLX_TOK_AUG_ADD }, { "+", RLX_TOK_PLUS }, { "**=", RLX_TOK_AUG_POW },
+    { "**", RLX_TOK_POWER }, { "*=", RLX_TOK_AUG_MUL }, { "*", RLX_TOK_STAR }, { "//=", RLX_TOK_AUG_FLOORDIV },
+    { "//", RLX_TOK_DSLASH }, { "/=", RLX_TOK_AUG_DIV }, { "/", RLX_TOK_SLASH }, { "%=", RLX_TOK_AUG_MOD },
+    { "%", RLX_TOK_PERCENT }, { "<<=", RLX_TOK_AUG_SHL }, { "<<", RLX_TOK_SHL }, { "<=", RLX_TOK_LE },
+    { "<", RLX_TOK_LT }, { ">>=", RLX_TOK_AUG_SHR }, { ">>", RLX_TOK_SHR }, { ">=", RLX_TOK_GE },
+    { ">", RLX_TOK_GT }, { "!=", RLX_TOK_NE }, { "&=", RLX_TOK_AUG_AND }, { "&", RLX_TOK_AMPERSAND },
+    { "|=", RLX_TOK_AUG_OR }, { "|", RLX_TOK_PIPE }, { "^=", RLX_TOK_AUG_XOR }, { "^", RLX_TOK_CARET },
+    { "~", RLX_TOK_TILDE },
+};
+
+static uint8_t longest_punct(const char *at, size_t left, uint32_t *len)
+{
+    for (size_t i = 0; i < RLX_COUNT(puncts); i++) {
+        const char *p = puncts[i].text;
+        if (p[0] != at[0])
+            continue;
+        uint32_t n = 1;
+        while (p[n] && n < left && p[n] == at[n])
+            n++;
+        if (!p[n])
+            return *len = n, puncts[i].kind;
+    }
+    return 0;
+}
+
+static bool matches(char open, char close) { return (open == '(' && close == ')') || (open == '[' && close == ']') || (open == '{' && close == '}'); }
+
+static void open_bracket(rlx_lexer *lx, uint32_t begin)
+{
+    if (lx->depth == RLX_SCRIPT_MAX_BRACKETS) {
+        report(lx, RLX_PA09, begin, begin + 1, "more than %d nested brackets", RLX_SCRIPT_MAX_BRACKETS);
+        give(lx, RLX_TOK_ERROR, begin, begin + 1);
+        return;
+    }
+    lx->open[lx->depth++] = begin;
+}
+
+static void close_bracket(rlx_lexer *lx, uint32_t begin)
+{
+    if (lx->depth && matches(lx->text[lx->open[lx->depth - 1]], lx->text[begin])) {
+        lx->depth--;
+        return;
+    }
+    if (lx->depth)
+        report(lx, RLX_PA03, begin, begin + 1, "'%c' does not close the '%c' before it", lx->text[begin], lx->text[lx->open[lx->depth - 1]]);
+    else
+        report(lx, RLX_PA03, begin, begin + 1, "'%c' closes nothing", lx->text[begin]);
+    give(lx, RLX_TOK_ERROR, begin, begin + 1);
+}
+
+static void punct_token(rlx_lexer *lx, uint32_t begin)
+{
+    /* the frequent ones first: they are one character long */
+    static const uint8_t single[128] = { ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET,
+        [']'] = RLX_TOK_RBRACKET, [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE };
+    char c = lx->text[begin];
+    uint32_t len = 1;
+    uint8_t kind = single[(unsigned char)c & 127];
+    if (!kind)
+        kind = longest_punct(lx->text + begin, lx->len - begin, &len);
+    if (!kind) {
+        report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'", c);
+        give(lx, RLX_TOK_ERROR, begin, begin + 1);
+        return;
+    }
+    give(lx, kind, begin, begin + len);
+    if (kind == RLX_TOK_LPAR || kind == RLX_TOK_LBRACKET || kind == RLX_TOK_LBRACE)
+        open_bracket(lx, begin);
+    else if (kind == RLX_TOK_RPAR || kind == RLX_TOK_RBRACKET || kind == RLX_TOK_RBRACE)
+        close_bracket(lx, begin);
+}
+
+static void unclosed(rlx_lexer *lx)
+{
+    uint32_t at = lx->open[lx->depth - 1];
+    report(lx, RLX_PA03, at, at + 1, "'%c' is never closed", lx->text[at]);
+    lx->depth = 0;
+}
+
+/* White space, comments and line ends up to the next token. True if the logical line ended (NEWLINE was given). */
+static bool skip_white(rlx_lexer *lx, bool *first)
+{
+    const char *text = lx->text;
+    for (;;) {
+        uint32_t at = lx->pos;
+        while (at < lx->len && class_of(text[at]) == C_SPACE)
+            at++;
+        lx->pos = at;
+        if (at >= lx->len || class_of(text[at]) != C_LINE)
+            return false;
+        if (text[at] == '#') {
+            const char *end = memchr(text + at, '\n', lx->len - at);
+            lx->pos = end ? (uint32_t)(end - text) : lx->len;
+            continue;
+        }
+        if (text[at] == '\\') {
+            uint32_t next = at + 1;
+            next += next < lx->len && text[next] == '\r';
+            if (next >= lx->len || text[next] != '\n')
+                return false;
+            lx->pos = lx->line = next + 1;
+            continue;
+        }
+        if (text[at] == '\r') {
+            lx->pos = at + 1;
+            continue;
+        }
+        lx->line = at + 1;
+        if (lx->single || (lx->depth && !starts_statement(text, at + 1, lx->len))) {
+            *first = true;
+            lx->pos = at + 1;
+            continue;
+        }
+        if (lx->depth)
+            unclosed(lx);
+        give(lx, RLX_TOK_NEWLINE, at, at + 1);
+        lx->line_start = true;
+        return true;
+    }
+}
+
+static void end_token(rlx_lexer *lx)
+{
+    if (lx->depth)
+        unclosed(lx);
+    uint8_t before = lx->tok.kind;
+    if (!lx->single && before != RLX_TOK_NEWLINE && before != RLX_TOK_DEDENT && before != RLX_TOK_END && lx->prev_end) {
+        give(lx, RLX_TOK_NEWLINE, lx->len, lx->len);
+        lx->line_start = true;
+        return;
+    }
+    give(lx, RLX_TOK_END, lx->len, lx->len);
+}
+
+void rlx_lexer_next(rlx_lexer *lx)
+{
+    bool first = false;
+    if (lx->tok.end > lx->prev_end && lx->tok.kind != RLX_TOK_NEWLINE)
+        lx->prev_end = lx->tok.end;
+    if (!lx->dedents && lx->line_start) {
+        if (indent_token(lx))
+            return;
+        first = true;
+    }
+    if (lx->dedents) {
+        lx->dedents--;
+        give(lx, RLX_TOK_DEDENT, lx->pos, lx->pos);
+        return;
+    }
+    first |= lx->tok.kind == RLX_TOK_INDENT || lx->tok.kind == RLX_TOK_DEDENT;
+    if (skip_white(lx, &first))
+        return;
+    uint32_t begin = lx->pos;
+    if (begin >= lx->len) {
+        end_token(lx);
+        return;
+    }
+    rlx_tok flags = { 0 };
+    uint32_t prefix;
+    switch (class_of(lx->text[begin])) {
+    case C_NAME:
+        if ((prefix = string_prefix(lx, begin, &flags)) > 0)
+            string_token(lx, begin, prefix, flags);
+        else
+            name_token(lx, begin);
+        break;
+    case C_DIGIT: number_token(lx, begin); break;
+    case C_QUOTE: string_token(lx, begin, 0, flags); break;
+    case C_PUNCT:
+        if (lx->text[begin] == '.' && begin + 1 < lx->len && class_of(lx->text[begin + 1]) == C_DIGIT)
+            number_token(lx, begin);
+        else
+            punct_token(lx, begin);
+        break;
+    default:
+        report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x", (unsigned)(unsigned char)lx->text[begin]);
+        give(lx, RLX_TOK_ERROR, begin, begin + 1);
+    }
+    lx->tok.first = first;
+}
+
+void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
+                    uint32_t begin, uint32_t end, bool single)
+{
+    memset(lx, 0, offsetof(rlx_lexer, open));
+    lx->ctx = ctx;
+    lx->names = names;
+    lx->source = source;
+    lx->text = text;
+    lx->pos = lx->line = begin;
+    lx->len = end;
+    lx->num_indents = 1;
+    lx->indents[0] = 0;
+    lx->dedents = 0;
+    lx->reported = false;
+    lx->single = single;
+    lx->line_start = !single;
+    lx->tok = (rlx_tok){ .kind = RLX_TOK_NEWLINE };
+    rlx_lexer_next(lx);
+}
+
+/* ---- moving about ------------------------------------------------------------------------------- */
+
+void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement)
+{
+    uint32_t top = lx->indents[lx->num_indents - 1];
+    lx->reported = false;
+    lx->depth = 0;
+    if (lx->tok.kind == RLX_TOK_END || lx->tok.kind == RLX_TOK_DEDENT)
+        return;
+    uint32_t at = lx->tok.kind == RLX_TOK_NEWLINE ? lx->pos : next_physical(lx->text, lx->pos, lx->len);
+    if (lx->tok.first && lx->tok.begin > statement) {
+        /* the token that did not fit begins a line: perhaps that line is fine */
+        uint32_t begin = lx->line;
+        if (indentation(lx->text, &begin, lx->len) <= top && begin == lx->tok.begin && lx->line > statement)
+            at = lx->line;
+    }
+    for (;;) {
+        uint32_t begin = at;
+        uint32_t column = indentation(lx->text, &begin, lx->len);
+        if (begin >= lx->len)
+            break;
+        if (!blank_from(lx->text, begin, lx->len) && column <= top && !strchr(")]}", lx->text[begin]))
+            break;
+        at = next_physical(lx->text, begin, lx->len);
+    }
+    lx->pos = at;
+    lx->line_start = true;
+    lx->dedents = 0;
+    lx->tok = (rlx_tok){ .kind = RLX_TOK_NEWLINE, .begin = at, .end = at };
+    rlx_lexer_next(lx);
+}
+
+rlx_lexer_mark rlx_lexer_save(const rlx_lexer *lx)
+{
+    return (rlx_lexer_mark){ lx->pos, lx->line, lx->num_indents, lx->prev_end, lx->line_start, lx->tok };
+}
+
+void rlx_lexer_restore(rlx_lexer *lx, rlx_lexer_mark mark)
+{
+    lx->pos = mark.pos;
+    lx->line = mark.line;
+    lx->num_indents = mark.num_indents;
+    lx->prev_end = mark.prev_end;
+    lx->line_start = mark.line_start;
+    lx->tok = mark.tok;
+    lx->depth = 0;
+    lx->dedents = 0;
+    lx->reported = false;
+}
+
+void rlx_lexer_skip_suite(rlx_lexer *lx)
+{
+    rlx_lines l = { .text = lx->text, .pos = lx->tok.begin, .len = lx->len, .begin = lx->tok.begin };
+    uint32_t top = lx->indents[lx->num_indents - 1];
+    bool block = lx->tok.kind == RLX_TOK_NEWLINE;
+    if (block)
+        l.pos = lx->pos;
+    else if (lx->tok.kind != RLX_TOK_END)
+        rlx_lines_skip(&l);
+    while (block && rlx_lines_next(&l) && l.column > top)
+        rlx_lines_skip(&l);
+    lx->depth = 0;
+    lx->dedents = 0;
+    lx->pos = l.pos;
+    lx->line_start = true;
+    lx->reported = false;
+    lx->tok = (rlx_tok){ .kind = RLX_TOK_NEWLINE, .begin = l.pos, .end = l.pos };
+    rlx_lexer_next(lx);
+}

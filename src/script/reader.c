@@ -1,0 +1,394 @@
+#include "script/reader.h"
+
+/* ---- reports --------------------------------------------------------------------------------------- */
+
+rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at)
+{
+    return rlx_place_make(r->source, at->begin, at->end > at->begin ? at->end - at->begin : 0);
+}
+
+static bool report(rlx_reader *r, enum rlx_code_id code, rlx_place place, const char *format, va_list args)
+{
+    rlx_verror(r->ctx, code, place, format, args);
+    r->syntax_errors++;
+    return false;
+}
+
+bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(r, code, rlx_read_place(r, at), format, args);
+    va_end(args);
+    return false;
+}
+
+bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(r, code, rlx_place_make(r->source, begin, end > begin ? end - begin : 0), format, args);
+    va_end(args);
+    return false;
+}
+
+void rlx_read_note(rlx_reader *r, const rlx_ast *at, const char *format, ...)
+{
+    if (!r->notes)
+        return;
+    va_list args;
+    va_start(args, format);
+    rlx_verror(r->ctx, RLX_PA21, rlx_read_place(r, at), format, args);
+    va_end(args);
+}
+
+const char *rlx_val_text(const rlx_val *v)
+{
+    static const char *const texts[] = {
+        [RLX_VAL_UNBOUND] = "nothing", [RLX_VAL_ERROR] = "an error", [RLX_VAL_NONE] = "None", [RLX_VAL_BOOL] = "True or False",
+        [RLX_VAL_INT] = "an integer", [RLX_VAL_FLOAT] = "a float", [RLX_VAL_STR] = "a string", [RLX_VAL_TUPLE] = "a tuple",
+        [RLX_VAL_LIST] = "a list", [RLX_VAL_DICT] = "a dictionary", [RLX_VAL_SLICE] = "a slice",
+        [RLX_VAL_EXPR] = "a Relax expression", [RLX_VAL_PRIM] = "a scalar expression", [RLX_VAL_SINFO] = "an annotation",
+        [RLX_VAL_BUFFER] = "a buffer", [RLX_VAL_REGION] = "a buffer region", [RLX_VAL_RANGE] = "a range",
+        [RLX_VAL_ITER] = "a block axis", [RLX_VAL_NODE] = "an attribute value", [RLX_VAL_DTYPE] = "a dtype",
+        [RLX_VAL_SPACE] = "a module prefix", [RLX_VAL_FUNC] = "a function without a call", [RLX_VAL_BUILTIN] = "a Python function",
+        [RLX_VAL_MODULE] = "the module", [RLX_VAL_METHOD] = "a method without a call", [RLX_VAL_META] = "metadata",
+    };
+    return v->kind < RLX_COUNT(texts) ? texts[v->kind] : "?";
+}
+
+bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const rlx_val *found)
+{
+    if (found->kind == RLX_VAL_ERROR)
+        return false;
+    if (found->kind == RLX_VAL_STR)
+        return rlx_read_error(r, RLX_PA12, at, "expected %s, found the string \"%.*s\"", what, (int)(found->s.len > 60 ? 60 : found->s.len), found->s.data);
+    return rlx_read_error(r, RLX_PA12, at, "expected %s, found %s", what, rlx_val_text(found));
+}
+
+const char *rlx_nearest(rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count)
+{
+    size_t best = text.len < 4 ? 2 : text.len / 4 + 2;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = name_at(user, i);
+        size_t d = name ? rlx_edit_distance(text, rlx_slice_z(name), best) : best;
+        if (d < best) {
+            best = d;
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------------- */
+
+uint32_t rlx_frame_mark(const rlx_reader *r) { return (uint32_t)r->undo.len; }
+
+uint32_t rlx_frame_enter(rlx_reader *r)
+{
+    /* the outer frame's number is kept in an entry without a name */
+    if (!rlx_vec_push(&r->ctx->memory, &r->undo, ((rlx_undo){ .frame = r->frame })))
+        rlx_no_memory(r->ctx);
+    else
+        r->frame = ++r->next_frame;
+    return (uint32_t)r->undo.len;
+}
+
+void rlx_frame_leave(rlx_reader *r, uint32_t mark)
+{
+    while (r->undo.len > mark) {
+        rlx_undo *u = &r->undo.data[--r->undo.len];
+        u->name->value = u->value;
+        u->name->frame = u->frame;
+    }
+    if (mark && r->undo.len == mark && !r->undo.data[mark - 1].name)
+        r->frame = r->undo.data[--r->undo.len].frame;
+}
+
+bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
+{
+    if (name->frame != r->frame) {
+        rlx_undo u = { .name = name, .frame = name->frame, .value = name->value };
+        if (!rlx_vec_push(&r->ctx->memory, &r->undo, u))
+            return rlx_no_memory(r->ctx);
+        name->frame = r->frame;
+    }
+    name->value = *value;
+    return true;
+}
+
+bool rlx_val_keep(rlx_reader *r, rlx_val *v)
+{
+    if (v->kind == RLX_VAL_STR) {
+        v->s.data = rlx_region_copy(&r->unit, v->s.len ? v->s.data : "", v->s.len);
+        return v->s.data || rlx_no_memory(r->ctx);
+    }
+    if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST && v->kind != RLX_VAL_DICT && v->kind != RLX_VAL_SLICE)
+        return true;
+    rlx_val *items = rlx_region_copy(&r->unit, v->list.items, v->list.count * sizeof *items);
+    if (!items)
+        return rlx_no_memory(r->ctx);
+    v->list.items = items;
+    for (size_t i = 0; i < v->list.count; i++) /* nesting is limited by the brackets of the text */
+        if (!rlx_val_keep(r, &items[i]))
+            return false;
+    return true;
+}
+
+/* ---- arguments of calls ------------------------------------------------------------------------------ */
+
+const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name)
+{
+    for (const rlx_ast *a = call->first; a; a = a->next)
+        if (a->kind == RLX_AST_KEYWORD && rlx_slice_is(rlx_string_slice(a->name->text), name))
+            return a->base;
+    return NULL;
+}
+
+static const char *param_at(void *user, size_t i) { return ((const char *const *)user)[i]; }
+
+static bool unknown_keyword(rlx_reader *r, const rlx_ast *arg, const char *what, const char *const *params, size_t count)
+{
+    const char *near = rlx_nearest(rlx_string_slice(arg->name->text), param_at, (void *)params, count);
+    return rlx_read_error(r, RLX_PA12, arg, "%s has no parameter %s%s%s", what, arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+}
+
+bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params, size_t required, const rlx_ast **slots)
+{
+    size_t count = 0, position = 0;
+    for (; params[count]; count++)
+        slots[count] = NULL;
+    for (const rlx_ast *a = call->first; a; a = a->next) {
+        if (a->kind == RLX_AST_STAR)
+            return rlx_read_error(r, RLX_PA16, a, "an unpacked argument is not supported here");
+        size_t i = position;
+        if (a->kind == RLX_AST_KEYWORD) {
+            for (i = 0; i < count && !rlx_slice_is(rlx_string_slice(a->name->text), params[i]); i++)
+                ;
+            if (i == count)
+                return unknown_keyword(r, a, what, params, count);
+        } else if (position++ == count) {
+            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s", what, count, count == 1 ? "" : "s");
+        }
+        if (slots[i])
+            return rlx_read_error(r, RLX_PA12, a, "%s is given %s twice", what, params[i]);
+        slots[i] = a->kind == RLX_AST_KEYWORD ? a->base : a;
+    }
+    for (size_t i = 0; i < required; i++)
+        if (!slots[i])
+            return rlx_read_error(r, RLX_PA12, call, "%s needs the argument %s", what, params[i]);
+    return true;
+}
+
+static rlx_ast *value_node(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
+{
+    rlx_ast *a = rlx_region_zero(&r->parser.region, sizeof *a);
+    if (!a)
+        return rlx_no_memory(r->ctx), NULL;
+    a->kind = RLX_AST_VALUE;
+    a->begin = at->begin;
+    a->end = at->end;
+    a->value = v;
+    return a;
+}
+
+const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
+{
+    bool any = false;
+    for (const rlx_ast *a = call->first; a; a = a->next)
+        any |= a->kind == RLX_AST_STAR;
+    if (!any)
+        return call;
+    rlx_ast *copy = rlx_region_copy(&r->parser.region, call, sizeof *call), **tail = copy ? &copy->first : NULL;
+    if (!copy)
+        return rlx_no_memory(r->ctx), NULL;
+    copy->count = 0;
+    for (const rlx_ast *a = call->first; a; a = a->next) {
+        rlx_val one = { 0 }, *items = &one;
+        size_t count = 1;
+        if (a->kind == RLX_AST_STAR) {
+            if (!rlx_read_value(r, a->base, &one))
+                return NULL;
+            if (one.kind != RLX_VAL_TUPLE && one.kind != RLX_VAL_LIST)
+                return rlx_read_expected(r, a, "a list to unpack", &one), NULL;
+            items = one.list.items;
+            count = one.list.count;
+        }
+        for (size_t i = 0; i < count; i++, copy->count++) {
+            rlx_ast *node = a->kind == RLX_AST_STAR ? value_node(r, a, &items[i]) : rlx_region_copy(&r->parser.region, a, sizeof *a);
+            if (!node)
+                return rlx_no_memory(r->ctx), NULL;
+            *tail = node;
+            tail = &node->next;
+            node->next = NULL;
+        }
+    }
+    return copy;
+}
+
+bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, const char *name)
+{
+    if (a->kind != RLX_AST_ATTR || a->base->kind != RLX_AST_NAME)
+        return false;
+    const rlx_val *base = &a->base->name->value;
+    return base->kind == RLX_VAL_SPACE && base->sub == space && rlx_slice_is(rlx_string_slice(a->name->text), name);
+}
+
+const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
+{
+    if (r->depth >= 4)
+        return rlx_read_error(r, RLX_PA09, string, "strings inside strings are nested too deep"), NULL;
+    rlx_parser p;
+    bool plain = string->op == 1;
+    rlx_slice s = string->string;
+    const char *text = plain ? r->parser.lexer.text : s.data;
+    uint32_t begin = plain ? (uint32_t)(s.data - text) : 0;
+    if (s.len > RLX_MAX_SOURCE_BYTES)
+        return rlx_read_error(r, RLX_PA20, string, "this string is too long"), NULL;
+    rlx_parser_init(&p, r->ctx, &r->names, r->source, text, begin, begin + (uint32_t)s.len, true);
+    /* the tree must live as long as the statement: it goes where the statement's tree is */
+    rlx_region own = p.region;
+    p.region = r->parser.region;
+    rlx_ast *a = rlx_parse_single(&p);
+    r->parser.region = p.region;
+    p.region = own;
+    rlx_parser_free(&p);
+    if (!a)
+        r->syntax_errors++;
+    return a;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------- */
+
+static bool bind_space(rlx_reader *r, const char *text, uint8_t kind, int value)
+{
+    rlx_word *n = rlx_words_get(&r->names, rlx_slice_z(text));
+    rlx_val v = { .kind = kind };
+    if (kind == RLX_VAL_SPACE)
+        v.sub = (uint8_t)value;
+    else
+        v.i = value;
+    return n && rlx_word_bind(r, n, &v);
+}
+
+static bool bind_globals(rlx_reader *r)
+{
+    static const struct { const char *text; uint8_t space; } spaces[] = {
+        { "R", RLX_SPACE_R }, { "relax", RLX_SPACE_R }, { "T", RLX_SPACE_T }, { "tir", RLX_SPACE_T }, { "tirx", RLX_SPACE_T },
+        { "I", RLX_SPACE_I }, { "ir", RLX_SPACE_I }, { "tvm", RLX_SPACE_TVM },
+    };
+    static const char *const builtins[] = { RLX_BUILTIN_NAMES };
+    for (size_t i = 0; i < RLX_COUNT(spaces); i++)
+        if (!bind_space(r, spaces[i].text, RLX_VAL_SPACE, spaces[i].space))
+            return false;
+    for (size_t i = 0; i < RLX_COUNT(builtins); i++)
+        if (!bind_space(r, builtins[i], RLX_VAL_BUILTIN, (int)i))
+            return false;
+    return true;
+}
+
+/* What cannot be read at all is said before the first token. */
+static bool check_bytes(rlx_reader *r, const rlx_source *s)
+{
+    size_t valid = rlx_utf8_valid(s->text, s->len);
+    if (valid < s->len)
+        return rlx_read_error_at(r, RLX_PA07, (uint32_t)valid, (uint32_t)valid + 1, "byte 0x%02x is not UTF-8", (unsigned)(unsigned char)s->text[valid]);
+    const char *nul = s->len ? memchr(s->text, 0, s->len) : NULL;
+    if (nul)
+        return rlx_read_error_at(r, RLX_PA08, (uint32_t)(nul - s->text), (uint32_t)(nul - s->text) + 1, "the text holds a NUL byte");
+    return true;
+}
+
+static const rlx_source *source_of(rlx_context *ctx, uint32_t source)
+{
+    const rlx_source *s = rlx_diags_source(&ctx->diags, source);
+    return s && s->text ? s : RLX_BUG(ctx, "source %u has no text", (unsigned)source);
+}
+
+static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_source *s, const rlx_parse_options *options, bool single)
+{
+    memset(r, 0, sizeof *r);
+    r->ctx = ctx;
+    r->options = options;
+    r->source = source;
+    r->notes = !options || !options->no_notes;
+    r->next_frame = r->frame = 1;
+    rlx_words_init(&r->names, ctx);
+    rlx_region_init(&r->unit, &ctx->memory);
+    rlx_region_init(&r->kept, &ctx->memory);
+    rlx_region_init(&r->parser.region, &ctx->memory);
+    if (!check_bytes(r, s) || !bind_globals(r))
+        return false;
+    uint32_t bom = s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    rlx_parser_init(&r->parser, ctx, &r->names, source, s->text, bom, (uint32_t)s->len, single);
+    return true;
+}
+
+static void stop(rlx_reader *r)
+{
+    rlx_memory *m = &r->ctx->memory;
+    rlx_vec_free(m, &r->undo);
+    rlx_vec_free(m, &r->pending);
+    rlx_vec_free(m, &r->stack);
+    rlx_vec_free(m, &r->places);
+    rlx_builder_free(r->builder);
+    rlx_module_builder_free(r->module);
+    rlx_parser_free(&r->parser);
+    rlx_region_drop(&r->unit);
+    rlx_region_drop(&r->kept);
+    rlx_words_free(&r->names);
+}
+
+bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options, rlx_parsed *out)
+{
+    *out = (rlx_parsed){ 0 };
+    const rlx_source *s = source_of(ctx, source);
+    rlx_reader r;
+    if (!s)
+        return false;
+    bool ok = start(&r, ctx, source, s, options, false) && rlx_read_file(&r, out);
+    stop(&r);
+    return ok;
+}
+
+/* ---- one annotation or expression --------------------------------------------------------------------- */
+
+static const rlx_ast *start_single(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count)
+{
+    const rlx_source *s = source_of(ctx, source);
+    if (!s) {
+        memset(r, 0, sizeof *r);
+        return NULL;
+    }
+    if (!start(r, ctx, source, s, NULL, true))
+        return NULL;
+    r->dialect = RLX_DIALECT_RELAX;
+    for (size_t i = 0; i < count; i++) {
+        rlx_word *n = rlx_words_get(&r->names, rlx_string_slice(vars[i]->name));
+        rlx_val v = { .kind = RLX_VAL_PRIM, .node = &vars[i]->node };
+        if (!n || !rlx_word_bind(r, n, &v))
+            return NULL;
+    }
+    return rlx_parse_single(&r->parser);
+}
+
+const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count)
+{
+    rlx_reader r;
+    const rlx_ast *a = start_single(&r, ctx, source, vars, count);
+    const rlx_sinfo *s = a ? rlx_read_sinfo(&r, a) : NULL;
+    if (r.ctx)
+        stop(&r);
+    return s;
+}
+
+const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count)
+{
+    rlx_reader r;
+    const rlx_ast *a = start_single(&r, ctx, source, vars, count);
+    const rlx_prim *p = a ? rlx_read_prim(&r, a) : NULL;
+    if (r.ctx)
+        stop(&r);
+    return p;
+}

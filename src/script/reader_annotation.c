@@ -1,0 +1,493 @@
+/* reader_annotation.c: annotations to struct info, with the place of each part; shape variables; virtual devices. */
+#include "script/reader.h"
+
+static bool push_place(rlx_reader *r, const rlx_ast *a)
+{
+    return rlx_vec_push(&r->ctx->memory, &r->places, rlx_read_place(r, a)) || rlx_no_memory(r->ctx);
+}
+
+const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count)
+{
+    *count = r->places.len - mark;
+    r->places.len = mark;
+    return *count ? rlx_new_copy(r->ctx, r->places.data + mark, *count * sizeof *r->places.data) : NULL;
+}
+
+static bool push_node(rlx_reader *r, const rlx_node *n)
+{
+    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) || rlx_no_memory(r->ctx));
+}
+
+static bool is_list(const rlx_ast *a) { return a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST; }
+
+/* ---- dimensions ------------------------------------------------------------------------------------------- */
+
+static bool is_identifier(rlx_slice s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.data[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
+        if (!letter && (i == 0 || c < '0' || c > '9'))
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* A dimension; each leaves its place. */
+static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
+{
+    if (!push_place(r, a))
+        return NULL;
+    if (a->kind == RLX_AST_NAME && a->name->value.kind == RLX_VAL_PRIM && rlx_prim_dtype(a->name->value.node) == RELAX_INT64)
+        return a->name->value.node;
+    if (a->kind == RLX_AST_STRING && is_identifier(a->string)) {
+        const rlx_word *w = rlx_words_get(&r->names, a->string);
+        if (w && w->value.kind == RLX_VAL_PRIM && rlx_prim_dtype(w->value.node) == RELAX_INT64)
+            return w->value.node;
+    }
+    return rlx_read_dim(r, a);
+}
+
+static bool read_dims(rlx_reader *r, const rlx_ast *list)
+{
+    for (const rlx_ast *a = list->first; a; a = a->next)
+        if (!push_node(r, read_dim(r, a)))
+            return false;
+    return true;
+}
+
+static bool define_dim(rlx_reader *r, rlx_word *w, const rlx_ast *at)
+{
+    if (!w || rlx_word_in_frame(r, w))
+        return w != NULL;
+    const rlx_prim_var *v = rlx_prim_var_new(r->ctx, w->text, RELAX_INT64, rlx_read_place(r, at));
+    rlx_val value = { .kind = RLX_VAL_PRIM, .begin = at->begin, .end = at->end, .node = v ? &v->node : NULL };
+    return v && rlx_word_bind(r, w, &value);
+}
+
+/* Dimensions of one list: identifiers in strings; in the older dialect also names that mean nothing yet. */
+static bool define_in_list(rlx_reader *r, const rlx_ast *list, bool names)
+{
+    if (list->kind == RLX_AST_STRING)
+        return !is_identifier(list->string) || define_dim(r, rlx_words_get(&r->names, list->string), list);
+    if (list->kind == RLX_AST_NAME && names && !list->name->value.kind && !rlx_slice_is(rlx_string_slice(list->name->text), "_"))
+        return define_dim(r, list->name, list);
+    if (!is_list(list))
+        return true;
+    for (const rlx_ast *a = list->first; a; a = a->next)
+        if ((a->kind == RLX_AST_STRING || a->kind == RLX_AST_NAME) && !define_in_list(r, a, names))
+            return false;
+    return true;
+}
+
+static const rlx_ast *argument(const rlx_ast *call, size_t position, const char *keyword)
+{
+    const rlx_ast *a = call->first;
+    for (size_t i = 0; a && a->kind != RLX_AST_KEYWORD && i < position; i++)
+        a = a->next;
+    return a && a->kind != RLX_AST_KEYWORD ? a : rlx_keyword(call, keyword);
+}
+
+bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
+{
+    if (is_list(a)) {
+        for (const rlx_ast *i = a->first; i; i = i->next)
+            if (!rlx_define_dims(r, i))
+                return false;
+        return true;
+    }
+    if ((a->kind != RLX_AST_CALL && a->kind != RLX_AST_INDEX) || a->base->kind != RLX_AST_ATTR)
+        return true;
+    bool older = a->kind == RLX_AST_INDEX;
+    rlx_slice name = rlx_string_slice(a->base->name->text);
+    const rlx_ast *dims = NULL;
+    if (rlx_slice_is(name, "Tensor") || rlx_slice_is(name, "DTensor"))
+        dims = argument(a, 0, "shape");
+    else if (rlx_slice_is(name, "Shape"))
+        dims = argument(a, 0, "values");
+    else if (rlx_slice_is(name, "Prim"))
+        dims = rlx_keyword(a, "value");
+    else if (rlx_slice_is(name, "Callable") || rlx_slice_is(name, "Func"))
+        return !(dims = argument(a, 0, "params")) || rlx_define_dims(r, dims);
+    else if (rlx_slice_is(name, "Tuple"))
+        for (const rlx_ast *i = a->first; i; i = i->next)
+            if (!rlx_define_dims(r, i))
+                return false;
+    if (dims && dims->kind == RLX_AST_STRING && !rlx_slice_is(name, "Prim"))
+        return true; /* a lone string is the dtype */
+    return !dims || define_in_list(r, dims, older);
+}
+
+/* ---- devices -------------------------------------------------------------------------------------------------- */
+
+static rlx_slice vdevice_kind(const rlx_vdevice *v)
+{
+    const rlx_attr_string *s = rlx_as_attr_string(v->target);
+    if (!s)
+        s = rlx_as_attr_string(rlx_attrs_get(v->target, "kind"));
+    rlx_slice text = s ? rlx_string_slice(s->value) : (rlx_slice){ "", 0 };
+    const char *blank = text.len ? memchr(text.data, ' ', text.len) : NULL; /* "cuda -arch=sm_80" */
+    if (blank)
+        text.len = (size_t)(blank - text.data);
+    return text;
+}
+
+/* "cuda:1": the second device of that kind in the module's list; "vdevice:3": the fourth of all. */
+const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text)
+{
+    const char *colon = text.len ? memchr(text.data, ':', text.len) : NULL;
+    rlx_slice kind = { text.data, colon ? (size_t)(colon - text.data) : text.len };
+    uint64_t index = 0;
+    bool overflow = false;
+    if (colon) {
+        rlx_slice digits = { colon + 1, text.len - kind.len - 1 };
+        const char *scope = digits.len ? memchr(digits.data, ':', digits.len) : NULL; /* newer: "cuda:0:global" */
+        if (scope)
+            digits.len = (size_t)(scope - digits.data);
+        if (!rlx_parse_u64(digits, &index, &overflow) || overflow)
+            return rlx_read_error(r, RLX_PA12, at, "a device is written \"cuda:0\""), NULL;
+    }
+    const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->global_infos, "vdevice"));
+    for (size_t i = 0; list && i < list->num_items; i++) {
+        const rlx_vdevice *v = rlx_as_vdevice(list->items[i]);
+        if (v && (rlx_slice_is(kind, "vdevice") || rlx_slice_equal(kind, vdevice_kind(v))) && index-- == 0)
+            return list->items[i];
+    }
+    rlx_error(r->ctx, RLX_PA10, rlx_read_place(r, at), "the module has no device \"%.*s\" in I.module_global_infos", (int)(text.len > 60 ? 60 : text.len), text.data);
+    r->syntax_errors++;
+    return NULL;
+}
+
+const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[3];
+    rlx_val target = { .kind = RLX_VAL_NONE }, v;
+    int64_t id = 0;
+    rlx_slice scope = RLX_SLICE("global");
+    if (!rlx_bind_args(r, call, "I.vdevice", RLX_PARAMS("target", "vdevice_id", "memory_scope"), 0, slot))
+        return NULL;
+    if (slot[0] && !rlx_read_value(r, slot[0], &target))
+        return NULL;
+    if (slot[1] && (!rlx_read_value(r, slot[1], &v) || !rlx_to_int(r, slot[1], &v, &id)))
+        return NULL;
+    if (slot[2] && (!rlx_read_value(r, slot[2], &v) || !rlx_to_string(r, slot[2], &v, &scope)))
+        return NULL;
+    if (target.kind != RLX_VAL_NONE && target.kind != RLX_VAL_STR && target.kind != RLX_VAL_DICT)
+        return rlx_read_expected(r, slot[0], "a target as text or dictionary", &target), NULL;
+    if (id < INT32_MIN || id > INT32_MAX)
+        return rlx_read_error(r, RLX_PA24, slot[1], "%lld is no device number", (long long)id), NULL;
+    rlx_vdevice key = { .node = { .kind = RLX_NODE_VDEVICE }, .id = (int32_t)id, .scope = rlx_string_intern(r->ctx, scope) };
+    if (target.kind != RLX_VAL_NONE && !(key.target = rlx_to_attr(r, slot[0], &target)))
+        return NULL;
+    return key.scope ? rlx_node_intern(r->ctx, &key.node) : NULL;
+}
+
+/* ---- the kinds --------------------------------------------------------------------------------------------------- */
+
+static bool read_dtype(rlx_reader *r, const rlx_ast *a, rlx_dtype *out)
+{
+    rlx_val v;
+    if (a->kind == RLX_AST_STRING && rlx_dtype_parse(a->string, out))
+        return true;
+    return rlx_read_value(r, a, &v) && rlx_to_dtype(r, a, &v, out);
+}
+
+static const rlx_node *device_argument(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    if (!rlx_read_value(r, a, &v))
+        return NULL;
+    if (v.kind == RLX_VAL_NODE && rlx_as_vdevice(v.node))
+        return v.node;
+    if (v.kind != RLX_VAL_STR)
+        return rlx_read_expected(r, a, "a device as \"cuda:0\"", &v), NULL;
+    return rlx_read_vdevice(r, a, v.s);
+}
+
+static bool is_none(const rlx_ast *a) { return !a || a->kind == RLX_AST_NONE; }
+
+/* The shape of a tensor annotation. *shape stays NULL if there is none. */
+static bool tensor_shape(rlx_reader *r, const rlx_ast *a, const rlx_expr **shape)
+{
+    if (is_none(a))
+        return true;
+    if (is_list(a)) {
+        size_t mark = r->stack.len;
+        if (read_dims(r, a))
+            *shape = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark), r->stack.len - mark);
+        r->stack.len = mark;
+        return *shape != NULL;
+    }
+    rlx_val v;
+    if (!push_place(r, a) || !rlx_read_value(r, a, &v))
+        return false;
+    if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
+        return rlx_read_error(r, RLX_PA17, a, "the shape of a tensor is a list of dimensions or a shape variable, found %s", rlx_val_text(&v));
+    *shape = rlx_to_shape(r, a, &v);
+    if (*shape && !rlx_as_shape_expr(*shape) && !rlx_as_var(*shape))
+        return rlx_read_error(r, RLX_PA17, a, "the shape of a tensor is a list of dimensions or a shape variable");
+    return *shape != NULL;
+}
+
+static bool read_rank(rlx_reader *r, const rlx_ast *a, const rlx_expr *shape, int *ndim)
+{
+    const rlx_shape_expr *s = rlx_as_shape_expr(shape);
+    rlx_val v;
+    int64_t n = -1;
+    if (a && (!rlx_read_value(r, a, &v) || !rlx_to_int(r, a, &v, &n)))
+        return false;
+    if (n < -1 || n > INT32_MAX)
+        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld, expected -1 (unknown) or a rank", (long long)n);
+    if (a && s && n != -1 && (size_t)n != s->num_values)
+        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld but the shape has %zu dimensions", (long long)n, s->num_values);
+    *ndim = (int)n;
+    return true;
+}
+
+static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
+{
+    const rlx_expr *shape = NULL;
+    rlx_dtype dtype = RELAX_VOID;
+    int ndim = -1;
+    const rlx_node *device = NULL;
+    const rlx_ast *dims = slot[0], *type = slot[1];
+    if (dims && dims->kind == RLX_AST_STRING && !type) {
+        type = dims; /* a lone string is the dtype */
+        dims = NULL;
+    }
+    if (!tensor_shape(r, dims, &shape) || (type && !read_dtype(r, type, &dtype)) || !read_rank(r, slot[3], shape, &ndim))
+        return NULL;
+    if (!is_none(slot[2]) && !(device = device_argument(r, slot[2])))
+        return NULL;
+    return rlx_tensor_info(r->ctx, shape, dtype, ndim, device);
+}
+
+static const rlx_sinfo *read_tensor(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[4] = { NULL };
+    if (call && !rlx_bind_args(r, call, "R.Tensor", RLX_PARAMS("shape", "dtype", "vdevice", "ndim"), 0, slot))
+        return NULL;
+    return tensor_info(r, slot);
+}
+
+static const rlx_sinfo *read_shape(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[2] = { NULL };
+    int ndim = -1;
+    if (call && !rlx_bind_args(r, call, "R.Shape", RLX_PARAMS("values", "ndim"), 0, slot))
+        return NULL;
+    if (is_none(slot[0]) || (is_list(slot[0]) && !slot[0]->count))
+        return read_rank(r, slot[1], NULL, &ndim) ? rlx_shape_info_rank(r->ctx, ndim) : NULL;
+    const rlx_expr *shape = NULL;
+    if (!tensor_shape(r, slot[0], &shape) || !read_rank(r, slot[1], shape, &ndim))
+        return NULL;
+    const rlx_shape_expr *s = rlx_as_shape_expr(shape);
+    if (!s)
+        return rlx_read_error(r, RLX_PA17, slot[0], "R.Shape takes a list of dimensions"), NULL;
+    return rlx_shape_info(r->ctx, s->values, s->num_values);
+}
+
+static const rlx_sinfo *read_prim(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[2] = { NULL };
+    rlx_dtype dtype = RELAX_VOID;
+    if (call && !rlx_bind_args(r, call, "R.Prim", RLX_PARAMS("dtype", "value"), 0, slot))
+        return NULL;
+    if (!call || (is_none(slot[0]) && !slot[1]))
+        return rlx_read_error_at(r, RLX_PA17, call ? call->begin : 0, call ? call->end : 0, "R.Prim needs a dtype or a value"), NULL;
+    if (!is_none(slot[0]) && !read_dtype(r, slot[0], &dtype))
+        return NULL;
+    if (!slot[1])
+        return rlx_prim_info(r->ctx, dtype, NULL);
+    rlx_val v;
+    const rlx_prim *value = NULL;
+    if (slot[1]->kind == RLX_AST_STRING) {
+        value = read_dim(r, slot[1]);
+    } else if (push_place(r, slot[1]) && rlx_read_value(r, slot[1], &v)) {
+        value = v.kind == RLX_VAL_INT && !v.sub ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, slot[1], &v);
+    }
+    if (value && dtype != RELAX_VOID && dtype != rlx_prim_dtype(value))
+        return rlx_read_error(r, RLX_PA17, slot[1], "the value's dtype is not the one stated"), NULL;
+    return value ? rlx_prim_info(r->ctx, rlx_prim_dtype(value), value) : NULL;
+}
+
+/* Annotations of a list onto the stack. */
+static bool read_infos(rlx_reader *r, const rlx_ast *list)
+{
+    for (const rlx_ast *a = list->first; a; a = a->next)
+        if (a->kind == RLX_AST_KEYWORD ? !rlx_read_error(r, RLX_PA12, a, "R.Tuple has no parameter %s", a->name->text->data) : !push_node(r, rlx_read_sinfo(r, a)))
+            return false;
+    return true;
+}
+
+static const rlx_sinfo *read_tuple(rlx_reader *r, const rlx_ast *call)
+{
+    if (!call)
+        return rlx_tuple_info(r->ctx, NULL, 0);
+    if (call->count == 1 && is_list(call->first))
+        call = call->first;
+    size_t mark = r->stack.len;
+    const rlx_sinfo *s = NULL;
+    if (read_infos(r, call))
+        s = rlx_tuple_info(r->ctx, (const rlx_sinfo *const *)(r->stack.data + mark), r->stack.len - mark);
+    r->stack.len = mark;
+    return s;
+}
+
+static bool read_flag(rlx_reader *r, const rlx_ast *a, bool *out)
+{
+    rlx_val v;
+    return rlx_read_value(r, a, &v) && rlx_to_bool(r, a, &v, out);
+}
+
+static const rlx_sinfo *opaque_callable(rlx_reader *r, const rlx_ast *const *slot)
+{
+    bool pure = false;
+    const rlx_sinfo *ret = NULL;
+    const rlx_string *name = NULL;
+    rlx_val v;
+    rlx_slice text;
+    if (slot[1] && !(ret = rlx_read_sinfo(r, slot[1])))
+        return NULL;
+    if (slot[2] && !read_flag(r, slot[2], &pure))
+        return NULL;
+    if (!is_none(slot[3])) {
+        if (!rlx_read_value(r, slot[3], &v) || !rlx_to_string(r, slot[3], &v, &text) || !(name = rlx_string_intern(r->ctx, text)))
+            return NULL;
+        return rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, name, ret ? ret : r->ctx->object, pure);
+    }
+    return rlx_opaque_func_info(r->ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL, ret ? ret : r->ctx->object, pure);
+}
+
+static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[4] = { NULL };
+    if (call && !rlx_bind_args(r, call, "R.Callable", RLX_PARAMS("params", "ret", "purity", "derive_func"), 0, slot))
+        return NULL;
+    if (is_none(slot[0]))
+        return opaque_callable(r, slot);
+    bool pure = true;
+    size_t mark = r->stack.len;
+    bool ok = is_list(slot[0]) ? read_infos(r, slot[0]) : push_node(r, rlx_read_sinfo(r, slot[0]));
+    const rlx_sinfo *ret = !ok ? NULL : slot[1] ? rlx_read_sinfo(r, slot[1]) : r->ctx->object;
+    const rlx_sinfo *s = NULL;
+    if (ret && (!slot[2] || read_flag(r, slot[2], &pure)))
+        s = rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark), r->stack.len - mark, ret, pure);
+    r->stack.len = mark;
+    return s;
+}
+
+static const rlx_sinfo *read_object(rlx_reader *r, const rlx_ast *call)
+{
+    if (call && call->count)
+        return rlx_read_error(r, RLX_PA12, call, "R.Object takes no arguments"), NULL;
+    return r->ctx->object;
+}
+
+static const rlx_sinfo *read_dtensor(rlx_reader *r, const rlx_ast *call)
+{
+    return rlx_read_error_at(r, RLX_PA16, call ? call->begin : 0, call ? call->end : 0, "R.DTensor is not supported"), NULL;
+}
+
+static const struct { const char *name; const rlx_sinfo *(*read)(rlx_reader *, const rlx_ast *call); const char *modern; } kinds[] = {
+    { "Tensor", read_tensor, NULL }, { "Shape", read_shape, NULL }, { "Prim", read_prim, NULL }, { "Tuple", read_tuple, NULL },
+    { "Callable", read_callable, NULL }, { "Object", read_object, NULL }, { "Any", read_object, "R.Object" },
+    { "DTensor", read_dtensor, NULL }, { "dist.DTensor", read_dtensor, NULL },
+};
+
+/* ---- older spellings --------------------------------------------------------------------------------------------- */
+
+/* R.Tensor[(n, k), "float32"], R.Tensor[_, _] */
+static const rlx_sinfo *older_tensor(rlx_reader *r, const rlx_ast *a)
+{
+    const rlx_ast *slot[4] = { NULL };
+    const rlx_ast *i = a->first;
+    rlx_read_note(r, a, "R.Tensor[...] is an older spelling of R.Tensor(...)");
+    if (a->count > 2)
+        return rlx_read_error(r, RLX_PA17, a, "R.Tensor[...] takes a shape and a dtype"), NULL;
+    for (size_t k = 0; i; i = i->next, k++)
+        if (!(i->kind == RLX_AST_NAME && rlx_slice_is(rlx_string_slice(i->name->text), "_")))
+            slot[k] = i;
+    return tensor_info(r, slot);
+}
+
+/* R.Func(args=[A], ret=B) */
+static const rlx_sinfo *older_func(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_ast *slot[4] = { NULL };
+    rlx_read_note(r, call, "R.Func(...) is an older spelling of R.Callable(...)");
+    size_t mark = r->stack.len;
+    if (!rlx_bind_args(r, call, "R.Func", RLX_PARAMS("args", "ret"), 2, slot))
+        return NULL;
+    bool ok = is_list(slot[0]) ? read_infos(r, slot[0]) : push_node(r, rlx_read_sinfo(r, slot[0]));
+    const rlx_sinfo *ret = ok ? rlx_read_sinfo(r, slot[1]) : NULL;
+    const rlx_sinfo *s = ret ? rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark), r->stack.len - mark, ret, true) : NULL;
+    r->stack.len = mark;
+    return s;
+}
+
+static const rlx_sinfo *older_index(rlx_reader *r, const rlx_ast *a, rlx_slice name)
+{
+    if (rlx_slice_is(name, "Tensor"))
+        return older_tensor(r, a);
+    if (rlx_slice_is(name, "Tuple")) {
+        rlx_read_note(r, a, "R.Tuple[...] is an older spelling of R.Tuple(...)");
+        return read_tuple(r, a);
+    }
+    return rlx_read_error(r, RLX_PA17, a, "R.%.*s takes its parts in parentheses", (int)name.len, name.data), NULL;
+}
+
+/* ---- any annotation ------------------------------------------------------------------------------------------------ */
+
+static const char *kind_at(void *user, size_t i) { return kinds[i].name; }
+
+static const rlx_sinfo *unknown_kind(rlx_reader *r, const rlx_ast *a, const rlx_word *path)
+{
+    const char *near = rlx_nearest(rlx_string_slice(path->text), kind_at, NULL, RLX_COUNT(kinds));
+    return rlx_read_error(r, RLX_PA17, a, "R.%s is not an annotation%s%s", path->text->data, near ? "; did you mean R." : "", near ? near : ""), NULL;
+}
+
+static const rlx_sinfo *by_name(rlx_reader *r, const rlx_ast *a, const rlx_word *path, const rlx_ast *call)
+{
+    rlx_slice name = rlx_string_slice(path->text);
+    if (a->kind == RLX_AST_INDEX)
+        return older_index(r, a, name);
+    if (call && rlx_slice_is(name, "Func"))
+        return older_func(r, call);
+    for (size_t i = 0; i < RLX_COUNT(kinds); i++) {
+        if (!rlx_slice_is(name, kinds[i].name))
+            continue;
+        if (kinds[i].modern)
+            rlx_read_note(r, a, "R.%s is a newer spelling of %s", kinds[i].name, kinds[i].modern);
+        return kinds[i].read(r, call);
+    }
+    return unknown_kind(r, a, path);
+}
+
+const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    rlx_dtype t;
+    if (!push_place(r, a))
+        return NULL;
+    if (a->kind == RLX_AST_NONE)
+        return rlx_tuple_info(r->ctx, NULL, 0);
+    bool applied = a->kind == RLX_AST_CALL || a->kind == RLX_AST_INDEX;
+    if (applied && a->base->kind == RLX_AST_ATTR) {
+        if (!rlx_read_value(r, a->base, &v))
+            return NULL;
+        if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_R)
+            return by_name(r, a, v.fn.path, a->kind == RLX_AST_CALL ? a : NULL);
+    }
+    if (!rlx_read_value(r, a, &v))
+        return NULL;
+    if (v.kind == RLX_VAL_SINFO)
+        return v.node;
+    if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_R)
+        return by_name(r, a, v.fn.path, NULL);
+    if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_T && rlx_to_dtype(r, a, &v, &t)) {
+        rlx_read_note(r, a, "T.%s as annotation is a newer spelling of R.Prim(\"%s\")", v.fn.path->text->data, v.fn.path->text->data);
+        return rlx_prim_info(r->ctx, t, NULL);
+    }
+    return v.kind == RLX_VAL_FUNC ? NULL : (rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s", rlx_val_text(&v)), NULL);
+}

@@ -1,0 +1,899 @@
+/* reader_call.c: calls of R.name(...): operators by their rows, and the functions with a form of their own. */
+#include <math.h>
+
+#include "script/reader.h"
+
+static bool push_node(rlx_reader *r, const rlx_node *n)
+{
+    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) || rlx_no_memory(r->ctx));
+}
+static const rlx_node *const *stacked(const rlx_reader *r, size_t mark) { return (const rlx_node *const *)(r->stack.data + mark); }
+
+/* ---- struct info arguments: one annotation, or a list --------------------------------------------------------- */
+
+static bool push_infos(rlx_reader *r, const rlx_ast *a)
+{
+    size_t mark = r->places.len;
+    bool ok = true;
+    if (a->kind == RLX_AST_LIST || a->kind == RLX_AST_TUPLE) {
+        for (const rlx_ast *i = a->first; i && ok; i = i->next)
+            ok = push_node(r, rlx_read_sinfo(r, i));
+    } else {
+        ok = push_node(r, rlx_read_sinfo(r, a));
+    }
+    r->places.len = mark;
+    return ok;
+}
+
+/* out_sinfo: a list is one tuple description */
+static bool push_out_info(rlx_reader *r, const rlx_ast *a)
+{
+    size_t mark = r->stack.len;
+    if (!push_infos(r, a))
+        return false;
+    if (a->kind != RLX_AST_LIST && a->kind != RLX_AST_TUPLE)
+        return true;
+    size_t n = r->stack.len - mark;
+    const rlx_sinfo *one = n == 1 ? stacked(r, mark)[0] : rlx_tuple_info(r->ctx, stacked(r, mark), n);
+    r->stack.len = mark;
+    return push_node(r, one);
+}
+
+/* ---- arguments of operators -------------------------------------------------------------------------------------- */
+
+static const rlx_expr *function_argument(rlx_reader *r, const rlx_ast *a, const rlx_val *v)
+{
+    return v->kind == RLX_VAL_STR ? rlx_extern(r->ctx, v->s) : rlx_to_expr(r, a, v, false);
+}
+
+static const rlx_expr *dtype_argument(rlx_reader *r, const rlx_ast *a, const rlx_val *v)
+{
+    rlx_dtype t;
+    if (v->kind == RLX_VAL_EXPR)
+        return v->node;
+    return rlx_to_dtype(r, a, v, &t) ? rlx_dtype_imm_new(r->ctx, t) : NULL;
+}
+
+/* Is e known to be no tuple? Then it stands for a tuple of one where a tuple is expected. */
+static bool single(rlx_reader *r, const rlx_expr *e)
+{
+    if (rlx_as_tuple(e) || rlx_as_tuple_get_item(e))
+        return false;
+    if (rlx_as_call(e) || rlx_as_constant(e) || rlx_as_prim_value(e) || rlx_as_shape_expr(e))
+        return true;
+    const rlx_var *v = rlx_as_var(e);
+    return v && v->sinfo && !rlx_as_tuple_sinfo(v->sinfo) && !rlx_as_object_sinfo(v->sinfo);
+}
+
+static const rlx_expr *tuple_argument(rlx_reader *r, const rlx_ast *a, const rlx_val *v)
+{
+    const rlx_expr *e = rlx_to_expr(r, a, v, true);
+    return e && single(r, e) ? rlx_tuple_new(r->ctx, &e, 1, rlx_read_place(r, a)) : e;
+}
+
+static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t kind)
+{
+    rlx_val v;
+    if (!rlx_read_value(r, a, &v))
+        return NULL;
+    switch (kind) {
+    case RLX_ARG_SHAPE:
+        if (v.kind == RLX_VAL_INT || v.kind == RLX_VAL_PRIM) { /* R.full(4, ...) */
+            rlx_val one = { .kind = RLX_VAL_LIST, .begin = v.begin, .end = v.end, .list = { &v, 1 } };
+            return rlx_to_shape(r, a, &one);
+        }
+        return rlx_to_shape(r, a, &v);
+    case RLX_ARG_PRIM: case RLX_ARG_ANY: case RLX_ARG_STRING: return rlx_to_expr(r, a, &v, true);
+    case RLX_ARG_TUPLE: return tuple_argument(r, a, &v);
+    case RLX_ARG_FUNC: return function_argument(r, a, &v);
+    case RLX_ARG_DTYPE: return dtype_argument(r, a, &v);
+    default: return rlx_to_expr(r, a, &v, false);
+    }
+}
+
+static const rlx_attr *read_attribute(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    if (a->kind == RLX_AST_LAMBDA)
+        return rlx_read_index_map(r, a, RELAX_INT64, NULL);
+    return rlx_read_value(r, a, &v) ? rlx_to_attr(r, a, &v) : NULL;
+}
+
+/* ---- operators by their rows --------------------------------------------------------------------------------------- */
+
+/* Parameters of an operator in the order of its function. */
+#define MAX_PARAMS 24
+enum { PARAM_ARG, PARAM_ATTR, PARAM_SINFO, PARAM_OUT_SINFO, PARAM_UNKNOWN };
+typedef struct op_param { rlx_slice name; uint8_t what, index; } op_param;
+
+static op_param param_of(const rlx_op_row *row, rlx_slice name)
+{
+    for (uint8_t i = 0; i < row->num_args; i++)
+        if (rlx_slice_is(name, row->args[i].name))
+            return (op_param){ name, PARAM_ARG, i };
+    for (uint8_t i = 0; i < row->num_attrs; i++)
+        if (rlx_slice_is(name, row->attrs[i].name))
+            return (op_param){ name, PARAM_ATTR, i };
+    if (rlx_slice_is(name, "out_sinfo"))
+        return (op_param){ name, PARAM_OUT_SINFO, 0 };
+    if (rlx_slice_is(name, "format_args")) /* R.assert_op: the values */
+        return (op_param){ name, PARAM_ARG, (uint8_t)(row->num_args - 1) };
+    return (op_param){ name, rlx_slice_is(name, "sinfo_args") ? PARAM_SINFO : PARAM_UNKNOWN, 0 };
+}
+
+static size_t params_of(const rlx_op_row *row, op_param *out)
+{
+    size_t n = 0;
+    if (!row->params) {
+        for (uint8_t i = 0; i < row->num_args; i++)
+            out[n++] = (op_param){ rlx_slice_z(row->args[i].name), PARAM_ARG, i };
+        for (uint8_t i = 0; i < row->num_attrs; i++)
+            out[n++] = (op_param){ rlx_slice_z(row->attrs[i].name), PARAM_ATTR, i };
+        return n;
+    }
+    for (const char *p = row->params; *p && n < MAX_PARAMS;) {
+        size_t len = strcspn(p, " ");
+        out[n++] = param_of(row, (rlx_slice){ p, len });
+        p += len + (p[len] == ' ');
+    }
+    return n;
+}
+
+typedef struct op_call {
+    const rlx_op_row *row;
+    const rlx_ast *call;
+    op_param params[MAX_PARAMS];
+    size_t num_params;
+    const rlx_ast *slots[MAX_PARAMS];
+    const rlx_ast *rest;      /* operators with a repeated argument: the first of them */
+    size_t rest_count;
+} op_call;
+
+static const char *op_param_at(void *user, size_t i)
+{
+    const op_call *c = user;
+    const op_param *p = &c->params[i];
+    const rlx_op_row *row = c->row;
+    return p->what == PARAM_ARG ? row->args[p->index].name : p->what == PARAM_ATTR ? row->attrs[p->index].name : p->what == PARAM_SINFO ? "sinfo_args" : "out_sinfo";
+}
+
+/* Newer names of the same keyword. */
+static rlx_slice modern_keyword(rlx_reader *r, const rlx_ast *arg)
+{
+    rlx_slice name = rlx_string_slice(arg->name->text);
+    static const struct { const char *newer, *here; } names[] = { { "out_ty", "out_sinfo" }, { "ty_args", "sinfo_args" } };
+    for (size_t i = 0; i < RLX_COUNT(names); i++)
+        if (rlx_slice_is(name, names[i].newer)) {
+            rlx_read_note(r, arg, "%s= is a newer spelling of %s=", names[i].newer, names[i].here);
+            return rlx_slice_z(names[i].here);
+        }
+    return name;
+}
+
+static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
+{
+    rlx_slice name = modern_keyword(r, arg);
+    for (size_t i = 0; i < c->num_params; i++) {
+        if (!rlx_slice_equal(name, c->params[i].name))
+            continue;
+        if (c->slots[i])
+            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice", c->row->short_name, arg->name->text->data);
+        c->slots[i] = arg->base;
+        return true;
+    }
+    const char *near = rlx_nearest(name, op_param_at, c, c->num_params);
+    return rlx_read_error(r, RLX_PA12, arg, "R.%s has no parameter %s%s%s", c->row->short_name, arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+}
+
+static bool bind_op_args(rlx_reader *r, op_call *c)
+{
+    bool varargs = c->row->flags & RLX_OP_VARARGS;
+    size_t repeated = varargs ? (size_t)c->row->num_args - 1 : SIZE_MAX, position = 0;
+    for (const rlx_ast *a = c->call->first; a; a = a->next) {
+        if (a->kind == RLX_AST_KEYWORD) {
+            if (!set_keyword(r, c, a))
+                return false;
+            continue;
+        }
+        if (a->kind == RLX_AST_STAR)
+            return rlx_read_error(r, RLX_PA16, a, "an unpacked argument is not supported here");
+        const op_param *p = position < c->num_params ? &c->params[position] : NULL;
+        bool repeats = p && p->what == PARAM_ARG && p->index == repeated && !rlx_slice_is(p->name, "format_args");
+        if (repeats) {
+            if (!c->rest)
+                c->rest = a;
+            c->rest_count++;
+            continue;
+        }
+        if (!p)
+            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s", c->row->short_name, c->num_params, c->num_params == 1 ? "" : "s");
+        c->slots[position++] = a;
+    }
+    return true;
+}
+
+/* Attributes given, as a map; NULL in *given if there are none. */
+static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
+{
+    const rlx_attr *keys[MAX_PARAMS], *values[MAX_PARAMS];
+    size_t n = 0;
+    for (size_t i = 0; i < c->num_params; i++) {
+        if (c->params[i].what != PARAM_ATTR || !c->slots[i])
+            continue;
+        keys[n] = rlx_attr_string_new(r->ctx, c->params[i].name);
+        values[n] = read_attribute(r, c->slots[i]);
+        if (!keys[n] || !values[n++])
+            return false;
+    }
+    *given = n ? rlx_attrs_new(r->ctx, keys, values, n) : NULL;
+    return !n || *given;
+}
+
+static const rlx_ast *slot_of(const op_call *c, uint8_t what, uint8_t index)
+{
+    for (size_t i = 0; i < c->num_params; i++)
+        if (c->params[i].what == what && c->params[i].index == index)
+            return c->slots[i];
+    return NULL;
+}
+
+/* Arguments onto the stack, in the order of the row. */
+static bool push_args(rlx_reader *r, const op_call *c)
+{
+    const rlx_op_row *row = c->row;
+    bool varargs = row->flags & RLX_OP_VARARGS;
+    size_t fixed = row->num_args - (varargs ? 1 : 0), last = r->stack.len;
+    for (uint8_t i = 0; i < fixed; i++) {
+        const rlx_ast *a = slot_of(c, PARAM_ARG, i);
+        const rlx_expr *e = NULL;
+        bool left_out = !a || (a->kind == RLX_AST_NONE && (row->args[i].optional || row->prepare));
+        if (!left_out && !(e = read_argument(r, a, row->args[i].kind)))
+            return false;
+        if (left_out && row->args[i].kind == RLX_ARG_STRING && !(e = rlx_string_imm_new(r->ctx, RLX_SLICE(""))))
+            return false;
+        if (!rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e))
+            return rlx_no_memory(r->ctx);
+        last = e ? r->stack.len : last;
+    }
+    if (!varargs) {
+        r->stack.len = last; /* optional ones at the end are simply absent */
+        return true;
+    }
+    const rlx_ast *a = c->rest;
+    for (size_t i = 0; i < c->rest_count; a = a->next)
+        if (a->kind != RLX_AST_KEYWORD && (i++, !push_node(r, rlx_read_expr(r, a, true))))
+            return false;
+    const rlx_ast *list = slot_of(c, PARAM_ARG, (uint8_t)fixed);
+    if (!list || list->kind == RLX_AST_NONE)
+        return true;
+    if (list->kind != RLX_AST_LIST && list->kind != RLX_AST_TUPLE)
+        return push_node(r, rlx_read_expr(r, list, true));
+    for (const rlx_ast *i = list->first; i; i = i->next)
+        if (!push_node(r, rlx_read_expr(r, i, true)))
+            return false;
+    return true;
+}
+
+static bool push_sinfo_args(rlx_reader *r, const op_call *c)
+{
+    const rlx_ast *out = slot_of(c, PARAM_OUT_SINFO, 0), *args = slot_of(c, PARAM_SINFO, 0);
+    if (out && !push_out_info(r, out))
+        return false;
+    return !args || args->kind == RLX_AST_NONE || push_infos(r, args);
+}
+
+static bool needs(rlx_reader *r, const op_call *c)
+{
+    const rlx_op_row *row = c->row;
+    for (uint8_t i = 0; i < row->min_args; i++)
+        if (row->args[i].kind != RLX_ARG_STRING && !slot_of(c, PARAM_ARG, i) && !(row->flags & RLX_OP_VARARGS && i + 1 == row->num_args))
+            return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument %s", row->short_name, row->args[i].name);
+    for (size_t i = 0; i < c->num_params; i++)
+        if (c->params[i].what == PARAM_OUT_SINFO && !c->slots[i])
+            return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument out_sinfo", row->short_name);
+    return true;
+}
+
+static bool finish_op(rlx_reader *r, op_call *c, rlx_val *out)
+{
+    size_t mark = r->stack.len;
+    const rlx_attr *given = NULL;
+    const rlx_expr *e = NULL;
+    if (bind_op_args(r, c) && needs(r, c) && push_args(r, c)) {
+        size_t num_args = r->stack.len - mark;
+        if (push_sinfo_args(r, c) && read_given(r, c, &given))
+            e = rlx_call_op_sinfo(r->ctx, c->row, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, given, rlx_read_place(r, c->call));
+    }
+    r->stack.len = mark;
+    return rlx_val_set(out, RLX_VAL_EXPR, e, c->call);
+}
+
+/* The most frequent calls by far: every argument by position, no attribute given. */
+static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_expr *args[4];
+    uint8_t n = 0;
+    for (const rlx_ast *a = call->first; a; a = a->next, n++)
+        if (!(args[n] = read_argument(r, a, row->args[n].kind)))
+            return false;
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_call_op(r->ctx, row, args, n, NULL, rlx_read_place(r, call)), call);
+}
+
+static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
+{
+    if (row->params || row->flags & RLX_OP_VARARGS || call->count != row->num_args || call->count > 4)
+        return false;
+    for (const rlx_ast *a = call->first; a; a = a->next)
+        if (a->kind == RLX_AST_KEYWORD || a->kind == RLX_AST_STAR || a->kind == RLX_AST_NONE)
+            return false;
+    return true;
+}
+
+bool rlx_call_row(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call, rlx_val *out)
+{
+    if (all_positional(row, call))
+        return positional(r, row, call, out);
+    op_call c = { .row = row };
+    c.num_params = params_of(row, c.params);
+    c.call = rlx_expand_stars(r, call);
+    return c.call && finish_op(r, &c, out);
+}
+
+/* ---- constants ------------------------------------------------------------------------------------------------------- */
+
+typedef struct const_data { rlx_dtype dtype; int64_t shape[16]; size_t ndim; const rlx_val **items; size_t count; } const_data;
+
+/* Shape of nested lists by their first items. */
+static bool const_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const_data *d)
+{
+    size_t total = 1;
+    for (; v && (v->kind == RLX_VAL_LIST || v->kind == RLX_VAL_TUPLE); v = v->list.count ? &v->list.items[0] : NULL) {
+        if (d->ndim == RLX_COUNT(d->shape))
+            return rlx_read_error(r, RLX_PA20, at, "a constant has at most 16 dimensions");
+        d->shape[d->ndim++] = (int64_t)v->list.count;
+        if (!rlx_mul_size(total, v->list.count, &total))
+            return rlx_read_error(r, RLX_PA20, at, "this constant is too large");
+    }
+    d->items = rlx_region_array(&r->parser.region, total ? total : 1, sizeof *d->items);
+    return d->items || rlx_no_memory(r->ctx);
+}
+
+static bool const_items(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const_data *d, size_t level)
+{
+    bool list = v->kind == RLX_VAL_LIST || v->kind == RLX_VAL_TUPLE;
+    if (list != (level < d->ndim) || (list && (int64_t)v->list.count != d->shape[level]))
+        return rlx_read_error(r, RLX_PA12, at, "the lists of a constant have different lengths");
+    for (size_t i = 0; list && i < v->list.count; i++)
+        if (!const_items(r, at, &v->list.items[i], d, level + 1))
+            return false;
+    if (!list) {
+        if (v->kind != RLX_VAL_INT && v->kind != RLX_VAL_FLOAT && v->kind != RLX_VAL_BOOL)
+            return rlx_read_expected(r, at, "a number", v);
+        d->items[d->count++] = v;
+    }
+    return true;
+}
+
+/* numpy's choice, with int64 read as int32 and float64 as float32 */
+static rlx_dtype const_dtype(const const_data *d)
+{
+    uint8_t kind = RLX_VAL_BOOL;
+    for (size_t i = 0; i < d->count; i++)
+        if (d->items[i]->kind == RLX_VAL_FLOAT || (d->items[i]->kind == RLX_VAL_INT && kind == RLX_VAL_BOOL))
+            kind = d->items[i]->kind;
+    return kind == RLX_VAL_FLOAT || !d->count ? RELAX_FLOAT32 : kind == RLX_VAL_INT ? RELAX_INT32 : RELAX_BOOL;
+}
+
+static bool int_fits(const rlx_val *v, rlx_dtype t)
+{
+    int bits = rlx_dtype_bits(t);
+    bool is_unsigned = rlx_dtype_code(t) == RELAX_DTYPE_UINT;
+    if (v->sub)
+        return is_unsigned && bits == 64;
+    if (is_unsigned)
+        return v->i >= 0 && (bits == 64 || (uint64_t)v->i >> bits == 0);
+    return bits == 64 || (v->i >= -((int64_t)1 << (bits - 1)) && v->i < (int64_t)1 << (bits - 1));
+}
+
+static bool store_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t, unsigned char *to)
+{
+    rlx_val whole = *v;
+    if (v->kind == RLX_VAL_FLOAT) {
+        if (!(v->f > -9.3e18 && v->f < 9.3e18) || v->f < -0x1p63 || v->f >= 0x1p63)
+            return rlx_read_error(r, RLX_PA24, at, "this number does not fit the dtype");
+        whole = (rlx_val){ .kind = RLX_VAL_INT, .i = (int64_t)v->f };
+    }
+    if (!rlx_dtype_is_bool(t) && !int_fits(&whole, t)) {
+        char name[RLX_DTYPE_TEXT];
+        rlx_dtype_name(t, name);
+        return rlx_read_error(r, RLX_PA24, at, "%lld does not fit into %s", (long long)whole.i, name);
+    }
+    if (rlx_dtype_is_bool(t))
+        whole.i = v->kind == RLX_VAL_FLOAT ? v->f != 0 : v->i != 0;
+    memcpy(to, &whole.i, rlx_dtype_bytes(t)); /* little-endian, as all of the library's data */
+    return true;
+}
+
+static void store_float(double d, rlx_dtype t, unsigned char *to)
+{
+    float f = (float)d;
+    uint16_t half = t == RELAX_FLOAT16 ? rlx_double_to_half(d) : rlx_double_to_bfloat(d);
+    if (t == RELAX_FLOAT64)
+        memcpy(to, &d, sizeof d);
+    else if (t == RELAX_FLOAT32)
+        memcpy(to, &f, sizeof f);
+    else
+        memcpy(to, &half, sizeof half);
+}
+
+static const rlx_expr *make_const(rlx_reader *r, const rlx_ast *at, const const_data *d)
+{
+    if (!rlx_dtype_is_computable(d->dtype)) {
+        char name[RLX_DTYPE_TEXT];
+        rlx_dtype_name(d->dtype, name);
+        return rlx_read_error(r, RLX_PA25, at, "a constant cannot have the dtype %s", name), NULL;
+    }
+    size_t bytes = rlx_dtype_bytes(d->dtype), total;
+    if (!rlx_mul_size(bytes, d->count, &total))
+        return rlx_read_error(r, RLX_PA20, at, "this constant is too large"), NULL;
+    unsigned char *data = rlx_region_alloc(&r->parser.region, total + 8);
+    if (!data)
+        return rlx_no_memory(r->ctx), NULL;
+    for (size_t i = 0; i < d->count; i++) {
+        const rlx_val *v = d->items[i];
+        double f = v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i;
+        if (rlx_dtype_is_float(d->dtype))
+            store_float(f, d->dtype, data + i * bytes);
+        else if (!store_int(r, at, v, d->dtype, data + i * bytes))
+            return NULL;
+    }
+    return rlx_constant_new(r->ctx, d->dtype, d->shape, d->ndim, data, rlx_read_place(r, at));
+}
+
+const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype dtype)
+{
+    const_data d = { .dtype = dtype };
+    if (!const_shape(r, at, v, &d) || !const_items(r, at, v, &d, 0))
+        return NULL;
+    if (dtype == RELAX_VOID)
+        d.dtype = const_dtype(&d);
+    return make_const(r, at, &d);
+}
+
+static bool call_const(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    rlx_val v, t;
+    rlx_dtype dtype = RELAX_VOID;
+    if (!rlx_bind_args(r, call, "R.const", RLX_PARAMS("value", "dtype"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+        return false;
+    if (slot[1] && (!rlx_read_value(r, slot[1], &t) || !rlx_to_dtype(r, slot[1], &t, &dtype)))
+        return false;
+    rlx_val number = v;
+    if (v.kind == RLX_VAL_STR && rlx_dtype_is_float(dtype)) { /* what TVM prints for infinities */
+        rlx_ast item = { .kind = RLX_AST_VALUE, .begin = slot[0]->begin, .end = slot[0]->end, .value = &v };
+        rlx_ast fake = { .kind = RLX_AST_CALL, .count = 1, .begin = slot[0]->begin, .end = slot[0]->end, .first = &item };
+        if (!rlx_call_python(r, RLX_PY_FLOAT, &fake, &number))
+            return false;
+    }
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_const_of(r, call, &number, dtype), call);
+}
+
+/* ---- other values ---------------------------------------------------------------------------------------------------- */
+
+/* R.prim_value(n): numbers become int64 (also True), floats float32 */
+static bool call_prim_value(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[1];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, "R.prim_value", RLX_PARAMS("value"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+        return false;
+    const rlx_prim *p = (v.kind == RLX_VAL_INT && !v.sub) || v.kind == RLX_VAL_BOOL ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, slot[0], &v);
+    return rlx_val_set(out, RLX_VAL_EXPR, p ? rlx_prim_value_new(r->ctx, p) : NULL, call);
+}
+
+static bool call_str(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[1];
+    rlx_val v;
+    rlx_slice s;
+    if (!rlx_bind_args(r, call, "R.str", RLX_PARAMS("value"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
+        return false;
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_string_imm_new(r->ctx, s), call);
+}
+
+static bool call_dtype(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[1];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, "R.dtype", RLX_PARAMS("value"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+        return false;
+    return rlx_val_set(out, RLX_VAL_EXPR, dtype_argument(r, slot[0], &v), call);
+}
+
+static bool call_shape(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[1];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, "R.shape", RLX_PARAMS("values"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+        return false;
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_to_shape(r, slot[0], &v), call);
+}
+
+static bool call_tuple(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    size_t mark = r->stack.len;
+    const rlx_ast *from = rlx_expand_stars(r, call);
+    bool ok = from != NULL;
+    for (const rlx_ast *a = from ? from->first : NULL; a && ok; a = a->next)
+        ok = a->kind == RLX_AST_KEYWORD ? rlx_read_error(r, RLX_PA12, a, "R.tuple has no parameter %s", a->name->text->data) : push_node(r, rlx_read_expr(r, a, true));
+    const rlx_expr *e = ok ? rlx_tuple_new(r->ctx, stacked(r, mark), r->stack.len - mark, rlx_read_place(r, call)) : NULL;
+    r->stack.len = mark;
+    return rlx_val_set(out, RLX_VAL_EXPR, e, call);
+}
+
+static bool call_extern(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    rlx_val v;
+    rlx_slice s;
+    if (!rlx_bind_args(r, call, "R.ExternFunc", RLX_PARAMS("global_symbol", "struct_info"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
+        return false;
+    if (slot[1])
+        return rlx_read_error(r, RLX_PA16, slot[1], "R.ExternFunc with an annotation is not supported");
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern(r->ctx, s), call);
+}
+
+static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    rlx_val v;
+    int64_t i;
+    if (!rlx_bind_args(r, call, "R.TupleGetItem", RLX_PARAMS("tuple_value", "index"), 2, slot))
+        return false;
+    const rlx_expr *t = rlx_read_expr(r, slot[0], false);
+    if (!t || !rlx_read_value(r, slot[1], &v) || !rlx_to_int(r, slot[1], &v, &i))
+        return false;
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_tuple_get(r->ctx, t, i, rlx_read_place(r, call)), call);
+}
+
+static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    size_t mark = r->places.len;
+    const rlx_sinfo *s = rlx_read_sinfo(r, call);
+    r->places.len = mark;
+    return rlx_val_set(out, RLX_VAL_SINFO, s, call);
+}
+
+/* ---- packed functions --------------------------------------------------------------------------------------------------- */
+
+/* Keywords that are no parameters are attributes of the call. */
+static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **out)
+{
+    const rlx_attr *attrs = NULL;
+    bool any = false;
+    for (const rlx_ast *a = call->first; a; a = a->next) {
+        rlx_slice name = a->kind == RLX_AST_KEYWORD ? rlx_string_slice(a->name->text) : (rlx_slice){ NULL, 0 };
+        if (!name.data || rlx_slice_is(name, "sinfo_args") || rlx_slice_is(name, "ty_args"))
+            continue;
+        const rlx_attr *v = read_attribute(r, a->base);
+        if (!v)
+            return false;
+        if (rlx_slice_is(name, "attrs_type_key") && rlx_as_attr_string(v) && rlx_slice_is(rlx_string_slice(rlx_as_attr_string(v)->value), "DictAttrs")) {
+            any = true;
+            continue;
+        }
+        if (!(attrs = rlx_attrs_with(r->ctx, attrs, a->name->text->data, v)))
+            return false;
+    }
+    if (any && !attrs && !(attrs = rlx_attrs_new(r->ctx, NULL, NULL, 0)))
+        return false;
+    *out = attrs;
+    return true;
+}
+
+/* R.call_packed("f", x, ..., sinfo_args=S): a call whose callee is the packed function itself */
+static bool call_packed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *given, rlx_val *out)
+{
+    const rlx_ast *call = rlx_expand_stars(r, given);
+    const rlx_ast *func = call ? call->first : NULL, *infos = call ? rlx_keyword(call, "sinfo_args") : NULL;
+    if (!call)
+        return false;
+    if (!infos)
+        infos = rlx_keyword(call, "ty_args");
+    if (func && func->kind == RLX_AST_KEYWORD)
+        func = NULL;
+    if (!func)
+        return rlx_read_error(r, RLX_PA12, call, "R.call_packed needs the argument func");
+    size_t mark = r->stack.len, num_args;
+    const rlx_attr *attrs = NULL;
+    const rlx_expr *op = read_argument(r, func, RLX_ARG_FUNC), *e = NULL;
+    bool ok = op != NULL;
+    for (const rlx_ast *a = func->next; a && ok; a = a->next)
+        if (a->kind != RLX_AST_KEYWORD)
+            ok = push_node(r, rlx_read_expr(r, a, true));
+    num_args = r->stack.len - mark;
+    if (ok && (!infos || infos->kind == RLX_AST_NONE || push_infos(r, infos)) && packed_attrs(r, call, &attrs))
+        e = rlx_call_new(r->ctx, op, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, attrs, rlx_read_place(r, call));
+    r->stack.len = mark;
+    return rlx_val_set(out, RLX_VAL_EXPR, e, call);
+}
+
+/* ---- the call_tir family in its older form --------------------------------------------------------------------------------- */
+
+/* R.call_tir(f, args, (m, k), dtype="float32"): the third argument is a shape */
+static const rlx_sinfo *older_out(rlx_reader *r, const rlx_ast *shape, const rlx_ast *type)
+{
+    rlx_val v;
+    rlx_dtype dtype = RELAX_VOID;
+    if (type && (!rlx_read_value(r, type, &v) || !rlx_to_dtype(r, type, &v, &dtype)))
+        return NULL;
+    if (!rlx_read_value(r, shape, &v))
+        return NULL;
+    const rlx_expr *e = rlx_to_shape(r, shape, &v);
+    return e ? rlx_tensor_info(r->ctx, e, dtype, -1, NULL) : NULL;
+}
+
+static bool looks_like_shape(const rlx_ast *a)
+{
+    if (a->kind == RLX_AST_NAME)
+        return a->name->value.kind == RLX_VAL_EXPR;
+    return (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST) && (!a->first || (a->first->kind != RLX_AST_CALL && a->first->kind != RLX_AST_ATTR));
+}
+
+/* A copy of the call in the modern form; the call itself if it is modern. */
+static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call)
+{
+    const rlx_ast *type = rlx_keyword(call, "dtype"), *shape = rlx_keyword(call, "output_shape"), *third = call->first;
+    if (!type)
+        type = rlx_keyword(call, "output_dtype");
+    for (int i = 0; third && i < 2 && third->kind != RLX_AST_KEYWORD; i++)
+        third = third->next;
+    if (!shape && third && third->kind != RLX_AST_KEYWORD && looks_like_shape(third))
+        shape = third;
+    if (!shape)
+        return call;
+    rlx_read_note(r, call, "the result of R.%s is described by out_sinfo=R.Tensor(shape, dtype)", row->short_name);
+    const rlx_sinfo *info = older_out(r, shape, type);
+    rlx_val *v = info ? rlx_region_alloc(&r->parser.region, sizeof *v) : NULL;
+    rlx_ast *copies = rlx_region_array(&r->parser.region, 4, sizeof *copies);
+    if (!v || !copies || call->count < 2)
+        return info && v ? (rlx_no_memory(r->ctx), NULL) : NULL;
+    *v = rlx_val_node(RLX_VAL_SINFO, info, shape);
+    copies[0] = *call;
+    copies[1] = *call->first;
+    copies[2] = *call->first->next;
+    copies[3] = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = shape->begin, .end = shape->end, .value = v };
+    copies[0].first = &copies[1];
+    copies[0].count = 3;
+    copies[1].next = &copies[2];
+    copies[2].next = &copies[3];
+    return &copies[0];
+}
+
+static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->name));
+    if (!row)
+        return rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->name);
+    if (!rlx_keyword(call, "out_sinfo") && !rlx_keyword(call, "out_ty") && !(call = modern_call_tir(r, row, call)))
+        return false;
+    if (fn->what && call->first && call->first->kind == RLX_AST_STRING) {
+        rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
+        row = rlx_op_find(RLX_SLICE("call_dps_packed"));
+    }
+    return row && rlx_call_row(r, row, call, out);
+}
+
+/* ---- devices -------------------------------------------------------------------------------------------------------------- */
+
+/* R.cpu(), R.cuda(1), R.device(dev_type=1, dev_id=0): a list of type and number */
+static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2] = { NULL };
+    rlx_val v, *items = rlx_region_array(&r->parser.region, 2, sizeof *items);
+    int64_t type = fn->what, id = 0;
+    bool general = fn->what == 0;
+    if (!items)
+        return rlx_no_memory(r->ctx);
+    if (general ? !rlx_bind_args(r, call, "R.device", RLX_PARAMS("dev_type", "dev_id"), 1, slot) : !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dev_id"), 0, slot + 1))
+        return false;
+    if (slot[0] && (!rlx_read_value(r, slot[0], &v) || !rlx_to_int(r, slot[0], &v, &type)))
+        return false;
+    if (slot[1] && (!rlx_read_value(r, slot[1], &v) || !rlx_to_int(r, slot[1], &v, &id)))
+        return false;
+    items[0] = (rlx_val){ .kind = RLX_VAL_INT, .begin = call->begin, .end = call->end, .i = type };
+    items[1] = (rlx_val){ .kind = RLX_VAL_INT, .begin = call->begin, .end = call->end, .i = id };
+    *out = (rlx_val){ .kind = RLX_VAL_TUPLE, .begin = call->begin, .end = call->end, .list = { items, 2 } };
+    return true;
+}
+
+static bool device_call(rlx_reader *r, const rlx_ast *call, const char *name, const rlx_ast *data, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count, rlx_val *out)
+{
+    const rlx_expr *x = rlx_read_expr(r, data, false);
+    const rlx_attr *given = x ? rlx_attrs_new(r->ctx, keys, values, count) : NULL;
+    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_call_op_z(r->ctx, name, &x, 1, given, rlx_read_place(r, call)) : NULL, call);
+}
+
+static bool call_hint(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, "R.hint_on_device", RLX_PARAMS("data", "dst_vdevice"), 2, slot) || !rlx_read_value(r, slot[1], &v))
+        return false;
+    if (v.kind != RLX_VAL_TUPLE || v.list.count != 2 || v.list.items[0].kind != RLX_VAL_INT || v.list.items[1].kind != RLX_VAL_INT)
+        return rlx_read_expected(r, slot[1], "a device such as R.cpu()", &v);
+    const rlx_attr *keys[] = { rlx_attr_string_new(r->ctx, RLX_SLICE("dev_type")), rlx_attr_string_new(r->ctx, RLX_SLICE("dev_id")) };
+    const rlx_attr *values[] = { rlx_attr_int_new(r->ctx, v.list.items[0].i), rlx_attr_int_new(r->ctx, v.list.items[1].i) };
+    if (!keys[0] || !keys[1] || !values[0] || !values[1])
+        return false;
+    return device_call(r, call, "relax.hint_on_device", slot[0], keys, values, 2, out);
+}
+
+static bool call_to_vdevice(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[2];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, "R.to_vdevice", RLX_PARAMS("data", "dst_vdevice"), 2, slot) || !rlx_read_value(r, slot[1], &v))
+        return false;
+    const rlx_node *device = v.kind == RLX_VAL_NODE && rlx_as_vdevice(v.node) ? v.node : NULL;
+    if (!device && v.kind != RLX_VAL_STR)
+        return rlx_read_expected(r, slot[1], "a device as \"cuda:0\"", &v);
+    if (!device)
+        device = rlx_read_vdevice(r, slot[1], v.s);
+    const rlx_attr *key = device ? rlx_attr_string_new(r->ctx, RLX_SLICE("dst_vdevice")) : NULL;
+    return key && device_call(r, call, "relax.to_vdevice", slot[0], &key, &device, 1, out);
+}
+
+/* ---- small ones ------------------------------------------------------------------------------------------------------------- */
+
+/* linear(x, w, b) is permute_dims, matmul and perhaps add */
+static bool call_linear(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_ast *slot[4];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, "R.linear", RLX_PARAMS("data", "weight", "bias", "out_dtype"), 2, slot))
+        return false;
+    rlx_place place = rlx_read_place(r, call);
+    const rlx_expr *x = rlx_read_expr(r, slot[0], false), *w = x ? rlx_read_expr(r, slot[1], false) : NULL;
+    const rlx_expr *wt = w ? rlx_call_op_z(r->ctx, "relax.permute_dims", &w, 1, NULL, place) : NULL;
+    const rlx_attr *given = NULL, *key, *value;
+    if (!wt)
+        return false;
+    if (slot[3] && slot[3]->kind != RLX_AST_NONE) {
+        if (!rlx_read_value(r, slot[3], &v) || !(value = rlx_to_attr(r, slot[3], &v)) || !(key = rlx_attr_string_new(r->ctx, RLX_SLICE("out_dtype"))) ||
+            !(given = rlx_attrs_new(r->ctx, &key, &value, 1)))
+            return false;
+    }
+    const rlx_expr *operands[] = { x, wt };
+    const rlx_expr *product = rlx_call_op_z(r->ctx, "relax.matmul", operands, 2, given, place);
+    if (!product || !slot[2] || slot[2]->kind == RLX_AST_NONE)
+        return rlx_val_set(out, RLX_VAL_EXPR, product, call);
+    const rlx_expr *sum[] = { product, rlx_read_expr(r, slot[2], false) };
+    return rlx_val_set(out, RLX_VAL_EXPR, sum[1] ? rlx_call_op_z(r->ctx, "relax.add", sum, 2, NULL, place) : NULL, call);
+}
+
+static bool call_renamed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    rlx_read_note(r, call, "R.%s is another spelling of R.%s", fn->name, fn->text);
+    const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->text));
+    return row ? rlx_call_row(r, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
+}
+
+static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->text));
+    return row ? rlx_call_row(r, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
+}
+
+static bool not_here(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    return rlx_read_error(r, RLX_PA15, call, "R.%s is not a value: %s", fn->name, fn->text);
+}
+
+static bool not_supported(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+{
+    return rlx_read_error(r, RLX_PA16, call, "R.%s is not supported%s%s", fn->name, fn->text ? ": " : "", fn->text ? fn->text : "");
+}
+
+static const rlx_relax_fn functions[] = {
+    { "const", call_const, 0, NULL },
+    { "prim_value", call_prim_value, 0, NULL },
+    { "str", call_str, 0, NULL },
+    { "dtype", call_dtype, 0, NULL },
+    { "shape", call_shape, 0, NULL },
+    { "ShapeExpr", call_shape, 0, NULL },
+    { "tuple", call_tuple, 0, NULL },
+    { "ExternFunc", call_extern, 0, NULL },
+    { "extern", call_extern, 0, NULL },
+    { "TupleGetItem", call_get_item, 0, NULL },
+    { "Tensor", call_annotation, 0, NULL },
+    { "Shape", call_annotation, 0, NULL },
+    { "Prim", call_annotation, 0, NULL },
+    { "Tuple", call_annotation, 0, NULL },
+    { "Callable", call_annotation, 0, NULL },
+    { "Func", call_annotation, 0, NULL },
+    { "Object", call_annotation, 0, NULL },
+    { "Any", call_annotation, 0, NULL },
+    { "DTensor", call_annotation, 0, NULL },
+    { "call_packed", call_packed, 0, NULL },
+    { "call_tir", call_tir_family, 1, NULL },
+    { "call_dps_packed", call_tir_family, 0, NULL },
+    { "device", call_device, 0, NULL },
+    { "cpu", call_device, 1, NULL },
+    { "cuda", call_device, 2, NULL },
+    { "gpu", call_device, 2, NULL },
+    { "opencl", call_device, 4, NULL },
+    { "vulkan", call_device, 7, NULL },
+    { "metal", call_device, 8, NULL },
+    { "vpi", call_device, 9, NULL },
+    { "rocm", call_device, 10, NULL },
+    { "ext_dev", call_device, 12, NULL },
+    { "hexagon", call_device, 14, NULL },
+    { "webgpu", call_device, 15, NULL },
+    { "hint_on_device", call_hint, 0, NULL },
+    { "to_vdevice", call_to_vdevice, 0, NULL },
+    { "linear", call_linear, 0, NULL },
+    { "dot", call_renamed, 0, "matmul" },
+    { "stop_lift_params", call_alias, 0, "builtin.stop_lift_params" },
+    { "match_cast", not_here, 0, "it is the whole right side of an assignment" },
+    { "match_shape", not_here, 0, "it is the whole right side of an assignment" },
+    { "output", not_here, 0, "it ends a dataflow block" },
+    { "outputs", not_here, 0, "it ends a dataflow block" },
+    { "dataflow", not_here, 0, "it opens a block, by 'with R.dataflow():'" },
+    { "func_attr", not_here, 0, "it is a statement of its own" },
+    { "function", not_here, 0, "it is a decorator" },
+    { "emit", not_supported, 0, "bind the value by an assignment" },
+    { "emit_te", not_supported, 0, "it runs Python" },
+    { "emit_match_cast", not_supported, 0, "write R.match_cast" },
+    { "emit_var_binding", not_supported, 0, "bind the value by an assignment" },
+    { "call_py_func", not_supported, 0, "it runs Python" },
+    { "SeqExpr", not_supported, 0, NULL },
+    { "If", not_supported, 0, "write if and else" },
+    { "macro", not_supported, 0, NULL },
+    { "rewriter", not_supported, 0, NULL },
+    { "device_mesh", not_supported, 0, NULL },
+    { "dist.device_mesh", not_supported, 0, NULL },
+};
+
+const rlx_relax_fn *rlx_relax_fn_of(rlx_reader *r, rlx_word *path)
+{
+    if (path->looked_relax)
+        return path->relax;
+    path->looked_relax = true;
+    rlx_slice name = rlx_string_slice(path->text);
+    if (name.len > 3 && memcmp(name.data, "op.", 3) == 0) /* relax.op.nn.relu */
+        name.data += 3, name.len -= 3;
+    for (size_t i = 0; i < RLX_COUNT(functions) && !path->relax; i++)
+        if (rlx_slice_is(name, functions[i].name))
+            path->relax = &functions[i];
+    if (!path->relax)
+        path->row = rlx_op_find(name);
+    return path->relax;
+}
+
+static const char *function_at(void *user, size_t i) { return functions[i].name; }
+
+bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at)
+{
+    static const char letters[] = "RTI";
+    rlx_slice name = rlx_string_slice(path->text);
+    const char *near = NULL;
+    if (space == RLX_SPACE_TVM)
+        return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported", path->text->data);
+    if (space == RLX_SPACE_R && !(near = rlx_op_suggest(name)))
+        near = rlx_nearest(name, function_at, NULL, RLX_COUNT(functions));
+    if (near && strncmp(near, "relax.", 6) == 0)
+        near += 6;
+    return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known%s%s", letters[space], path->text->data, near ? "; did you mean R." : "", near ? near : "");
+}
+
+bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)
+{
+    const rlx_relax_fn *fn = rlx_relax_fn_of(r, path);
+    if (fn)
+        return fn->call(r, fn, call, out);
+    if (path->row)
+        return rlx_call_row(r, path->row, call, out);
+    return rlx_unknown_function(r, RLX_SPACE_R, path, call->base);
+}

@@ -1,0 +1,1075 @@
+/* reader_relax.c: Relax functions: headers, statements, blocks, branches. Every binding goes through the block builder,
+ * so that the function is normal and typed when its last line has been read. */
+#include "script/reader.h"
+
+typedef struct rlx_relax_state {
+    rlx_pending *f;
+    const rlx_expr *self;
+    bool begun;                 /* the builder has the function: no func_attr changes its purity any more */
+    const rlx_attr *attrs;
+    const rlx_expr *result;
+    bool returned;
+    uint32_t block;             /* serial number of the open dataflow block, 0: none */
+    bool block_closed;          /* its R.output was read */
+    RLX_VEC(rlx_undo) outputs;  /* what it outputs */
+} rlx_relax_state;
+
+/* Where statements stand: in a function, a dataflow block, or a branch (whose last binding is its value). */
+typedef struct relax_scope {
+    const char *suffix;         /* branch: appended to the name of its last binding; else NULL */
+    rlx_word *name;             /* branch: out: that name, NULL if there was no binding */
+    const rlx_expr *value;      /* branch: out: its value */
+    uint32_t begin, end;
+} relax_scope;
+
+static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope);
+
+/* ---- headers ----------------------------------------------------------------------------------------------- */
+
+typedef struct bound_vars { rlx_memory *memory; rlx_prim_vars vars; const rlx_scope *outer; } bound_vars;
+
+static bool is_bound(void *user, const rlx_prim_var *v)
+{
+    const bound_vars *b = user;
+    for (size_t i = 0; i < b->vars.len; i++)
+        if (b->vars.data[i] == v)
+            return true;
+    return b->outer && rlx_scope_has(b->outer, v);
+}
+
+/* Shape variables of function descriptions that nothing else binds are placeholders of the description. */
+static const rlx_sinfo *close_annotation(rlx_reader *r, const rlx_sinfo *s)
+{
+    if (!s || !(s->flags & RLX_FLAG_HAS_FUNC))
+        return s;
+    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun ? rlx_builder_scope(r->builder) : NULL };
+    return rlx_close_binders(r->ctx, s, is_bound, &b);
+}
+
+static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count, const rlx_sinfo **ret)
+{
+    bool any = *ret && ((*ret)->flags & RLX_FLAG_HAS_FUNC);
+    for (size_t i = 0; i < count; i++)
+        any |= (infos[i]->flags & RLX_FLAG_HAS_FUNC) != 0;
+    if (!any)
+        return true;
+    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun ? rlx_builder_scope(r->builder) : NULL };
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = rlx_collect_prim_vars(&r->ctx->memory, infos[i], true, &b.vars) || rlx_no_memory(r->ctx);
+    for (size_t i = 0; i < count && ok; i++)
+        ok = (infos[i] = rlx_close_binders(r->ctx, infos[i], is_bound, &b)) != NULL;
+    if (ok && *ret)
+        ok = (*ret = rlx_close_binders(r->ctx, *ret, is_bound, &b)) != NULL;
+    rlx_vec_free(&r->ctx->memory, &b.vars);
+    return ok;
+}
+
+static bool duplicate_params(rlx_reader *r, const rlx_line *def)
+{
+    /* parameters bind in the header's own frame: a name bound there already is a second one, or a dimension */
+    for (const rlx_ast *p = def->target; p; p = p->next) {
+        rlx_val v = { .kind = RLX_VAL_ERROR };
+        if (rlx_word_in_frame(r, p->name))
+            return rlx_read_error(r, RLX_PA13, p, "%s is already defined in the signature", p->name->text->data);
+        if (!rlx_word_bind(r, p->name, &v))
+            return false;
+    }
+    return true;
+}
+
+static const rlx_expr *make_param(rlx_reader *r, const rlx_ast *p, const rlx_sinfo *info, const rlx_place *places, size_t count)
+{
+    rlx_var *v = rlx_node_new(r->ctx, RLX_NODE_VAR);
+    if (!v)
+        return NULL;
+    v->place = rlx_read_place(r, p);
+    v->name = p->name->text;
+    v->number = -1;
+    v->sinfo = info;
+    v->sinfo_places = places;
+    v->num_sinfo_places = count;
+    return &v->node;
+}
+
+static bool is_void(const rlx_sinfo *s)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
+    return t && !t->num_fields;
+}
+
+static bool bind_var(rlx_reader *r, rlx_word *w, const rlx_expr *var, uint32_t begin, uint32_t end)
+{
+    const rlx_var *v = rlx_as_var(var);
+    rlx_val value = { .kind = RLX_VAL_EXPR, .sub = v && is_void(v->sinfo), .begin = begin, .end = end, .node = var };
+    return rlx_word_bind(r, w, &value);
+}
+
+static bool bind_error(rlx_reader *r, rlx_word *w)
+{
+    rlx_val value = { .kind = RLX_VAL_ERROR };
+    rlx_word_bind(r, w, &value);
+    return false;
+}
+
+static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+{
+    size_t n = 0;
+    bool ok = true;
+    for (const rlx_ast *p = def->target; p; p = p->next, n++)
+        if (!p->base)
+            ok = rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation", p->name->text->data);
+    for (const rlx_ast *p = def->target; p && ok; p = p->next)
+        ok = rlx_define_dims(r, p->base);
+    const rlx_sinfo **infos = rlx_region_array(&r->parser.region, n + 1, sizeof *infos);
+    f->params = rlx_new(r->ctx, (n + 1) * sizeof *f->params);
+    const rlx_place **places = rlx_region_array(&r->parser.region, n + 1, sizeof *places);
+    size_t *counts = rlx_region_array(&r->parser.region, n + 1, sizeof *counts), i = 0;
+    if (!ok || !infos || !f->params || !places || !counts)
+        return ok ? rlx_no_memory(r->ctx) : false;
+    /* all of them are read, so that every mistake of a signature is reported */
+    for (const rlx_ast *p = def->target; p; p = p->next, i++) {
+        size_t mark = r->places.len;
+        infos[i] = rlx_read_sinfo(r, p->base);
+        places[i] = rlx_take_places(r, mark, &counts[i]);
+        ok &= infos[i] != NULL;
+    }
+    if (def->annotation) {
+        size_t mark = r->places.len;
+        f->ret = rlx_read_sinfo(r, def->annotation);
+        f->ret_places = rlx_take_places(r, mark, &f->num_ret_places);
+        ok &= f->ret != NULL;
+    }
+    if (!ok || !close_params(r, infos, n, &f->ret) || !duplicate_params(r, def))
+        return false;
+    i = 0;
+    for (const rlx_ast *p = def->target; p; p = p->next, i++) {
+        f->params[i] = make_param(r, p, infos[i], places[i], counts[i]);
+        if (!f->params[i] || !bind_var(r, p->name, f->params[i], p->begin, p->end))
+            return false;
+    }
+    f->num_params = n;
+    return true;
+}
+
+/* What the frame bound since `mark`, to be bound again when the body is read. */
+bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
+{
+    size_t n = r->undo.len - mark;
+    rlx_undo *names = rlx_region_array(&r->unit, n + 1, sizeof *names);
+    if (!names)
+        return rlx_no_memory(r->ctx);
+    for (size_t i = 0; i < n; i++)
+        names[i] = (rlx_undo){ .name = r->undo.data[mark + i].name, .value = r->undo.data[mark + i].name->value };
+    f->names = names;
+    f->num_names = n;
+    return true;
+}
+
+bool rlx_restore_names(rlx_reader *r, const rlx_pending *f)
+{
+    for (size_t i = 0; i < f->num_names; i++)
+        if (!rlx_word_bind(r, f->names[i].name, &f->names[i].value))
+            return false;
+    return true;
+}
+
+bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+{
+    enum rlx_dialect dialect = r->dialect;
+    r->dialect = RLX_DIALECT_RELAX;
+    uint32_t frame = rlx_frame_enter(r);
+    bool ok = read_params(r, def, f) && rlx_keep_names(r, frame, f);
+    rlx_frame_leave(r, frame);
+    r->dialect = dialect;
+    return ok;
+}
+
+/* ---- bindings ------------------------------------------------------------------------------------------------ */
+
+static rlx_place line_place(const rlx_reader *r, const rlx_line *line) { return rlx_place_make(r->source, line->begin, line->end - line->begin); }
+
+/* The builder gets the function when its first binding comes: by then its attributes are known. */
+static bool begin(rlx_reader *r)
+{
+    rlx_relax_state *s = r->relax;
+    if (s->begun)
+        return true;
+    const rlx_pending *f = s->f;
+    const rlx_attr *forced = rlx_attrs_get(s->attrs, "relax.force_pure");
+    int64_t value = 0;
+    bool force = forced && (rlx_as_attr_int(forced) ? rlx_as_attr_int(forced)->value != 0 : rlx_int_literal(forced, &value) && value);
+    s->begun = rlx_builder_begin_function(r->builder, f->params, f->num_params, !f->impure, force, rlx_string_slice(f->name->text), s->self);
+    return s->begun;
+}
+
+static bool is_leaf(const rlx_expr *e)
+{
+    switch (e->kind) {
+    case RLX_NODE_CALL: case RLX_NODE_TUPLE_GET_ITEM: case RLX_NODE_IF: case RLX_NODE_FUNCTION: case RLX_NODE_SEQ_EXPR: return false;
+    default: return true;
+    }
+}
+
+/* What a statement binds, and how. */
+typedef struct target {
+    rlx_word *word;
+    uint32_t begin, end;
+    const rlx_sinfo *annotation;
+    const rlx_place *places; size_t num_places;
+    bool last;                  /* the value of the branch */
+} target;
+
+static bool is_output(const rlx_reader *r, const rlx_line *line, const rlx_word *w)
+{
+    return r->relax->block && w->output_block == r->relax->block && (w->last_bound == line->begin || w->last_bound == UINT32_MAX);
+}
+
+static const rlx_string *with_suffix(rlx_reader *r, const rlx_word *w, const char *suffix)
+{
+    size_t a = w->text->len, b = strlen(suffix);
+    char *text = rlx_region_alloc(&r->parser.region, a + b + 1);
+    if (!text)
+        return rlx_no_memory(r->ctx), NULL;
+    memcpy(text, w->text->data, a);
+    memcpy(text + a, suffix, b);
+    return rlx_string_intern(r->ctx, (rlx_slice){ text, a + b });
+}
+
+/* The value of a branch is a leaf: no binding is needed, only the check of the annotation. */
+static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, const rlx_expr *e)
+{
+    e = rlx_builder_normalize(r->builder, e);
+    const rlx_sinfo *have = e && t->annotation ? rlx_builder_infer(r->builder, e) : NULL;
+    if (!e || (t->annotation && !have))
+        return false;
+    if (have && rlx_fit(r->ctx, rlx_builder_scope(r->builder), have, t->annotation, NULL) == RLX_FIT_NO) {
+        rlx_error(r->ctx, RLX_TY01, rlx_place_make(r->source, t->begin, t->end - t->begin), "value of %s is %s but its annotation says %s", t->word->text->data, rlx_show(r->ctx, have), rlx_show(r->ctx, t->annotation));
+        return false;
+    }
+    scope->name = t->word;
+    scope->value = e;
+    return true;
+}
+
+static rlx_emit emit_how(rlx_reader *r, const rlx_line *line, const target *t)
+{
+    return (rlx_emit){ .name = t->word->text, .number = -1, .annotation = t->annotation, .annotation_places = t->places,
+                       .num_annotation_places = t->num_places, .output = is_output(r, line, t->word), .place = line_place(r, line),
+                       .var_place = rlx_place_make(r->source, t->begin, t->end - t->begin) };
+}
+
+static bool bound(rlx_reader *r, relax_scope *scope, const target *t, const rlx_var *v)
+{
+    if (!v)
+        return bind_error(r, t->word);
+    if (t->last && scope->suffix) {
+        scope->name = t->word;
+        scope->value = &v->node;
+    }
+    return bind_var(r, t->word, &v->node, t->begin, t->end);
+}
+
+static bool misplaced(rlx_reader *r, const rlx_line *line)
+{
+    if (r->relax->block_closed)
+        return rlx_read_error_at(r, RLX_PA27, line->begin, line->end, "nothing is bound after R.output in a dataflow block");
+    if (r->relax->returned)
+        return rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "nothing follows the return of a function");
+    return false;
+}
+
+static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t, const rlx_expr *e)
+{
+    if (!e || misplaced(r, line) || r->relax->block_closed || !begin(r))
+        return bind_error(r, t->word);
+    rlx_emit how = emit_how(r, line, t);
+    if (t->last && scope->suffix) {
+        if (is_leaf(e))
+            return branch_leaf(r, scope, t, e) || bind_error(r, t->word);
+        how.name = with_suffix(r, t->word, scope->suffix);
+    }
+    return bound(r, scope, t, rlx_builder_emit(r->builder, e, &how));
+}
+
+/* ---- match_cast ------------------------------------------------------------------------------------------------ */
+
+static const rlx_ast *match_call(rlx_reader *r, const rlx_ast *value, bool *older)
+{
+    if (!value || value->kind != RLX_AST_CALL)
+        return NULL;
+    *older = rlx_is_function(r, value->base, RLX_SPACE_R, "match_shape");
+    return *older || rlx_is_function(r, value->base, RLX_SPACE_R, "match_cast") ? value : NULL;
+}
+
+/* R.match_shape(x, (m, n)): names of the pattern that mean nothing yet become shape variables */
+static const rlx_sinfo *older_pattern(rlx_reader *r, const rlx_expr *value, const rlx_ast *pattern)
+{
+    rlx_val v;
+    for (const rlx_ast *a = pattern->first; a && (pattern->kind == RLX_AST_TUPLE || pattern->kind == RLX_AST_LIST); a = a->next) {
+        if (a->kind != RLX_AST_NAME || a->name->value.kind)
+            continue;
+        const rlx_prim_var *n = rlx_prim_var_new(r->ctx, a->name->text, RELAX_INT64, rlx_read_place(r, a));
+        rlx_val fresh = rlx_val_node(RLX_VAL_PRIM, n ? &n->node : NULL, a);
+        if (!n || !rlx_word_bind(r, a->name, &fresh))
+            return NULL;
+    }
+    const rlx_expr *shape = rlx_read_value(r, pattern, &v) ? rlx_to_shape(r, pattern, &v) : NULL;
+    const rlx_shape_expr *s = rlx_as_shape_expr(shape);
+    const rlx_sinfo *have = s ? rlx_builder_infer(r->builder, value) : NULL;
+    if (!have)
+        return NULL;
+    if (rlx_as_tensor_sinfo(have))
+        return rlx_tensor_info(r->ctx, shape, rlx_as_tensor_sinfo(have)->dtype, -1, rlx_as_tensor_sinfo(have)->vdevice);
+    return rlx_shape_info(r->ctx, s->values, s->num_values);
+}
+
+static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, target *t, const rlx_ast *call, bool older)
+{
+    const rlx_ast *slot[2];
+    if (misplaced(r, line) || r->relax->block_closed || !begin(r))
+        return bind_error(r, t->word);
+    if (rlx_keyword(call, "ty"))
+        rlx_read_note(r, call, "ty= is a newer spelling of struct_info=");
+    if (!rlx_bind_args(r, call, older ? "R.match_shape" : "R.match_cast", rlx_keyword(call, "ty") ? RLX_PARAMS("value", "ty") : RLX_PARAMS("value", "struct_info"), 2, slot))
+        return bind_error(r, t->word);
+    const rlx_expr *value = rlx_read_expr(r, slot[0], true);
+    const rlx_sinfo *info = NULL;
+    size_t mark = r->places.len;
+    if (value && older) {
+        rlx_read_note(r, call, "R.match_shape is an older spelling of R.match_cast");
+        info = older_pattern(r, value, slot[1]);
+    } else if (value) {
+        info = close_annotation(r, rlx_read_sinfo(r, slot[1]));
+    }
+    if (!t->places) /* without an annotation of its own, the parts of the pattern tell where the type comes from */
+        t->places = rlx_take_places(r, mark, &t->num_places);
+    r->places.len = mark;
+    if (!info)
+        return bind_error(r, t->word);
+    rlx_emit how = emit_how(r, line, t);
+    if (t->last && scope->suffix)
+        how.name = with_suffix(r, t->word, scope->suffix);
+    return bound(r, scope, t, rlx_builder_emit_match(r->builder, value, info, &how, false));
+}
+
+/* ---- assignments ------------------------------------------------------------------------------------------------ */
+
+/* n = T.int64(): declares a shape variable, or says again what the signature declared */
+static bool declares_var(rlx_reader *r, const rlx_ast *value, rlx_dtype *dtype)
+{
+    rlx_val v;
+    if (value->kind != RLX_AST_CALL || value->base->kind != RLX_AST_ATTR || value->base->base->kind != RLX_AST_NAME)
+        return false;
+    if (value->count && !(value->count == 1 && value->first->kind == RLX_AST_KEYWORD))
+        return false;
+    const rlx_val *base = &value->base->base->name->value;
+    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T || !rlx_read_value(r, value->base, &v))
+        return false;
+    return rlx_tir_dtype_name(rlx_string_slice(v.fn.path->text), dtype) && *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
+}
+
+static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)
+{
+    rlx_word *w = name->name;
+    const rlx_prim_var *known = w->value.kind == RLX_VAL_PRIM ? rlx_as_prim_var(w->value.node) : NULL;
+    if (known && known->name == w->text) {
+        if (known->dtype == dtype)
+            return true;
+        char have[RLX_DTYPE_TEXT], want[RLX_DTYPE_TEXT];
+        rlx_dtype_name(known->dtype, have);
+        rlx_dtype_name(dtype, want);
+        return rlx_read_error(r, RLX_PA28, name, "shape variable %s is %s, declared here as %s", w->text->data, have, want);
+    }
+    if (rlx_word_in_frame(r, w) && w->value.kind == RLX_VAL_EXPR)
+        return rlx_read_error(r, RLX_PA13, name, "%s is already the name of a value", w->text->data);
+    const rlx_prim_var *v = rlx_prim_var_new(r->ctx, w->text, dtype, rlx_read_place(r, name));
+    rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, name);
+    return v && rlx_word_bind(r, w, &value);
+}
+
+static const rlx_expr *as_bound_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const rlx_sinfo *annotation)
+{
+    if (v->kind == RLX_VAL_EXPR)
+        return rlx_to_expr(r, at, v, true);
+    if (v->kind == RLX_VAL_TUPLE || v->kind == RLX_VAL_LIST) {
+        if (!rlx_as_shape_sinfo(annotation))
+            return rlx_to_expr(r, at, v, true);
+        rlx_read_note(r, at, "a shape value is written R.shape([...])");
+        return rlx_to_shape(r, at, v);
+    }
+    return rlx_const_of(r, at, v, RELAX_VOID);
+}
+
+/* Is the value bound to a variable of the program, or does the name only stand for it? */
+static bool makes_binding(const rlx_val *v, const rlx_sinfo *annotation)
+{
+    return v->kind == RLX_VAL_EXPR || v->kind == RLX_VAL_TUPLE || v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL || (v->kind == RLX_VAL_LIST && annotation);
+}
+
+static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t, const rlx_ast *at, rlx_val *v)
+{
+    const rlx_word *w = t->word;
+    if (makes_binding(v, t->annotation)) {
+        if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) && rlx_as_prim_var(w->value.node)->name == w->text)
+            return rlx_read_error_at(r, RLX_PA13, t->begin, t->end, "%s is a shape variable here: a value needs another name", w->text->data);
+        return emit(r, scope, line, t, as_bound_expr(r, at, v, t->annotation));
+    }
+    if (t->annotation && v->kind == RLX_VAL_PRIM)
+        return emit(r, scope, line, t, rlx_prim_value_new(r->ctx, v->node));
+    if (t->annotation)
+        return rlx_read_expected(r, at, "a Relax expression", v), bind_error(r, t->word);
+    const rlx_prim_var *var = v->kind == RLX_VAL_PRIM ? rlx_as_prim_var(v->node) : NULL;
+    if (var && var->name != w->text)
+        return rlx_read_error_at(r, RLX_PA13, t->begin, t->end, "shape variable %s cannot have the second name %s", var->name->data, w->text->data);
+    return rlx_val_keep(r, v) && rlx_word_bind(r, t->word, v);
+}
+
+static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_ast *name, const rlx_ast *value, bool last)
+{
+    target t = { .word = name->name, .begin = name->begin, .end = name->end, .last = last };
+    rlx_dtype dtype;
+    bool older = false;
+    if (declares_var(r, value, &dtype) && !line->annotation)
+        return declare_var(r, name, dtype);
+    if (line->annotation) {
+        size_t mark = r->places.len;
+        t.annotation = close_annotation(r, rlx_read_sinfo(r, line->annotation));
+        t.places = rlx_take_places(r, mark, &t.num_places);
+        if (!t.annotation)
+            return bind_error(r, t.word);
+    }
+    const rlx_ast *match = match_call(r, value, &older);
+    if (match)
+        return read_match(r, scope, line, &t, match, older);
+    rlx_val v;
+    if (!rlx_read_value(r, value, &v))
+        return bind_error(r, t.word);
+    return assign_value(r, scope, line, &t, value, &v) || (t.word->value.kind != RLX_VAL_PRIM && bind_error(r, t.word));
+}
+
+/* The names of a tuple target fail together. */
+static bool fail_targets(rlx_reader *r, const rlx_ast *a)
+{
+    if (a->kind == RLX_AST_NAME)
+        return bind_error(r, a->name);
+    if (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST)
+        for (const rlx_ast *i = a->first; i; i = i->next)
+            fail_targets(r, i); /* nested in brackets: limited */
+    return false;
+}
+
+static bool check_names(rlx_reader *r, const rlx_ast *targets)
+{
+    for (const rlx_ast *i = targets->first; i; i = i->next) {
+        if (i->kind != RLX_AST_NAME)
+            return rlx_read_error(r, RLX_PA26, i, "only names can be bound in Relax");
+        for (const rlx_ast *k = targets->first; k != i; k = k->next)
+            if (k->name == i->name && targets->count <= 64)
+                return rlx_read_error(r, RLX_PA13, i, "%s stands twice on the left side", i->name->text->data);
+    }
+    return true;
+}
+
+/* Field i of a tuple expression for each name. */
+static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *e, bool last)
+{
+    const rlx_ast *targets = line->target;
+    if (!begin(r))
+        return false;
+    if (!rlx_as_tuple(e) && !(e = rlx_builder_operand(r->builder, e)))
+        return false;
+    const rlx_sinfo *info = rlx_builder_infer(r->builder, e);
+    const rlx_tuple_sinfo *s = rlx_as_tuple_sinfo(info);
+    if (!info)
+        return false;
+    if (!s || s->num_fields != targets->count)
+        return rlx_read_error_at(r, RLX_PA12, line->begin, line->end, "%u names cannot be bound to a value that is %s", (unsigned)targets->count, rlx_show(r->ctx, info));
+    int64_t i = 0;
+    for (const rlx_ast *a = targets->first; a; a = a->next, i++) {
+        target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
+        const rlx_tuple *literal = rlx_as_tuple(e);
+        const rlx_expr *field = literal ? literal->fields[i] : rlx_tuple_get(r->ctx, e, i, line_place(r, line));
+        if (!emit(r, scope, line, &t, field))
+            return false;
+    }
+    return true;
+}
+
+/* All values of the right side are known before the first name is bound: a, b = b, a */
+static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+{
+    const rlx_ast *value = line->value->first;
+    rlx_val *values = rlx_region_array(&r->parser.region, line->target->count + 1, sizeof *values);
+    if (!values)
+        return rlx_no_memory(r->ctx);
+    size_t i = 0;
+    rlx_dtype dtype;
+    for (const rlx_ast *a = value; a; a = a->next, i++)
+        if (!declares_var(r, a, &dtype) && !rlx_read_value(r, a, &values[i]))
+            return false;
+    i = 0;
+    for (const rlx_ast *a = line->target->first; a; a = a->next, value = value->next, i++) {
+        target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
+        if (declares_var(r, value, &dtype) ? !declare_var(r, a, dtype) : !assign_value(r, scope, line, &t, value, &values[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool assign_tuple(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+{
+    rlx_val v;
+    if (line->annotation)
+        return rlx_read_error(r, RLX_PA26, line->target, "a tuple of names takes no annotation");
+    if (!check_names(r, line->target))
+        return false;
+    if (line->value->kind == RLX_AST_TUPLE && line->value->count == line->target->count)
+        return assign_each(r, scope, line, last);
+    if (!rlx_read_value(r, line->value, &v))
+        return false;
+    if (v.kind == RLX_VAL_EXPR)
+        return unpack_expr(r, scope, line, v.node, last);
+    if ((v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST) || v.list.count != line->target->count)
+        return rlx_read_error(r, RLX_PA12, line->value, "%u names cannot be bound to %s", (unsigned)line->target->count, rlx_val_text(&v));
+    size_t i = 0;
+    for (const rlx_ast *a = line->target->first; a; a = a->next, i++) {
+        target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
+        if (!assign_value(r, scope, line, &t, line->value, &v.list.items[i]))
+            return false;
+    }
+    return true;
+}
+
+static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+{
+    const rlx_ast *t = line->target;
+    if (t->kind == RLX_AST_NAME) {
+        assign_one(r, scope, line, t, line->value, last);
+        return;
+    }
+    bool ok = t->kind == RLX_AST_TUPLE || t->kind == RLX_AST_LIST ? assign_tuple(r, scope, line, last) : rlx_read_error(r, RLX_PA26, t, "only names can be bound in Relax");
+    if (!ok)
+        fail_targets(r, t);
+}
+
+/* ---- other statements -------------------------------------------------------------------------------------------- */
+
+const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before, const char *what)
+{
+    const rlx_ast *slot[1];
+    rlx_val v;
+    if (!rlx_bind_args(r, call, what, RLX_PARAMS("attrs"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+        return NULL;
+    if (v.kind != RLX_VAL_DICT)
+        return rlx_read_expected(r, slot[0], "a dictionary", &v), NULL;
+    const rlx_attr *attrs = before ? before : rlx_attrs_new(r->ctx, NULL, NULL, 0);
+    for (size_t i = 0; attrs && i + 1 < v.list.count; i += 2) {
+        rlx_slice key;
+        const rlx_ast at = { .begin = v.list.items[i].begin, .end = v.list.items[i].end };
+        if (!rlx_to_string(r, &at, &v.list.items[i], &key))
+            return NULL;
+        const rlx_string *s = rlx_string_intern(r->ctx, key);
+        if (s && rlx_attrs_get(attrs, s->data))
+            return rlx_read_error(r, RLX_PA13, &at, "attribute \"%s\" is given twice", s->data), NULL;
+        const rlx_attr *value = s ? rlx_to_attr(r, &at, &v.list.items[i + 1]) : NULL;
+        attrs = value ? rlx_attrs_with(r->ctx, attrs, s->data, value) : NULL;
+    }
+    return attrs;
+}
+
+static void read_func_attr(rlx_reader *r, const rlx_ast *call)
+{
+    const rlx_attr *attrs = rlx_read_attr_dict(r, call, r->relax->attrs, "R.func_attr");
+    if (!attrs)
+        return;
+    const rlx_attr_string *symbol = rlx_as_attr_string(rlx_attrs_get(attrs, "global_symbol"));
+    if (r->relax->f->is_private && symbol && !rlx_attrs_get(r->relax->attrs, "global_symbol"))
+        rlx_read_error(r, RLX_PA23, call, "a private function has no global_symbol");
+    r->relax->attrs = attrs;
+}
+
+static void read_output(rlx_reader *r, const rlx_ast *call)
+{
+    rlx_relax_state *s = r->relax;
+    if (!s->block || s->block_closed) {
+        rlx_read_error(r, RLX_PA27, call, s->block ? "a dataflow block has one R.output" : "R.output stands in a dataflow block");
+        return;
+    }
+    for (const rlx_ast *a = call->first; a; a = a->next) {
+        const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
+        if (w && w->value.kind == RLX_VAL_ERROR)
+            continue;
+        const rlx_var *v = w && w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w) ? rlx_as_var(w->value.node) : NULL;
+        if (!v || v->node.kind != RLX_NODE_VAR)
+            rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds");
+        else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_undo){ .name = a->name, .value = w->value })))
+            rlx_no_memory(r->ctx);
+    }
+    s->block_closed = true;
+}
+
+static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+{
+    const rlx_ast *a = line->value;
+    rlx_val v;
+    if (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, "func_attr")) {
+        read_func_attr(r, a);
+        return;
+    }
+    bool older = a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, "outputs");
+    if (older)
+        rlx_read_note(r, a, "R.outputs is an older spelling of R.output");
+    if (older || (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, "output"))) {
+        read_output(r, a);
+        return;
+    }
+    if (!rlx_read_value(r, a, &v))
+        return;
+    if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE) {
+        rlx_read_error(r, RLX_PA15, a, "a statement of its own is a call without a result, found %s", rlx_val_text(&v));
+        return;
+    }
+    const rlx_expr *e = rlx_to_expr(r, a, &v, true);
+    rlx_word *w = e ? rlx_words_get(&r->names, RLX_SLICE("_")) : NULL;
+    target t = { .word = w, .begin = a->begin, .end = a->end, .last = last };
+    if (!w || !emit(r, scope, line, &t, e))
+        return;
+    const rlx_var *var = w->value.kind == RLX_VAL_EXPR ? rlx_as_var(w->value.node) : NULL;
+    if (var && !is_void(var->sinfo))
+        rlx_read_error(r, RLX_PA15, a, "the result %s is not used: bind it to a name", rlx_show(r->ctx, var->sinfo));
+}
+
+static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *scope)
+{
+    rlx_relax_state *s = r->relax;
+    rlx_val v = { .kind = RLX_VAL_TUPLE };
+    if (scope->suffix) {
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "a branch has no return: bind its value, and return after the if");
+        return;
+    }
+    if (s->returned) {
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "a function has one return");
+        return;
+    }
+    s->returned = true;
+    if (line->value && !rlx_read_value(r, line->value, &v))
+        return;
+    const rlx_ast at = { .begin = line->begin, .end = line->end };
+    s->result = rlx_to_expr(r, line->value ? line->value : &at, &v, true);
+}
+
+/* ---- if ------------------------------------------------------------------------------------------------------------- */
+
+/* last: it is known to be the last statement of its branch; otherwise that shows after its own branches. */
+static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last);
+
+static const rlx_expr *read_condition(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    if (!rlx_read_value(r, a, &v))
+        return NULL;
+    if (v.kind == RLX_VAL_BOOL || v.kind == RLX_VAL_INT || v.kind == RLX_VAL_FLOAT) {
+        rlx_read_note(r, a, "a constant condition is written R.const(True, \"bool\")");
+        return rlx_const_of(r, a, &v, RELAX_BOOL);
+    }
+    return rlx_to_expr(r, a, &v, v.kind == RLX_VAL_PRIM);
+}
+
+/* A branch: statements of a suite, or an elif as the only statement. False if the builder could not open it. */
+static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx_line *elif, const rlx_line *header)
+{
+    rlx_suite s;
+    bool open = rlx_builder_begin_branch(r->builder);
+    uint32_t frame = rlx_frame_enter(r);
+    if (elif) {
+        read_if(r, branch, elif, true);
+    } else if (rlx_suite_enter(&r->parser, &s)) {
+        read_statements(r, &s, branch);
+        rlx_suite_leave(&r->parser, &s);
+    } else {
+        r->syntax_errors++;
+    }
+    rlx_frame_leave(r, frame);
+    if (!open)
+        return NULL;
+    rlx_place place = line_place(r, header);
+    const rlx_expr *unit = branch->value ? NULL : rlx_tuple_new(r->ctx, NULL, 0, place);
+    const rlx_expr *seq = rlx_builder_end_branch(r->builder, branch->value ? branch->value : unit, place);
+    return branch->value ? seq : NULL;
+}
+
+static bool no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch, size_t errors)
+{
+    if (!branch->value && errors == r->syntax_errors && !r->ctx->diags.out_of_memory)
+        rlx_read_error_at(r, RLX_PA32, header->begin, header->end, "a branch ends by binding its value to a name");
+    return false;
+}
+
+static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *cond, const rlx_expr *yes, const rlx_expr *no, const relax_scope *branches, bool last)
+{
+    uint8_t next = r->parser.lexer.tok.kind;
+    last = last || (scope->suffix && (next == RLX_TOK_DEDENT || next == RLX_TOK_END));
+    rlx_word *name = branches[0].name;
+    if (name != branches[1].name) {
+        rlx_read_error_at(r, RLX_PA32, line->begin, line->end, "one branch binds %s last, the other %s", name->text->data, branches[1].name->text->data);
+        bind_error(r, branches[1].name);
+        return bind_error(r, name);
+    }
+    target t = { .word = name, .begin = branches[0].begin, .end = branches[0].end, .last = last };
+    return emit(r, scope, line, &t, rlx_if(r->ctx, cond, yes, no, line_place(r, line)));
+}
+
+static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
+{
+    relax_scope branches[2] = { { .suffix = "_then", .begin = line->begin, .end = line->end }, { .suffix = "_else" } };
+    size_t errors = r->syntax_errors;
+    if (r->relax->block)
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "an if cannot stand in a dataflow block");
+    bool usable = !misplaced(r, line) && begin(r);
+    const rlx_expr *cond = usable ? read_condition(r, line->value) : NULL;
+    if (cond)
+        cond = rlx_builder_operand(r->builder, cond);
+    const rlx_expr *yes = usable ? read_branch(r, &branches[0], NULL, line) : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
+    uint8_t next = r->parser.lexer.tok.kind;
+    if (next != RLX_TOK_ELSE && next != RLX_TOK_ELIF) {
+        if (branches[0].name)
+            bind_error(r, branches[0].name);
+        return rlx_read_error_at(r, RLX_PA32, line->begin, line->end, "an if of Relax needs an else");
+    }
+    rlx_line other;
+    rlx_parse_line(&r->parser, &other);
+    if (other.kind == RLX_LINE_ERROR)
+        return r->syntax_errors++, false;
+    bool deep = other.kind == RLX_LINE_ELIF && r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS;
+    if (deep)
+        rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks", RLX_SCRIPT_MAX_BLOCKS);
+    r->parser.blocks += other.kind == RLX_LINE_ELIF;
+    const rlx_expr *no = usable && !deep ? read_branch(r, &branches[1], other.kind == RLX_LINE_ELIF ? &other : NULL, &other) : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
+    r->parser.blocks -= other.kind == RLX_LINE_ELIF;
+    branches[0].begin = line->begin, branches[0].end = line->end;
+    if (!yes || !no || !cond) {
+        for (int i = 0; i < 2; i++)
+            if (branches[i].name)
+                bind_error(r, branches[i].name);
+        return no_value(r, line, &branches[!branches[0].value ? 0 : 1], errors);
+    }
+    return emit_if(r, scope, line, cond, yes, no, branches, last);
+}
+
+/* ---- dataflow -------------------------------------------------------------------------------------------------------- */
+
+static bool in_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80); }
+
+/* The identifier at `at`; an empty slice if there is none. */
+static rlx_slice word_at(const char *text, uint32_t at, uint32_t end)
+{
+    uint32_t from = at;
+    if (at < end && text[at] >= '0' && text[at] <= '9')
+        return (rlx_slice){ text + at, 0 };
+    while (at < end && in_word(text[at]))
+        at++;
+    return (rlx_slice){ text + from, at - from };
+}
+
+static uint32_t skip_blanks(const char *text, uint32_t at, uint32_t end)
+{
+    while (at < end && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    return at;
+}
+
+/* Every identifier of text[at..end) is an output of the block. */
+static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last_bound)
+{
+    const char *text = r->parser.lexer.text;
+    while (at < end) {
+        rlx_slice name = word_at(text, at, end);
+        rlx_word *w = name.len ? rlx_words_get(&r->names, name) : NULL;
+        if (name.len && !w)
+            return false;
+        if (w)
+            w->output_block = r->relax->block;
+        if (w && last_bound)
+            w->last_bound = last_bound;
+        at += name.len ? (uint32_t)name.len : 1;
+    }
+    return true;
+}
+
+/* Names that the line binds: NAME = ..., NAME: ..., NAME, NAME = ... */
+static bool mark_bound(rlx_reader *r, uint32_t line, uint32_t end)
+{
+    const char *text = r->parser.lexer.text;
+    for (uint32_t at = line;;) {
+        rlx_slice name = word_at(text, at, end);
+        at = skip_blanks(text, at + (uint32_t)name.len, end);
+        bool binds = at < end && name.len && (text[at] == ':' || text[at] == ',' || (text[at] == '=' && !(at + 1 < end && text[at + 1] == '=')));
+        rlx_word *w = binds ? rlx_words_get(&r->names, name) : NULL;
+        if (!binds || !w)
+            return !binds;
+        w->last_bound = line;
+        if (text[at] != ',')
+            return true;
+        at = skip_blanks(text, at + 1, end);
+    }
+}
+
+static bool scan_line(rlx_reader *r, uint32_t begin_at, uint32_t end)
+{
+    const char *text = r->parser.lexer.text;
+    rlx_slice name = word_at(text, begin_at, end);
+    uint32_t at = begin_at + (uint32_t)name.len;
+    if (rlx_slice_is(name, "return"))
+        return mark_outputs(r, at, end, 0);
+    if (rlx_slice_is(name, "def")) {
+        rlx_slice f = word_at(text, skip_blanks(text, at, end), end);
+        rlx_word *w = f.len ? rlx_words_get(&r->names, f) : NULL;
+        if (w)
+            w->last_bound = begin_at;
+        return w || !f.len;
+    }
+    if (at < end && text[at] == '.') {
+        rlx_slice member = word_at(text, at + 1, end);
+        return !(rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs")) || mark_outputs(r, at + 1 + (uint32_t)member.len, end, 0);
+    }
+    return mark_bound(r, begin_at, end);
+}
+
+/* Whether a binding is an output of its block is said at the end of the block: its lines are looked through first. */
+static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
+{
+    const rlx_lexer *lx = &r->parser.lexer;
+    rlx_lines l = { .text = lx->text, .pos = lx->line, .len = lx->len };
+    if (!s->block) {
+        l.begin = lx->tok.begin;
+        rlx_lines_skip(&l);
+        return mark_outputs(r, lx->tok.begin, l.pos, UINT32_MAX);
+    }
+    uint32_t column = lx->indents[lx->num_indents - 1];
+    while (rlx_lines_next(&l) && l.column >= column) {
+        uint32_t begin_at = l.begin, at_column = l.column;
+        rlx_lines_skip(&l);
+        if (at_column == column && !scan_line(r, begin_at, l.pos))
+            return false;
+    }
+    return true;
+}
+
+static void read_dataflow(rlx_reader *r, const rlx_line *line)
+{
+    rlx_relax_state *s = r->relax;
+    rlx_suite suite;
+    if (s->block)
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "dataflow blocks do not nest");
+    bool usable = !s->block && !misplaced(r, line) && begin(r);
+    if (!usable || !rlx_suite_enter(&r->parser, &suite)) {
+        if (!usable)
+            rlx_lexer_skip_suite(&r->parser.lexer);
+        else
+            r->syntax_errors++;
+        return;
+    }
+    uint32_t frame = rlx_frame_enter(r);
+    s->block = r->frame;
+    s->block_closed = false;
+    s->outputs.len = 0;
+    relax_scope inside = { 0 };
+    bool open = scan_dataflow(r, &suite) && rlx_builder_begin_block(r->builder, true, line_place(r, line));
+    if (open) {
+        read_statements(r, &suite, &inside);
+        rlx_builder_end_block(r->builder);
+    }
+    rlx_suite_leave(&r->parser, &suite);
+    s->block = 0;
+    s->block_closed = false;
+    rlx_frame_leave(r, frame);
+    for (size_t i = 0; i < s->outputs.len; i++)
+        if (!rlx_word_bind(r, s->outputs.data[i].name, &s->outputs.data[i].value))
+            break;
+}
+
+static void read_with(rlx_reader *r, const rlx_line *line)
+{
+    const rlx_ast *item = line->target;
+    bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL && !item->base->count && rlx_is_function(r, item->base->base, RLX_SPACE_R, "dataflow");
+    if (dataflow) {
+        read_dataflow(r, line);
+        return;
+    }
+    rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "the only with of a Relax function is 'with R.dataflow():'");
+    rlx_lexer_skip_suite(&r->parser.lexer);
+}
+
+/* ---- local functions ---------------------------------------------------------------------------------------------------- */
+
+/* Does the suite at the current token call `name`? Looks at tokens only. */
+static bool calls_itself(rlx_reader *r, const rlx_word *name)
+{
+    rlx_lexer *lx = &r->parser.lexer;
+    rlx_lines l = { .text = lx->text, .pos = lx->pos, .len = lx->len, .begin = lx->tok.begin };
+    uint32_t top = lx->indents[lx->num_indents - 1], from = lx->tok.begin;
+    if (lx->tok.kind != RLX_TOK_NEWLINE)
+        rlx_lines_skip(&l);
+    else
+        while (rlx_lines_next(&l) && l.column > top)
+            rlx_lines_skip(&l);
+    const char *text = lx->text, *word = name->text->data;
+    size_t len = name->text->len;
+    for (uint32_t at = from; at + len < l.pos; at++) {
+        const char *hit = memchr(text + at, word[0], l.pos - at);
+        if (!hit)
+            return false;
+        at = (uint32_t)(hit - text);
+        if (at + len < l.pos && memcmp(hit, word, len) == 0 && hit[len] == '(' && (at == 0 || (!in_word(text[at - 1]) && text[at - 1] != '.')))
+            return true;
+    }
+    return false;
+}
+
+static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s, const rlx_place place)
+{
+    const rlx_pending *f = s->f;
+    rlx_function *fn = (rlx_function *)rlx_builder_end_function(r->builder, s->result, f->ret, s->attrs, place);
+    if (fn && f->ret) { /* not shared with anybody yet */
+        fn->ret_places = f->ret_places;
+        fn->num_ret_places = f->num_ret_places;
+    }
+    return fn;
+}
+
+/* Body of f, whose suite starts at the current token: statements, return, end of the builder's function. */
+static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rlx_expr *self)
+{
+    rlx_relax_state *outer = r->relax, state = { .f = f, .self = self };
+    rlx_suite s;
+    relax_scope scope = { 0 };
+    const rlx_function *fn = NULL;
+    size_t errors = r->syntax_errors;
+    r->relax = &state;
+    uint32_t frame = rlx_frame_enter(r);
+    if (rlx_restore_names(r, f)) {
+        if (rlx_suite_enter(&r->parser, &s)) {
+            read_statements(r, &s, &scope);
+            rlx_suite_leave(&r->parser, &s);
+        } else {
+            r->syntax_errors++;
+        }
+    }
+    if (!state.returned && errors == r->syntax_errors && !r->ctx->diags.out_of_memory)
+        rlx_read_error_at(r, RLX_PA14, f->begin, f->end, "function %s has no return", f->name->text->data);
+    if (!f->is_private && !rlx_attrs_get(state.attrs, "global_symbol")) {
+        const rlx_attr *symbol = rlx_attr_string_new(r->ctx, rlx_string_slice(f->name->text));
+        state.attrs = symbol ? rlx_attrs_with(r->ctx, state.attrs, "global_symbol", symbol) : NULL;
+    }
+    if (state.begun || (errors == r->syntax_errors && begin(r)))
+        fn = finish_function(r, &state, rlx_place_make(r->source, f->begin, f->end - f->begin));
+    rlx_frame_leave(r, frame);
+    rlx_vec_free(&r->ctx->memory, &state.outputs);
+    r->relax = outer;
+    return errors == r->syntax_errors ? fn : NULL;
+}
+
+static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_line *def, const rlx_ast *decorator)
+{
+    rlx_pending f = { .name = def->name, .begin = def->name_begin, .end = def->name_end, .is_private = true };
+    bool ok = !misplaced(r, def) && rlx_read_decorator(r, decorator, &f);
+    if (ok && f.tir)
+        ok = rlx_read_error_at(r, RLX_PA15, def->begin, def->end, "a PrimFunc cannot stand inside a Relax function");
+    f.is_private = true;
+    ok = ok && begin(r) && rlx_relax_header(r, def, &f);
+    if (!ok) {
+        rlx_lexer_skip_suite(&r->parser.lexer);
+        bind_error(r, def->name);
+        return;
+    }
+    target t = { .word = def->name, .begin = def->name_begin, .end = def->name_end };
+    rlx_emit how = emit_how(r, def, &t);
+    const rlx_var *self = NULL;
+    if (calls_itself(r, def->name)) {
+        const rlx_sinfo *ret = f.ret ? f.ret : rlx_tuple_info(r->ctx, NULL, 0);
+        const rlx_sinfo *sig = ret ? rlx_signature(r->ctx, f.params, f.num_params, ret, true, rlx_builder_scope(r->builder)) : NULL;
+        bool dataflow = rlx_builder_in_dataflow(r->builder) && !how.output;
+        self = sig ? rlx_var_new(r->ctx, dataflow, def->name->text, -1, sig, how.var_place) : NULL;
+        if (!self || !bind_var(r, def->name, &self->node, t.begin, t.end)) {
+            rlx_lexer_skip_suite(&r->parser.lexer);
+            return;
+        }
+        how.var = self;
+    }
+    const rlx_function *fn = read_function(r, &f, self ? &self->node : NULL);
+    t.last = scope->suffix && r->parser.lexer.tok.kind == RLX_TOK_DEDENT;
+    if (t.last && !self)
+        how.name = with_suffix(r, def->name, scope->suffix);
+    bound(r, scope, &t, fn ? rlx_builder_emit(r->builder, &fn->node, &how) : NULL);
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------------------ */
+
+static bool skip_header(rlx_reader *r, const rlx_line *line)
+{
+    if (line->kind >= RLX_LINE_IF)
+        rlx_lexer_skip_suite(&r->parser.lexer);
+    return false;
+}
+
+static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, const rlx_line *line, const rlx_ast **decorator)
+{
+    bool last = scope->suffix && line->kind < RLX_LINE_IF && rlx_suite_at_end(&r->parser, s);
+    if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_DECORATOR) {
+        rlx_read_error(r, RLX_PA23, *decorator, "a decorator stands above a function");
+        *decorator = NULL;
+    }
+    switch (line->kind) {
+    case RLX_LINE_ERROR: r->syntax_errors++; break;
+    case RLX_LINE_ASSIGN: read_assign(r, scope, line, last); break;
+    case RLX_LINE_EXPR: read_expression(r, scope, line, last); break;
+    case RLX_LINE_RETURN: read_return(r, line, scope); break;
+    case RLX_LINE_PASS: break;
+    case RLX_LINE_WITH: read_with(r, line); break;
+    case RLX_LINE_DECORATOR: *decorator = line->value; return;
+    case RLX_LINE_DEF: read_local_function(r, scope, line, *decorator); *decorator = NULL; break;
+    case RLX_LINE_DECLARE:
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "a binding needs a value");
+        fail_targets(r, line->target);
+        break;
+    default:
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "this statement has no place in a Relax function");
+        skip_header(r, line);
+    }
+}
+
+static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
+{
+    const rlx_ast *decorator = NULL;
+    rlx_region_mark mark = rlx_region_save(&r->parser.region);
+    while (!rlx_suite_at_end(&r->parser, s) && !r->ctx->diags.out_of_memory) {
+        rlx_line line;
+        rlx_parse_line(&r->parser, &line);
+        if (line.kind == RLX_LINE_IF) {
+            read_if(r, scope, &line, false);
+        } else {
+            read_statement(r, scope, s, &line, &decorator);
+        }
+        if (!decorator)
+            rlx_region_rewind(&r->parser.region, mark);
+    }
+    if (decorator)
+        rlx_read_error(r, RLX_PA23, decorator, "a decorator stands above a function");
+}
+
+/* ---- bodies of module functions ------------------------------------------------------------------------------------------------ */
+
+bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
+{
+    r->dialect = RLX_DIALECT_RELAX;
+    if (!r->builder) {
+        rlx_builder_options options = { .keep_op_form = true };
+        r->builder = rlx_builder_create(r->ctx, r->env, &options);
+        if (!r->builder)
+            return rlx_no_memory(r->ctx);
+    }
+    rlx_builder_reset(r->builder);
+    const rlx_function *fn = read_function(r, f, &f->gvar->node);
+    return fn && rlx_module_builder_define(r->module, f->gvar, &fn->node);
+}
