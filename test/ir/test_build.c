@@ -132,7 +132,7 @@ static void modules_find_by_name(void **state)
     rlx_context *c = new_context();
     const char *names[40];
     const rlx_node *functions[40];
-    char text[40][8];
+    char text[40][16];
     for (int i = 0; i < 40; i++) {
         snprintf(text[i], sizeof text[i], "f%d", i);
         names[i] = text[i];
