@@ -12,6 +12,14 @@
 #define RLX_NODISCARD __attribute__((warn_unused_result))
 #define RLX_NOINLINE __attribute__((noinline))
 #define RLX_INLINE static inline __attribute__((always_inline))
+/* Jumping to a label taken from a table. A compiler without it gets the plain switch of the VM only. */
+#if defined(__GNUC__)
+#define RLX_HAS_LABELS 1
+#define RLX_LABEL_ADDRESS(label) (&&label)
+#define RLX_GOTO_LABEL(address) goto *(address)
+#else
+#define RLX_HAS_LABELS 0
+#endif
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The iterations of the next loop do not depend on each other: exact overlap of operands is fine, a partial one is

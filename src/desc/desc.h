@@ -116,6 +116,8 @@ typedef struct rlx_desc_info {
 void rlx_desc_describe(const int64_t *node, rlx_desc_info *out);
 /* Parameter i of a PARAMS item: its node, and the number of its name. NULL if there is no such parameter. */
 const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t i, uint32_t *name);
+/* Child i of a TUPLE or FUNC node; of FUNC the result is the child after the last parameter. NULL if there is none. */
+const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i);
 /* Text as the language writes it: R.Tensor((n, 4), dtype="float32"). */
 void rlx_desc_text(const rlx_desc_env *env, const int64_t *node, rlx_buf *out);
 void rlx_expr_text(const rlx_desc_env *env, uint32_t offset, rlx_buf *out);

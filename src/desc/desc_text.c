@@ -34,6 +34,17 @@ const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t
     return at + 1;
 }
 
+const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i)
+{
+    uint32_t count = rlx_node_count(node) + (rlx_node_kind(node) == RLX_DESC_FUNC);
+    const int64_t *at = node + 1;
+    if (i >= count)
+        return NULL;
+    for (; i > 0; i--)
+        at += rlx_node_words(at);
+    return at;
+}
+
 /* ---- text ------------------------------------------------------------------------------------------------ */
 
 static void put_dim(const rlx_desc_env *env, int64_t dim, rlx_buf *out)

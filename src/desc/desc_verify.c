@@ -50,7 +50,8 @@ static bool close_jump(state *s, uint32_t op, uint32_t at)
 
 static bool open_jump(state *s, uint32_t op, uint32_t target)
 {
-    if (s->height < 1 || s->num_open >= RLX_EXPR_MAX_STACK)
+    int base = s->num_open ? s->open[s->num_open - 1].base : 0;
+    if (s->height <= base || s->num_open >= RLX_EXPR_MAX_STACK)
         return false;
     s->open[s->num_open++] = (jump){ op, target, s->height };
     return true;

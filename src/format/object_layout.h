@@ -78,9 +78,9 @@ typedef struct rlx_module_function {
     rlx_object base;
     uint64_t mark; /* RLX_MARK_FUNCTION */
     rlx_shared_memory *memory;
-    const struct relax_executable *executable; /* not counted: constants belong to it */
+    rlx_blob *image;       /* of the executable it belongs to; one reference, so that descs stays valid */
     uint32_t number;
-    uint32_t signature;                        /* item in descs, or RLX_NO_INDEX */
+    uint32_t signature;    /* item in descs, or RLX_NO_INDEX */
     const int64_t *descs;
 } rlx_module_function;
 
@@ -89,7 +89,7 @@ typedef struct rlx_extern_function {
     rlx_object base;
     uint64_t mark; /* RLX_MARK_EXTERN */
     rlx_shared_memory *memory;
-    const struct relax_executable *executable;
+    rlx_blob *image; /* one reference */
     uint32_t packed;
 } rlx_extern_function;
 

@@ -199,7 +199,7 @@ static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
 static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
 {
     const rlx_shape_object *s = rlx_value_shape(&args[0]);
-    rlx_dtype dtype;
+    rlx_dtype dtype = RELAX_VOID;
     if (!s)
         return rlx_fail(why, RLX_RT02, "alloc_tensor: expected a shape");
     if (s->ndim > RLX_MAX_RANK)
@@ -257,7 +257,7 @@ static void store_scalar(unsigned char *at, rlx_dtype dtype, const relax_value *
 
 static bool builtin_scalar_to_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
 {
-    rlx_dtype dtype;
+    rlx_dtype dtype = RELAX_VOID;
     int32_t tag = args[0].type_index;
     if (tag < RELAX_VALUE_INT || tag > RELAX_VALUE_FLOAT)
         return rlx_fail(why, RLX_RT02, "scalar_to_tensor: expected a scalar");

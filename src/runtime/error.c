@@ -43,34 +43,47 @@ static int32_t status_of(const rlx_fault *why, const struct relax_error *cause)
     return row ? row->status : RELAX_ERROR_RUNTIME;
 }
 
-relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind, rlx_slice trace, relax_error *cause)
+/* The strings are copied; the rest is zero. */
+static struct relax_error *new_error(rlx_shared_memory *memory, rlx_slice kind, rlx_slice message, rlx_slice trace)
 {
     rlx_pool once;
     struct relax_error *e = NULL;
-    size_t len = strlen(why->text), bytes = sizeof *e + kind.len + len + trace.len + 3;
-    if (rlx_pool_open_once(&once, memory, NULL)) {
-        e = rlx_object_alloc(&once, bytes, RELAX_VALUE_ERROR);
-        if (e) {
-            char *at = (char *)(e + 1);
-            e->memory = once.memory;
-            e->kind = put_text(&at, kind.data, kind.len);
-            e->message = put_text(&at, why->text, len);
-            e->trace = put_text(&at, trace.data, trace.len);
-        }
-        rlx_pool_free(&once);
+    size_t bytes = sizeof *e + 3;
+    if (!rlx_add_size(bytes, kind.len, &bytes) || !rlx_add_size(bytes, message.len, &bytes) ||
+        !rlx_add_size(bytes, trace.len, &bytes) || !rlx_pool_open_once(&once, memory, NULL))
+        return NULL;
+    e = rlx_object_alloc(&once, bytes, RELAX_VALUE_ERROR);
+    if (e) {
+        char *at = (char *)(e + 1);
+        memset((char *)e + sizeof e->base, 0, sizeof *e - sizeof e->base);
+        e->memory = once.memory;
+        e->kind = put_text(&at, kind.data, kind.len);
+        e->message = put_text(&at, message.data, message.len);
+        e->trace = put_text(&at, trace.data, trace.len);
+        e->update_trace = ignore_trace;
+        e->status = RELAX_ERROR_RUNTIME;
     }
+    rlx_pool_free(&once);
+    return e;
+}
+
+relax_error *rlx_error_text(rlx_slice kind, rlx_slice message)
+{
+    return new_error(NULL, kind, message, (rlx_slice){ "", 0 });
+}
+
+relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind, rlx_slice trace, relax_error *cause)
+{
+    struct relax_error *e = new_error(memory, kind, rlx_slice_z(why->text), trace);
     if (!e) {
-        relax_error_release(cause);
+        if (cause)
+            rlx_object_release(cause);
         return (relax_error *)(uintptr_t)&rlx_error_out_of_memory; /* never written: release knows it */
     }
-    e->update_trace = ignore_trace;
     e->cause = cause;
-    e->extra_context = NULL;
     e->status = status_of(why, cause);
     e->code = why->code;
     e->inner = why->inner;
-    e->token = NULL;
-    e->destroy = NULL;
     return e;
 }
 
@@ -95,4 +108,15 @@ relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
     b->buf = *buf;
     rlx_buf_init(buf, buf->memory);
     return b;
+}
+
+bool rlx_options_fit(const void *options, size_t struct_size, size_t known)
+{
+    const unsigned char *bytes = options;
+    if (struct_size < sizeof(size_t) || struct_size > 4096)
+        return false;
+    for (size_t i = known; i < struct_size; i++)
+        if (bytes[i])
+            return false;
+    return true;
 }

@@ -20,6 +20,8 @@ RLX_NODISCARD bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t l
 void rlx_kernel_free(rlx_kernel *k); /* NULL is fine */
 int rlx_kernel_num_params(const rlx_kernel *k);
 rlx_slice rlx_kernel_name(const rlx_kernel *k);
+/* May a run of k store into buffer parameter `param`? The VM then refuses constants and read-only tensors there. */
+bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param);
 
 /* Working memory of calls, reused from call to call; one per thread of calls. Temporaries of kernels keep their
  * largest size until rlx_kernel_env_free. */

@@ -271,6 +271,10 @@ static bool destroy_content(graves *g, rlx_object *o)
     rlx_tuple_object *t = (rlx_tuple_object *)o;
     if (t->mark == RLX_MARK_TUPLE)
         drop_fields(g, t);
+    if (t->mark == RLX_MARK_FUNCTION)
+        rlx_blob_release(((rlx_module_function *)o)->image);
+    if (t->mark == RLX_MARK_EXTERN)
+        rlx_blob_release(((rlx_extern_function *)o)->image);
     if (t->mark != RLX_MARK_STORAGE)
         return true;
     if (keep_storage(g->pool, (rlx_storage *)o))

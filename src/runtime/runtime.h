@@ -137,6 +137,8 @@ extern const struct relax_error rlx_error_out_of_memory;
 bool rlx_error_is_ours(const rlx_object *error);
 /* From a fault. Takes over `cause` (may be NULL). Never NULL: the out-of-memory error if there is no memory. */
 relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind, rlx_slice trace, relax_error *cause);
+/* That of a packed function: kind and message only, memory from malloc. NULL: out of memory. */
+relax_error *rlx_error_text(rlx_slice kind, rlx_slice message);
 /* Stores the error in *out if out is not NULL and returns its status. memory NULL: malloc. */
 relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const rlx_fault *why);
 
@@ -145,6 +147,9 @@ relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const 
 struct relax_bytes { atomic_size_t refs; rlx_shared_memory *memory; rlx_buf buf; };
 /* Takes over the content of `buf`, which must come from memory->memory; frees it on failure. NULL: out of memory. */
 relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf);
+
+/* Options of the host: long enough to have a size, and nothing set beyond what we know. */
+bool rlx_options_fit(const void *options, size_t struct_size, size_t known);
 
 /* ---- builtins ------------------------------------------------------------------------------------------------------- */
 

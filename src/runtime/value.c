@@ -63,7 +63,7 @@ rlx_module_function *rlx_module_function_make(rlx_pool *p)
         return NULL;
     f->mark = RLX_MARK_FUNCTION;
     f->memory = p->memory;
-    f->executable = NULL;
+    f->image = NULL;
     f->number = f->signature = RLX_NO_INDEX;
     f->descs = NULL;
     return f;
@@ -76,7 +76,7 @@ rlx_extern_function *rlx_extern_function_make(rlx_pool *p)
         return NULL;
     f->mark = RLX_MARK_EXTERN;
     f->memory = p->memory;
-    f->executable = NULL;
+    f->image = NULL;
     f->packed = RLX_NO_INDEX;
     return f;
 }

@@ -21,7 +21,7 @@ struct relax_executable {
     const rlx_file_function *functions;
     uint32_t num_functions;
     const uint32_t *code;
-    uint32_t num_code;
+    uint32_t num_code, max_args;    /* max_args: longest operand list */
     const int64_t *descs;
     uint32_t num_descs;
     const uint32_t *packed;
@@ -45,6 +45,27 @@ bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, bool check_
 void rlx_executable_free(relax_executable *e); /* the last reference is gone */
 /* Text of a file, as far as it makes sense. */
 void rlx_disassemble(const void *data, size_t size, rlx_buf *out);
+
+/* ---- machines: arguments are checked by the caller, in api/run_vm.c ------------------------------------- */
+
+/* NULL: out of memory. registry may be NULL. */
+relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry, size_t max_depth);
+void rlx_vm_retain(relax_vm *vm);
+void rlx_vm_release(relax_vm *vm);
+relax_executable *rlx_vm_executable(const relax_vm *vm);
+/* `function` is a number of public_functions. The VM must not be running. */
+relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args, relax_value *result,
+                         relax_error **out);
+/* Buffers are writable tensors of ours. */
+relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
+                              relax_tensor *const *buffers, size_t num_buffers, relax_error **out);
+bool rlx_vm_is_running(const relax_vm *vm);
+void rlx_vm_set_cancel(relax_vm *vm, const volatile int32_t *flag);
+void rlx_vm_set_deadline(relax_vm *vm, int64_t nanoseconds_from_now); /* negative: none */
+bool rlx_vm_set_profiling(relax_vm *vm, bool on);                     /* false: out of memory */
+void rlx_vm_profile_text(const relax_vm *vm, rlx_buf *out);           /* JSON */
+void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out);
+rlx_shared_memory *rlx_vm_memory(const relax_vm *vm);
 
 /* Which loop runs: both give the same results. */
 enum rlx_vm_dispatch { RLX_DISPATCH_THREADED = 0, RLX_DISPATCH_SWITCH = 1 };

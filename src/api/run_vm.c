@@ -1,0 +1,612 @@
+/* run_vm.c: registries, executables and machines as the host sees them (relax/vm.h). */
+#include <relax/vm.h>
+
+#include "base/file.h"
+#include "vm/vm.h"
+
+/* ---- helpers ------------------------------------------------------------------------------------------------- */
+
+static relax_status misuse(relax_error **out_error, enum rlx_code_id code, const char *what)
+{
+    rlx_fault why;
+    rlx_fail(&why, code, "%s", what);
+    return rlx_error_give(NULL, out_error, &why);
+}
+
+static relax_status no_memory(relax_error **out_error)
+{
+    if (out_error)
+        *out_error = (relax_error *)(uintptr_t)&rlx_error_out_of_memory;
+    return RELAX_ERROR_OUT_OF_MEMORY;
+}
+
+static void clear_error(relax_error **out_error)
+{
+    if (out_error)
+        *out_error = NULL;
+}
+
+static bool allocator_fits(const relax_allocator *host)
+{
+    rlx_memory probe;
+    return rlx_memory_init(&probe, host, 0);
+}
+
+/* Names are UTF-8 without NUL bytes, and not empty. */
+static bool name_fits(const char *name, size_t len)
+{
+    return name && len && !memchr(name, 0, len) && rlx_utf8_valid(name, len) == len;
+}
+
+static const char *give_name(rlx_slice name, size_t *len)
+{
+    if (len)
+        *len = name.len;
+    return name.data;
+}
+
+/* Defaults first, then as much as the caller's struct covers. */
+#define READ_OPTIONS(type, given, into)                                                                    \
+    (!(given) || (rlx_options_fit((given), (given)->struct_size, sizeof(type)) &&                          \
+                  (memcpy((into), (given), (given)->struct_size < sizeof(type) ? (given)->struct_size      \
+                                                                               : sizeof(type)),            \
+                   true)))
+
+/* ---- registries ------------------------------------------------------------------------------------------------ */
+
+relax_status relax_registry_create(const relax_allocator *allocator, relax_registry **out, relax_error **out_error)
+{
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!out)
+        return misuse(out_error, RLX_OP01, "relax_registry_create: out is NULL");
+    if (!allocator_fits(allocator))
+        return misuse(out_error, RLX_OP05, "relax_registry_create: malformed allocator");
+    rlx_shared_memory *memory = rlx_shared_memory_create(allocator, SIZE_MAX);
+    relax_registry *r = memory ? rlx_mem_alloc_zero(&memory->memory, sizeof *r) : NULL;
+    if (!r) {
+        rlx_shared_memory_release(memory);
+        return no_memory(out_error);
+    }
+    atomic_init(&r->refs, 1);
+    r->memory = memory;
+    rlx_map_init(&r->functions, &memory->memory);
+    *out = r;
+    return RELAX_OK;
+}
+
+relax_registry *relax_registry_retain(relax_registry *registry)
+{
+    if (registry)
+        atomic_fetch_add_explicit(&registry->refs, 1, memory_order_relaxed);
+    return registry;
+}
+
+void relax_registry_release(relax_registry *registry)
+{
+    rlx_map_entry *it = NULL;
+    rlx_slice name;
+    void *function;
+    if (!registry || atomic_fetch_sub_explicit(&registry->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    rlx_shared_memory *memory = registry->memory;
+    while (rlx_map_next(&registry->functions, &it, &name, &function))
+        rlx_object_release(function);
+    rlx_map_free(&registry->functions);
+    rlx_mem_free(&memory->memory, registry, sizeof *registry);
+    rlx_shared_memory_release(memory);
+}
+
+relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len, relax_packed_fn fn, void *user,
+                                     void (*destroy)(void *user), relax_error **out_error)
+{
+    clear_error(out_error);
+    bool fits = registry && fn && name_fits(name, name_len);
+    if (!fits) {
+        if (destroy)
+            destroy(user);
+        return registry && fn && name ? misuse(out_error, RLX_OP04, "relax_registry_register: the name is empty or not UTF-8")
+                                      : misuse(out_error, RLX_OP01, "relax_registry_register: an argument is NULL");
+    }
+    rlx_slice key = { name, name_len };
+    rlx_packed *f = rlx_packed_make(registry->memory, fn, user, destroy);
+    void *old = rlx_map_get(&registry->functions, key);
+    if (!f)
+        return no_memory(out_error);
+    if (!rlx_map_put(&registry->functions, key, f)) {
+        rlx_object_release(f);
+        return no_memory(out_error);
+    }
+    rlx_object_release(old);
+    return RELAX_OK;
+}
+
+relax_function *relax_registry_lookup(const relax_registry *registry, const char *name, size_t name_len)
+{
+    return registry && name ? rlx_map_get(&registry->functions, (rlx_slice){ name, name_len }) : NULL;
+}
+
+/* ---- loading and saving ------------------------------------------------------------------------------------------ */
+
+static const relax_load_options load_defaults = {
+    .struct_size = sizeof(relax_load_options), .max_bytes = (uint64_t)16 << 30, .check_constants = 1
+};
+
+relax_status relax_load_options_init(relax_load_options *options, size_t struct_size)
+{
+    if (!options || struct_size < sizeof(size_t) || struct_size > 4096)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    memset(options, 0, struct_size);
+    memcpy(options, &load_defaults, struct_size < sizeof *options ? struct_size : sizeof *options);
+    options->struct_size = struct_size;
+    return RELAX_OK;
+}
+
+static bool read_load_options(const relax_load_options *given, relax_load_options *o)
+{
+    *o = load_defaults;
+    return READ_OPTIONS(relax_load_options, given, o) && o->reserved == 0 && allocator_fits(o->allocator);
+}
+
+/* Takes over the image. */
+static relax_status load_image(rlx_shared_memory *memory, rlx_blob *image, const relax_load_options *o, relax_executable **out,
+                               relax_error **out_error)
+{
+    rlx_fault why = { 0 };
+    relax_status status = RELAX_OK;
+    if (!rlx_executable_load(memory, image, o->check_constants != 0, out, &why))
+        status = rlx_error_give(NULL, out_error, &why);
+    rlx_shared_memory_release(memory);
+    return status;
+}
+
+relax_status relax_executable_load(const void *data, size_t size, const relax_load_options *options, relax_executable **out,
+                                   relax_error **out_error)
+{
+    relax_load_options o;
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!out || (!data && size))
+        return misuse(out_error, RLX_OP01, "relax_executable_load: an argument is NULL");
+    if (!read_load_options(options, &o))
+        return misuse(out_error, RLX_OP05, "relax_executable_load: malformed options");
+    if (size > o.max_bytes)
+        return misuse(out_error, RLX_LD13, "the program is larger than the options allow");
+    rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, SIZE_MAX);
+    rlx_blob *image = memory ? rlx_blob_create(&memory->memory, data, size) : NULL;
+    if (image)
+        return load_image(memory, image, &o, out, out_error);
+    rlx_shared_memory_release(memory);
+    return no_memory(out_error);
+}
+
+/* A NUL-terminated copy of a path. */
+static char *copy_path(rlx_memory *m, const char *path, size_t len)
+{
+    char *z = rlx_mem_alloc(m, len + 1);
+    if (z) {
+        memcpy(z, path, len);
+        z[len] = 0;
+    }
+    return z;
+}
+
+/* file.h says why it failed as text; a failed allocation is one of them. */
+static relax_status file_failed(relax_error **out_error, enum rlx_code_id code, const char *path, size_t path_len, const char *why_text)
+{
+    rlx_fault why;
+    if (strcmp(why_text, "out of memory") == 0)
+        return no_memory(out_error);
+    rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s", (int)(path_len & 0xff), path, why_text);
+    return rlx_error_give(NULL, out_error, &why);
+}
+
+relax_status relax_executable_load_file(const char *path, size_t path_len, const relax_load_options *options,
+                                        relax_executable **out, relax_error **out_error)
+{
+    relax_load_options o;
+    const char *why = "out of memory";
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!out || !path)
+        return misuse(out_error, RLX_OP01, "relax_executable_load_file: an argument is NULL");
+    if (!path_len || memchr(path, 0, path_len))
+        return misuse(out_error, RLX_OP04, "relax_executable_load_file: malformed path");
+    if (!read_load_options(options, &o))
+        return misuse(out_error, RLX_OP05, "relax_executable_load_file: malformed options");
+    rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, SIZE_MAX);
+    rlx_blob *image = NULL;
+    char *z = memory ? copy_path(&memory->memory, path, path_len) : NULL;
+    size_t max = o.max_bytes > SIZE_MAX - 1 ? SIZE_MAX - 1 : (size_t)o.max_bytes;
+    if (z)
+        image = o.map_file ? rlx_file_map(&memory->memory, z, max, &why) : rlx_file_read(&memory->memory, z, max, &why);
+    if (z)
+        rlx_mem_free(&memory->memory, z, path_len + 1);
+    if (image)
+        return load_image(memory, image, &o, out, out_error);
+    rlx_shared_memory_release(memory);
+    return file_failed(out_error, RLX_LD14, path, path_len, why);
+}
+
+relax_executable *relax_executable_retain(relax_executable *executable)
+{
+    if (executable)
+        atomic_fetch_add_explicit(&executable->refs, 1, memory_order_relaxed);
+    return executable;
+}
+
+void relax_executable_release(relax_executable *executable)
+{
+    if (executable && atomic_fetch_sub_explicit(&executable->refs, 1, memory_order_acq_rel) == 1)
+        rlx_executable_free(executable);
+}
+
+relax_status relax_executable_save(const relax_executable *executable, const char *path, size_t path_len, relax_error **out_error)
+{
+    const char *why = "out of memory";
+    clear_error(out_error);
+    if (!executable || !path)
+        return misuse(out_error, RLX_OP01, "relax_executable_save: an argument is NULL");
+    if (!path_len || memchr(path, 0, path_len))
+        return misuse(out_error, RLX_OP04, "relax_executable_save: malformed path");
+    rlx_memory *m = &executable->memory->memory;
+    char *z = copy_path(m, path, path_len);
+    bool ok = z && rlx_file_write(m, z, executable->image->data, executable->image->size, &why);
+    if (z)
+        rlx_mem_free(m, z, path_len + 1);
+    return ok ? RELAX_OK : file_failed(out_error, RLX_IO02, path, path_len, why);
+}
+
+/* The content of a buffer as bytes of the host's. */
+static relax_status give_bytes(rlx_shared_memory *memory, rlx_buf *buf, relax_bytes **out, relax_error **out_error)
+{
+    *out = rlx_bytes_make(memory, buf);
+    return *out ? RELAX_OK : no_memory(out_error);
+}
+
+relax_status relax_executable_serialize(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
+{
+    rlx_buf buf;
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!executable || !out)
+        return misuse(out_error, RLX_OP01, "relax_executable_serialize: an argument is NULL");
+    rlx_buf_init(&buf, &executable->memory->memory);
+    rlx_buf_put(&buf, (const char *)executable->image->data, executable->image->size);
+    return give_bytes(executable->memory, &buf, out, out_error);
+}
+
+/* ---- what is in it ---------------------------------------------------------------------------------------------------- */
+
+static const rlx_file_function *function_at(const relax_executable *e, int32_t i)
+{
+    return e && i >= 0 && (uint32_t)i < e->num_public ? &e->functions[e->public_functions[i]] : NULL;
+}
+
+int32_t relax_executable_num_functions(const relax_executable *executable)
+{
+    return executable ? (int32_t)executable->num_public : 0;
+}
+
+const char *relax_executable_function_name(const relax_executable *executable, int32_t function, size_t *len)
+{
+    const rlx_file_function *f = function_at(executable, function);
+    if (f)
+        return give_name(rlx_name(&executable->names, f->name), len);
+    return give_name((rlx_slice){ NULL, 0 }, len);
+}
+
+int32_t relax_executable_find_function(const relax_executable *executable, const char *name, size_t name_len)
+{
+    if (!executable || !name)
+        return -1;
+    return (int32_t)(uintptr_t)rlx_map_get(&executable->by_name, (rlx_slice){ name, name_len }) - 1;
+}
+
+int32_t relax_executable_num_params(const relax_executable *executable, int32_t function)
+{
+    const rlx_file_function *f = function_at(executable, function);
+    if (!f)
+        return -1;
+    return (f->flags & RLX_FUNCTION_KERNEL) ? (int32_t)rlx_kernel_num_params(executable->kernels[f->code]) : (int32_t)f->num_params;
+}
+
+/* The node of a parameter; PrimFuncs have one only if their signature is in the file. */
+static const int64_t *param_node(const relax_executable *e, int32_t function, int32_t param, uint32_t *name)
+{
+    const rlx_file_function *f = function_at(e, function);
+    *name = RLX_NO_INDEX;
+    if (!f || param < 0)
+        return NULL;
+    if (!(f->flags & RLX_FUNCTION_KERNEL))
+        return rlx_desc_param_at(e->descs, f->params, (uint32_t)param, name);
+    return f->signature == RLX_NO_INDEX ? NULL : rlx_desc_child_at(rlx_item_node(e->descs, f->signature), (uint32_t)param);
+}
+
+const char *relax_executable_param_name(const relax_executable *executable, int32_t function, int32_t param, size_t *len)
+{
+    uint32_t name;
+    if (param >= 0 && param < relax_executable_num_params(executable, function)) {
+        param_node(executable, function, param, &name);
+        return give_name(rlx_name(&executable->names, name), len);
+    }
+    return give_name((rlx_slice){ NULL, 0 }, len);
+}
+
+static bool describe(const relax_executable *e, int32_t function, int32_t param, rlx_desc_info *info)
+{
+    uint32_t name;
+    const int64_t *node = param_node(e, function, param, &name);
+    if (node)
+        rlx_desc_describe(node, info);
+    return node != NULL;
+}
+
+static int32_t scalar_kind(rlx_dtype t)
+{
+    if (rlx_dtype_is_bool(t))
+        return RELAX_KIND_BOOL;
+    if (rlx_dtype_is_float(t))
+        return RELAX_KIND_FLOAT;
+    return rlx_dtype_is_int(t) ? RELAX_KIND_INT : RELAX_KIND_OTHER;
+}
+
+int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function, int32_t param)
+{
+    rlx_desc_info info;
+    static const uint8_t kinds[RLX_DESC_KINDS] = {
+        [RLX_DESC_OBJECT] = RELAX_KIND_OTHER, [RLX_DESC_PRIM] = RELAX_KIND_OTHER,   [RLX_DESC_SHAPE] = RELAX_KIND_SHAPE,
+        [RLX_DESC_TENSOR] = RELAX_KIND_TENSOR, [RLX_DESC_TUPLE] = RELAX_KIND_TUPLE, [RLX_DESC_FUNC] = RELAX_KIND_FUNCTION,
+        [RLX_DESC_PARAMS] = RELAX_KIND_OTHER,
+    };
+    if (!describe(executable, function, param, &info))
+        return RELAX_KIND_OTHER;
+    return info.kind == RLX_DESC_PRIM ? scalar_kind(info.dtype) : kinds[info.kind];
+}
+
+relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function, int32_t param)
+{
+    rlx_desc_info info;
+    return describe(executable, function, param, &info) ? info.dtype : RELAX_VOID;
+}
+
+int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function, int32_t param)
+{
+    rlx_desc_info info;
+    return describe(executable, function, param, &info) ? info.ndim : -1;
+}
+
+int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function, int32_t param, int32_t dim)
+{
+    rlx_desc_info info;
+    if (!describe(executable, function, param, &info) || !info.dims || dim < 0 || dim >= info.ndim ||
+        rlx_dim_tag(info.dims[dim]) != RLX_DIM_LITERAL)
+        return -1;
+    return rlx_dim_value(info.dims[dim]);
+}
+
+static relax_bytes *node_text(const relax_executable *e, const int64_t *node)
+{
+    rlx_buf buf;
+    rlx_desc_env env = { e->descs, NULL, NULL, &e->names };
+    if (!node)
+        return NULL;
+    rlx_buf_init(&buf, &e->memory->memory);
+    rlx_desc_text(&env, node, &buf);
+    return rlx_bytes_make(e->memory, &buf);
+}
+
+relax_bytes *relax_executable_param_text(const relax_executable *executable, int32_t function, int32_t param)
+{
+    uint32_t name;
+    const int64_t *node = param_node(executable, function, param, &name);
+    return node ? node_text(executable, node) : NULL;
+}
+
+relax_bytes *relax_executable_result_text(const relax_executable *executable, int32_t function)
+{
+    const rlx_file_function *f = function_at(executable, function);
+    if (!f)
+        return NULL;
+    if (f->signature != RLX_NO_INDEX) {
+        const int64_t *node = rlx_item_node(executable->descs, f->signature);
+        return node_text(executable, rlx_desc_child_at(node, rlx_node_count(node)));
+    }
+    return f->result == RLX_NO_INDEX ? NULL : node_text(executable, rlx_item_node(executable->descs, f->result));
+}
+
+relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out, relax_error **out_error)
+{
+    rlx_buf buf;
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!out || (!data && size))
+        return misuse(out_error, RLX_OP01, "relax_disassemble: an argument is NULL");
+    rlx_shared_memory *memory = rlx_shared_memory_create(NULL, SIZE_MAX);
+    if (!memory)
+        return no_memory(out_error);
+    rlx_buf_init(&buf, &memory->memory);
+    rlx_disassemble(data, size, &buf);
+    relax_status status = give_bytes(memory, &buf, out, out_error);
+    rlx_shared_memory_release(memory);
+    return status;
+}
+
+relax_status relax_executable_disassemble(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
+{
+    if (executable)
+        return relax_disassemble(executable->image->data, executable->image->size, out, out_error);
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    return misuse(out_error, RLX_OP01, "relax_executable_disassemble: an argument is NULL");
+}
+
+/* ---- machines ------------------------------------------------------------------------------------------------------------- */
+
+static const relax_vm_options vm_defaults = { .struct_size = sizeof(relax_vm_options), .max_depth = 10000 };
+
+relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size)
+{
+    if (!options || struct_size < sizeof(size_t) || struct_size > 4096)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    memset(options, 0, struct_size);
+    memcpy(options, &vm_defaults, struct_size < sizeof *options ? struct_size : sizeof *options);
+    options->struct_size = struct_size;
+    return RELAX_OK;
+}
+
+relax_status relax_vm_create(relax_executable *executable, const relax_vm_options *options, relax_vm **out, relax_error **out_error)
+{
+    relax_vm_options o = vm_defaults;
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!executable || !out)
+        return misuse(out_error, RLX_OP01, "relax_vm_create: an argument is NULL");
+    if (!READ_OPTIONS(relax_vm_options, options, &o) || !allocator_fits(o.allocator))
+        return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options");
+    size_t cap = o.max_memory && o.max_memory < SIZE_MAX ? (size_t)o.max_memory : SIZE_MAX;
+    size_t depth = o.max_depth < SIZE_MAX ? (size_t)o.max_depth : SIZE_MAX;
+    rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, cap);
+    *out = memory ? rlx_vm_make(executable, memory, o.registry, depth) : NULL;
+    rlx_shared_memory_release(memory);
+    return *out ? RELAX_OK : no_memory(out_error);
+}
+
+relax_vm *relax_vm_retain(relax_vm *vm)
+{
+    if (vm)
+        rlx_vm_retain(vm);
+    return vm;
+}
+
+void relax_vm_release(relax_vm *vm)
+{
+    if (vm)
+        rlx_vm_release(vm);
+}
+
+relax_executable *relax_vm_executable(const relax_vm *vm)
+{
+    return vm ? rlx_vm_executable(vm) : NULL;
+}
+
+/* What every call needs; fills *status and says whether it may go on. */
+static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args, relax_error **out_error, relax_status *status)
+{
+    if (!vm || (!args && num_args))
+        *status = misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL");
+    else if (rlx_vm_is_running(vm))
+        *status = misuse(out_error, RLX_OP09, "the VM is running: a packed function cannot call the VM that called it");
+    else if (function < 0 || (uint32_t)function >= rlx_vm_executable(vm)->num_public)
+        *status = misuse(out_error, RLX_OP03, "the program has no public function of that number");
+    else
+        return true;
+    return false;
+}
+
+relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args, relax_value *result,
+                                    relax_error **out_error)
+{
+    relax_status status;
+    clear_error(out_error);
+    relax_value_set_null(result);
+    if (!result)
+        return misuse(out_error, RLX_OP01, "relax_vm_call_function: result is NULL");
+    if (!may_call(vm, function, args, num_args, out_error, &status))
+        return status;
+    return rlx_vm_call(vm, (uint32_t)function, args, num_args, result, out_error);
+}
+
+relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, const relax_value *args, size_t num_args,
+                           relax_value *result, relax_error **out_error)
+{
+    clear_error(out_error);
+    relax_value_set_null(result);
+    if (!vm || !name || !result)
+        return misuse(out_error, RLX_OP01, "relax_vm_call: an argument is NULL");
+    int32_t function = relax_executable_find_function(rlx_vm_executable(vm), name, name_len);
+    if (function >= 0)
+        return relax_vm_call_function(vm, function, args, num_args, result, out_error);
+    rlx_fault why;
+    rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", (int)(name_len & 0xff), name);
+    return rlx_error_give(NULL, out_error, &why);
+}
+
+relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
+                                relax_tensor *const *buffers, size_t num_buffers, relax_error **out_error)
+{
+    relax_status status;
+    clear_error(out_error);
+    if (!buffers && num_buffers)
+        return misuse(out_error, RLX_OP01, "relax_vm_call_into: buffers is NULL");
+    for (size_t i = 0; i < num_buffers; i++)
+        if (!buffers[i] || relax_tensor_is_read_only(buffers[i]))
+            return misuse(out_error, buffers[i] ? RLX_OP02 : RLX_OP01, "relax_vm_call_into: a buffer is NULL or read-only");
+    if (!may_call(vm, function, args, num_args, out_error, &status))
+        return status;
+    return rlx_vm_call_into(vm, (uint32_t)function, args, num_args, buffers, num_buffers, out_error);
+}
+
+relax_status relax_vm_set_timeout(relax_vm *vm, int64_t nanoseconds)
+{
+    if (!vm)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    rlx_vm_set_deadline(vm, nanoseconds);
+    return RELAX_OK;
+}
+
+relax_status relax_vm_set_cancel_flag(relax_vm *vm, const volatile int32_t *flag)
+{
+    if (!vm)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    rlx_vm_set_cancel(vm, flag);
+    return RELAX_OK;
+}
+
+relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counters)
+{
+    relax_vm_counters all = { .struct_size = 0 };
+    if (!vm || !counters || counters->struct_size < sizeof(size_t) || counters->struct_size > 4096)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t size = counters->struct_size;
+    rlx_vm_read_counters(vm, &all);
+    all.struct_size = size;
+    memset(counters, 0, size);
+    memcpy(counters, &all, size < sizeof all ? size : sizeof all);
+    return RELAX_OK;
+}
+
+relax_status relax_vm_profile_start(relax_vm *vm)
+{
+    if (!vm || rlx_vm_is_running(vm))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    return rlx_vm_set_profiling(vm, true) ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+}
+
+relax_status relax_vm_profile_stop(relax_vm *vm)
+{
+    if (!vm || rlx_vm_is_running(vm))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    rlx_vm_set_profiling(vm, false);
+    return RELAX_OK;
+}
+
+relax_status relax_vm_profile_json(const relax_vm *vm, relax_bytes **out, relax_error **out_error)
+{
+    rlx_buf buf;
+    clear_error(out_error);
+    if (out)
+        *out = NULL;
+    if (!vm || !out)
+        return misuse(out_error, RLX_OP01, "relax_vm_profile_json: an argument is NULL");
+    rlx_buf_init(&buf, &rlx_vm_memory(vm)->memory);
+    rlx_vm_profile_text(vm, &buf);
+    return give_bytes(rlx_vm_memory(vm), &buf, out, out_error);
+}

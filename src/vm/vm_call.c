@@ -1,0 +1,359 @@
+/* vm_call.c: machines, calls from outside, failures and their traces. */
+#include "vm/vm_int.h"
+
+static const volatile int32_t never;
+
+/* ---- machines --------------------------------------------------------------------------------------------- */
+
+static void free_stack(relax_vm *vm)
+{
+    rlx_chunk_of_stack *c = vm->stack;
+    while (c && c->prev)
+        c = c->prev;
+    while (c) {
+        rlx_chunk_of_stack *next = c->next;
+        rlx_mem_free(&vm->memory->memory, c, c->size);
+        c = next;
+    }
+}
+
+static void free_vm(relax_vm *vm)
+{
+    rlx_shared_memory *memory = vm->memory;
+    rlx_memory *m = &memory->memory;
+    for (uint32_t i = 0; vm->packed && i < vm->exe->num_packed; i++)
+        if (vm->packed[i].object)
+            rlx_object_release(vm->packed[i].object);
+    rlx_profile_free(vm);
+    rlx_mem_free(m, vm->packed, vm->exe->num_packed * sizeof *vm->packed);
+    rlx_mem_free(m, vm->args, (vm->exe->max_args + (size_t)1) * sizeof *vm->args);
+    free_stack(vm);
+    relax_error_release(vm->cause);
+    rlx_kernel_env_free(&vm->kernels);
+    rlx_pool_free(&vm->pool);
+    relax_registry_release(vm->registry);
+    relax_executable_release(vm->exe);
+    rlx_mem_free(m, vm, sizeof *vm);
+    rlx_shared_memory_release(memory);
+}
+
+relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry, size_t max_depth)
+{
+    relax_vm *vm = rlx_mem_alloc_zero(&memory->memory, sizeof *vm);
+    if (!vm)
+        return NULL;
+    atomic_init(&vm->refs, 1);
+    vm->memory = rlx_shared_memory_retain(memory);
+    vm->exe = relax_executable_retain(exe);
+    vm->registry = relax_registry_retain(registry);
+    vm->max_depth = max_depth;
+    vm->deadline = INT64_MAX;
+    vm->cancel = &never;
+    vm->env.descs = exe->descs;
+    vm->env.names = &exe->names;
+    rlx_pool_init(&vm->pool, memory);
+    rlx_kernel_env_init(&vm->kernels, &memory->memory);
+    vm->kernels.poll = rlx_vm_poll_kernel;
+    vm->kernels.poll_user = vm;
+    if (exe->num_packed)
+        vm->packed = rlx_mem_alloc_zero(&memory->memory, exe->num_packed * sizeof *vm->packed);
+    vm->args = rlx_mem_alloc_zero(&memory->memory, (exe->max_args + (size_t)1) * sizeof *vm->args);
+    if (vm->args && (vm->packed || !exe->num_packed))
+        return vm;
+    free_vm(vm);
+    return NULL;
+}
+
+void rlx_vm_retain(relax_vm *vm)
+{
+    atomic_fetch_add_explicit(&vm->refs, 1, memory_order_relaxed);
+}
+
+void rlx_vm_release(relax_vm *vm)
+{
+    if (atomic_fetch_sub_explicit(&vm->refs, 1, memory_order_acq_rel) == 1)
+        free_vm(vm);
+}
+
+relax_executable *rlx_vm_executable(const relax_vm *vm)
+{
+    return vm->exe;
+}
+
+void rlx_vm_set_dispatch(relax_vm *vm, enum rlx_vm_dispatch dispatch)
+{
+    vm->use_switch = dispatch == RLX_DISPATCH_SWITCH;
+}
+
+void rlx_vm_set_cancel(relax_vm *vm, const volatile int32_t *flag)
+{
+    vm->cancel = flag ? flag : &never;
+}
+
+bool rlx_vm_is_running(const relax_vm *vm)
+{
+    return vm->running;
+}
+
+rlx_shared_memory *rlx_vm_memory(const relax_vm *vm)
+{
+    return vm->memory;
+}
+
+void rlx_vm_set_deadline(relax_vm *vm, int64_t nanoseconds_from_now)
+{
+    if (nanoseconds_from_now < 0 || !rlx_add_i64(rlx_clock_ns(), nanoseconds_from_now, &vm->deadline))
+        vm->deadline = INT64_MAX;
+}
+
+bool rlx_vm_set_profiling(relax_vm *vm, bool on)
+{
+    if (on && !rlx_profile_start(vm))
+        return false;
+    vm->profiling = on;
+    return true;
+}
+
+void rlx_vm_profile_text(const relax_vm *vm, rlx_buf *out)
+{
+    rlx_profile_json(vm, out);
+}
+
+void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out)
+{
+    out->peak_bytes = vm->pool.peak_bytes;
+    out->peak_buffers = vm->pool.peak_buffers;
+    out->allocations = vm->allocations;
+    out->instructions = vm->instructions;
+    out->total_bytes = rlx_mem_live(&vm->memory->memory);
+}
+
+/* ---- failures ----------------------------------------------------------------------------------------------- */
+
+#define TRACE_ENDS 16 /* of a deep stack the innermost and the outermost are shown */
+
+/* The place that covers word `at` of the code. */
+static const rlx_file_place *place_of(const relax_executable *e, uint32_t at)
+{
+    uint32_t low = 0, high = e->num_places;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (e->places[middle].word <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &e->places[low - 1] : NULL;
+}
+
+static void put_frame(const relax_vm *vm, const rlx_frame *f, bool innermost, rlx_buf *out)
+{
+    const relax_executable *e = vm->exe;
+    uint32_t at = (uint32_t)(f->pc - e->code);
+    /* A caller waits behind its call. */
+    const rlx_file_place *p = place_of(e, innermost || at == 0 ? at : at - 1);
+    rlx_buf_format(out, "  in %s", rlx_name(&e->names, f->fn->name).data);
+    if (p && p->word >= f->fn->code) {
+        if (p->binding != RLX_NO_INDEX)
+            rlx_buf_format(out, ", binding %s", rlx_name(&e->names, p->binding).data);
+        if (p->file != RLX_NO_INDEX)
+            rlx_buf_format(out, " (%s:%u:%u)", rlx_name(&e->names, p->file).data, p->line, p->column);
+    }
+    rlx_buf_lit(out, "\n");
+}
+
+static void put_trace(const relax_vm *vm, rlx_buf *out)
+{
+    size_t i = 0, depth = vm->depth;
+    for (const rlx_frame *f = vm->frame; f; f = f->parent, i++) {
+        if (i == TRACE_ENDS && depth > 2 * TRACE_ENDS)
+            rlx_buf_format(out, "  ... %zu more\n", depth - 2 * TRACE_ENDS);
+        if (i < TRACE_ENDS || i + TRACE_ENDS >= depth)
+            put_frame(vm, f, i == 0, out);
+    }
+}
+
+static rlx_slice kind_of(const struct relax_error *cause)
+{
+    return cause ? (rlx_slice){ cause->kind.data, cause->kind.size } : (rlx_slice){ "", 0 };
+}
+
+/* Unwinds, and makes the error if somebody wants it. */
+static relax_status report(relax_vm *vm, const rlx_fault *why, relax_error **out)
+{
+    rlx_buf trace;
+    rlx_buf_init(&trace, &vm->memory->memory);
+    if (out)
+        put_trace(vm, &trace);
+    while (vm->frame)
+        rlx_frame_pop(vm);
+    relax_error *cause = vm->cause;
+    vm->cause = NULL;
+    rlx_slice text = trace.failed || !trace.data ? (rlx_slice){ "", 0 } : (rlx_slice){ trace.data, trace.len };
+    relax_error *e = rlx_error_make(vm->memory, why, kind_of(cause), text, cause);
+    rlx_buf_free(&trace);
+    relax_status status = e == &rlx_error_out_of_memory && cause == NULL ? rlx_error_give(NULL, NULL, why) : e->status;
+    if (out)
+        *out = e;
+    else
+        relax_error_release(e);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+static bool run(relax_vm *vm, relax_value *result, rlx_fault *why)
+{
+    if (!vm->profiling)
+        return vm->use_switch ? rlx_vm_run_switch(vm, result, why) : rlx_vm_run_threaded(vm, result, why);
+    int64_t started = rlx_clock_ns();
+    bool ok = rlx_vm_run_profile(vm, result, why);
+    if (vm->profile) {
+        vm->profile->calls++;
+        vm->profile->nanoseconds += (uint64_t)(rlx_clock_ns() - started);
+    }
+    return ok;
+}
+
+/* The parameters of the outermost frame are the host's. */
+static bool take_args(relax_vm *vm, relax_value *to, const relax_value *args, size_t num_args, rlx_fault *why)
+{
+    for (size_t i = 0; i < num_args; i++) {
+        int32_t tag = args[i].type_index;
+        bool boxed = tag >= RLX_TAG_BOXED;
+        if ((tag > RELAX_VALUE_DEVICE && !boxed) || tag < 0 || (boxed && !args[i].v.p))
+            return rlx_fail(why, RLX_RT02, "argument %zu has type %d: strings and tensors must be boxed values", i + 1, (int)tag);
+        if (tag == RELAX_VALUE_TENSOR && !rlx_value_tensor(&args[i])) {
+            relax_value copy = args[i];
+            if (!rlx_value_adopt(&vm->pool, &copy, why))
+                return rlx_fault_wrap(why, RLX_RT02, "argument %zu", i + 1);
+        }
+        to[i] = args[i];
+        to[i].reserved = RLX_HELD_BY_RUN;
+    }
+    return true;
+}
+
+static bool call_kernel(relax_vm *vm, const rlx_file_function *fn, const relax_value *args, size_t num_args, rlx_fault *why)
+{
+    const rlx_kernel *k = vm->exe->kernels[fn->code];
+    int64_t params = rlx_kernel_num_params(k);
+    rlx_slice name = rlx_name(&vm->exe->names, fn->name);
+    if ((int64_t)num_args != params)
+        return rlx_fail(why, RLX_RT01, "%.*s takes %lld arguments, got %zu", (int)(name.len & 0xff), name.data, (long long)params,
+                        num_args);
+    relax_value *cells = num_args <= vm->exe->max_args ? vm->args : rlx_mem_alloc(&vm->memory->memory, num_args * sizeof *cells);
+    if (!cells)
+        return rlx_fail(why, RLX_RT10, "out of memory");
+    bool ok = take_args(vm, cells, args, num_args, why);
+    for (size_t i = 0; ok && i < num_args; i++) {
+        const rlx_tensor_object *t = rlx_value_tensor(&cells[i]);
+        if (t && t->read_only && rlx_kernel_param_is_written(k, (int32_t)i))
+            ok = rlx_fail(why, RLX_RT02, "argument %zu of %.*s is written, but the tensor is read-only", i + 1,
+                          (int)(name.len & 0xff), name.data);
+    }
+    ok = ok && rlx_kernel_call(k, &vm->kernels, cells, (int32_t)num_args, why);
+    if (cells != vm->args)
+        rlx_mem_free(&vm->memory->memory, cells, num_args * sizeof *cells);
+    return ok;
+}
+
+static bool call_relax(relax_vm *vm, const rlx_file_function *fn, const relax_value *args, size_t num_args, relax_value *result,
+                       rlx_fault *why)
+{
+    rlx_slice name = rlx_name(&vm->exe->names, fn->name);
+    if (num_args != fn->num_params)
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff), name.data, fn->num_params,
+                        fn->num_params == 1 ? "" : "s", num_args);
+    rlx_frame *f = rlx_frame_push(vm, fn, RLX_NO_INDEX, why);
+    return f && take_args(vm, f->regs, args, num_args, why) && rlx_vm_poll_slow(vm, why) && rlx_frame_enter(vm, false, why) &&
+           run(vm, result, why);
+}
+
+static size_t allocations_now(const relax_vm *vm)
+{
+    return atomic_load_explicit(&vm->memory->memory.count, memory_order_relaxed);
+}
+
+static void begin_call(relax_vm *vm)
+{
+    rlx_pool *p = &vm->pool;
+    p->live_bytes = p->live_buffers = p->peak_bytes = p->peak_buffers = 0;
+    vm->allocations_before = allocations_now(vm);
+    vm->instructions = 0;
+    vm->running = true;
+}
+
+relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args, relax_value *result, relax_error **out)
+{
+    const rlx_file_function *fn = &vm->exe->functions[vm->exe->public_functions[function]];
+    rlx_fault why = { 0 };
+    relax_status status = RELAX_OK;
+    begin_call(vm);
+    *result = rlx_value_none();
+    bool ok = (fn->flags & RLX_FUNCTION_KERNEL) ? call_kernel(vm, fn, args, num_args, &why)
+                                                : call_relax(vm, fn, args, num_args, result, &why);
+    if (RLX_UNLIKELY(!ok))
+        status = report(vm, &why, out);
+    vm->allocations = allocations_now(vm) - vm->allocations_before;
+    vm->running = false;
+    return status;
+}
+
+/* ---- calls with buffers for the results ----------------------------------------------------------------------------- */
+
+/* One leaf of the result: already in its buffer, or copied there. */
+static bool deliver(relax_vm *vm, size_t i, const relax_value *leaf, rlx_fault *why)
+{
+    const DLTensor *have = rlx_value_view(leaf);
+    if (i >= vm->num_into)
+        return rlx_fail(why, RLX_RT07, "the result holds more tensors than the %zu buffers", vm->num_into);
+    const rlx_tensor_object *to = (const rlx_tensor_object *)vm->into[i];
+    if (!have)
+        return rlx_fail(why, RLX_RT07, "part %zu of the result is no tensor", i);
+    return have == &to->view || rlx_tensor_copy(have, &to->view, why) || rlx_fault_wrap(why, RLX_RT07, "buffer %zu", i);
+}
+
+/* Tuples depth first; nesting is followed to a fixed depth, without recursion. */
+static bool deliver_all(relax_vm *vm, const relax_value *result, rlx_fault *why)
+{
+    struct { const relax_value *at; size_t left; } open[RLX_DESC_MAX_NESTING + 1];
+    size_t depth = 1, next = 0;
+    open[0].at = result;
+    open[0].left = 1;
+    while (depth) {
+        if (open[depth - 1].left == 0) {
+            depth--;
+            continue;
+        }
+        const relax_value *v = open[depth - 1].at++;
+        open[depth - 1].left--;
+        const rlx_tuple_object *t = rlx_value_tuple(v);
+        if (!t) {
+            if (!deliver(vm, next++, v, why))
+                return false;
+            continue;
+        }
+        if (depth > RLX_DESC_MAX_NESTING)
+            return rlx_fail(why, RLX_RT07, "the result is nested deeper than %d", RLX_DESC_MAX_NESTING);
+        open[depth].at = t->fields;
+        open[depth++].left = t->count;
+    }
+    return next == vm->num_into || rlx_fail(why, RLX_RT07, "the result holds %zu tensors, got %zu buffers", next, vm->num_into);
+}
+
+relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
+                              relax_tensor *const *buffers, size_t num_buffers, relax_error **out)
+{
+    relax_value result;
+    rlx_fault why = { 0 };
+    vm->into = buffers;
+    vm->num_into = num_buffers;
+    relax_status status = rlx_vm_call(vm, function, args, num_args, &result, out);
+    if (status == RELAX_OK && !deliver_all(vm, &result, &why))
+        status = report(vm, &why, out);
+    rlx_pool_drop(&vm->pool, &result);
+    vm->into = NULL;
+    vm->num_into = 0;
+    return status;
+}

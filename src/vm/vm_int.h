@@ -1,0 +1,162 @@
+/* vm_int.h: shared by the files of vm. */
+#ifndef RLX_VM_INT_H
+#define RLX_VM_INT_H
+
+#include "vm/vm.h"
+
+/* ---- loading --------------------------------------------------------------------------------------------- */
+
+/* Checks the code of every function. `starts`: items of DESCS (rlx_desc_verify). Sets *max_args to the longest
+ * operand list. */
+bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args, rlx_fault *why);
+
+/* ---- running --------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_chunk_of_stack rlx_chunk_of_stack;
+/* One active function:  | rlx_frame | num_regs cells | num_syms slots |  in a chunk of the VM's stack. */
+typedef struct rlx_frame {
+    struct rlx_frame *parent;      /* NULL: called from outside */
+    const rlx_file_function *fn;
+    const uint32_t *pc;            /* while it waits or has failed: the instruction at hand */
+    relax_value *regs;
+    int64_t *syms;
+    uint32_t dst;                  /* register of the parent for the result, or RLX_NO_INDEX */
+    rlx_chunk_of_stack *chunk;
+    size_t before;                 /* chunk->used without this frame */
+} rlx_frame;
+struct rlx_chunk_of_stack { rlx_chunk_of_stack *prev, *next; size_t size, used; };
+
+/* A packed function as this VM found it. All zero: not looked for yet. */
+typedef struct rlx_packed_slot {
+    relax_packed_fn fn;   /* NULL: not found yet, or a function of the module */
+    void *self;
+    rlx_object *object;   /* one reference */
+    bool in_module;
+    uint32_t function;
+} rlx_packed_slot;
+
+typedef struct rlx_tally { uint64_t count, nanoseconds; } rlx_tally;
+typedef struct rlx_profile {
+    rlx_tally ops[RLX_OPCODE_COUNT];
+    rlx_tally *kernels, *packed, *functions; /* by number */
+    uint64_t calls, nanoseconds;
+} rlx_profile;
+
+struct relax_vm {
+    atomic_size_t refs;
+    rlx_shared_memory *memory;
+    relax_executable *exe;
+    relax_registry *registry;
+    rlx_pool pool;
+    rlx_kernel_env kernels;
+    rlx_packed_slot *packed;
+    relax_value *args;            /* room for the longest operand list */
+    rlx_chunk_of_stack *stack;    /* the chunk in use */
+    rlx_frame *frame;             /* innermost */
+    size_t depth, max_depth;
+    rlx_desc_env env;             /* of the innermost frame */
+    int64_t deadline;             /* monotonic nanoseconds; INT64_MAX: none */
+    const volatile int32_t *cancel;
+    int32_t fuel;                 /* polls until the clock is read */
+    bool running, profiling, use_switch;
+    relax_error *cause;           /* what a packed function said, until the failure is reported */
+    rlx_slice cause_kind;
+    relax_tensor *const *into;    /* buffers for the results of this call */
+    size_t num_into;
+    size_t allocations_before, allocations;
+    uint64_t instructions;
+    rlx_profile *profile;
+};
+
+/* Runs the innermost frame until the outermost one returns. The result's reference is the caller's. */
+typedef bool (*rlx_vm_loop)(relax_vm *vm, relax_value *result, rlx_fault *why);
+bool rlx_vm_run_threaded(relax_vm *vm, relax_value *result, rlx_fault *why);
+bool rlx_vm_run_switch(relax_vm *vm, relax_value *result, rlx_fault *why);
+bool rlx_vm_run_profile(relax_vm *vm, relax_value *result, rlx_fault *why);
+
+/* ---- what the loops call, in vm_step.c ------------------------------------------------------------------- */
+
+/* A frame for fn on top of the stack, its cells beyond the parameters empty; it becomes vm->frame. RT10, RT11. */
+rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst, rlx_fault *why);
+/* Drops what the frame holds and takes it off the stack; its parent becomes vm->frame. */
+void rlx_frame_pop(relax_vm *vm);
+/* Entry of the frame on top, whose parameters are filled: checks them and binds sizes. */
+bool rlx_frame_enter(relax_vm *vm, bool proved, rlx_fault *why);
+/* Slow part of a poll. */
+bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why);
+int rlx_vm_poll_kernel(void *vm);
+int64_t rlx_clock_ns(void);
+
+RLX_INLINE bool rlx_vm_poll(relax_vm *vm, rlx_fault *why)
+{
+    return RLX_LIKELY(!*vm->cancel && --vm->fuel > 0) || rlx_vm_poll_slow(vm, why);
+}
+
+/* Gives a cell of the frame a new value. */
+RLX_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value v, uint32_t hold)
+{
+    if (RLX_UNLIKELY(cell->reserved == RLX_HELD_BY_FRAME))
+        rlx_pool_drop(&vm->pool, cell);
+    *cell = v;
+    cell->reserved = hold;
+}
+
+/* Value of an integer operand. */
+RLX_NODISCARD bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why);
+RLX_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
+{
+    if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_SYMBOL)) {
+        *out = vm->env.syms[rlx_operand_index(x)];
+        return true;
+    }
+    return rlx_vm_int_slow(vm, x, out, why);
+}
+/* Argument cells for something outside the frame: reserved 0; tensors as views if `views`. */
+RLX_NODISCARD bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why);
+RLX_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint32_t count, bool views, relax_value *out, rlx_fault *why)
+{
+    const relax_value *regs = vm->env.regs;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t x = operands[i];
+        if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_REGISTER)) {
+            relax_value v = regs[x];
+            bool lend = views && v.type_index == RELAX_VALUE_TENSOR;
+            out[i].type_index = lend ? RELAX_VALUE_TENSOR_VIEW : v.type_index;
+            out[i].reserved = 0;
+            out[i].v.i = v.v.i + (lend ? (int64_t)sizeof(rlx_object) : 0);
+        } else if (!rlx_vm_arg_slow(vm, x, views, &out[i], why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One instruction each; `pc` is its header. False: failed. */
+bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why); /* condition of a BRANCH */
+/* These leave the frame that goes on in vm->frame. */
+bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why); /* not found yet, or in the module */
+bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
+/* Result of a packed function; a failure becomes RT16. */
+bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why);
+/* Ends the innermost frame with register r. *done: it was the outermost, *result is the caller's. */
+bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why);
+
+/* ---- from outside, in vm_call.c and vm_profile.c ----------------------------------------------------------- */
+
+bool rlx_profile_start(relax_vm *vm); /* false: out of memory */
+void rlx_profile_free(relax_vm *vm);
+void rlx_profile_json(const relax_vm *vm, rlx_buf *out);
+
+#endif

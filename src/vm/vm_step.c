@@ -1,0 +1,619 @@
+/* vm_step.c: what instructions do. */
+#include <time.h>
+#include "vm/vm_int.h"
+
+/* ---- the stack ------------------------------------------------------------------------------------------- */
+
+#define CHUNK_BYTES ((size_t)64 << 10)
+
+/* A chunk with room for `bytes` becomes the current one. */
+static bool grow_stack(relax_vm *vm, size_t bytes)
+{
+    rlx_chunk_of_stack *at = vm->stack, *next = at ? at->next : NULL;
+    if (next && next->size - sizeof *next < bytes) { /* too small for this one: replace it */
+        at->next = NULL;
+        rlx_mem_free(&vm->memory->memory, next, next->size);
+        next = NULL;
+    }
+    if (!next) {
+        size_t size = bytes + sizeof *next < CHUNK_BYTES ? CHUNK_BYTES : bytes + sizeof *next;
+        next = rlx_mem_alloc(&vm->memory->memory, size);
+        if (!next)
+            return false;
+        *next = (rlx_chunk_of_stack){ at, NULL, size, sizeof *next };
+        if (at)
+            at->next = next;
+    }
+    vm->stack = next;
+    return true;
+}
+
+rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst, rlx_fault *why)
+{
+    size_t regs = (size_t)fn->num_regs * sizeof(relax_value), bytes = sizeof(rlx_frame) + regs + ((size_t)fn->num_syms + 1) / 2 * 16;
+    if (RLX_UNLIKELY(vm->depth >= vm->max_depth)) {
+        rlx_fail(why, RLX_RT11, "more than %zu calls are active", vm->max_depth);
+        return NULL;
+    }
+    rlx_chunk_of_stack *chunk = vm->stack;
+    if (RLX_UNLIKELY(!chunk || chunk->size - chunk->used < bytes)) {
+        if (!grow_stack(vm, bytes)) {
+            rlx_fail(why, RLX_RT10, "out of memory for the stack");
+            return NULL;
+        }
+        chunk = vm->stack;
+    }
+    rlx_frame *f = (rlx_frame *)(void *)((char *)chunk + chunk->used);
+    f->parent = vm->frame;
+    f->fn = fn;
+    f->pc = vm->exe->code + fn->code;
+    f->regs = (relax_value *)(f + 1);
+    f->syms = (int64_t *)((char *)f->regs + regs);
+    f->dst = dst;
+    f->chunk = chunk;
+    f->before = chunk->used;
+    chunk->used += bytes;
+    memset(f->regs, 0, bytes - sizeof *f);
+    vm->frame = f;
+    vm->depth++;
+    vm->env.regs = f->regs;
+    vm->env.syms = f->syms;
+    return f;
+}
+_Static_assert(sizeof(rlx_frame) % 16 == 0 && sizeof(rlx_chunk_of_stack) % 16 == 0, "cells behind them are aligned");
+
+static void drop_cells(relax_vm *vm, const rlx_frame *f)
+{
+    for (uint32_t i = 0; i < f->fn->num_regs; i++)
+        if (f->regs[i].reserved == RLX_HELD_BY_FRAME)
+            rlx_pool_drop(&vm->pool, &f->regs[i]);
+}
+
+void rlx_frame_pop(relax_vm *vm)
+{
+    rlx_frame *f = vm->frame;
+    drop_cells(vm, f);
+    f->chunk->used = f->before;
+    if (f->before == sizeof(rlx_chunk_of_stack) && f->chunk->prev)
+        vm->stack = f->chunk->prev;
+    vm->frame = f->parent;
+    vm->depth--;
+    vm->env.regs = f->parent ? f->parent->regs : NULL;
+    vm->env.syms = f->parent ? f->parent->syms : NULL;
+}
+
+bool rlx_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
+{
+    const rlx_frame *f = vm->frame;
+    if (proved && !rlx_desc_binds(vm->exe->descs, f->fn->params))
+        return true;
+    return rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params, rlx_name(&vm->exe->names, f->fn->name), why);
+}
+
+/* ---- stopping ---------------------------------------------------------------------------------------------- */
+
+int64_t rlx_clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#define POLLS_PER_CLOCK 32
+
+bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why)
+{
+    vm->fuel = POLLS_PER_CLOCK;
+    if (*vm->cancel)
+        return rlx_fail(why, RLX_RT12, "cancelled");
+    if (vm->deadline == INT64_MAX)
+        vm->fuel = INT32_MAX;
+    else if (rlx_clock_ns() >= vm->deadline)
+        return rlx_fail(why, RLX_RT12, "time limit reached");
+    return true;
+}
+
+int rlx_vm_poll_kernel(void *user)
+{
+    const relax_vm *vm = user;
+    return *vm->cancel || (vm->deadline != INT64_MAX && rlx_clock_ns() >= vm->deadline);
+}
+
+/* ---- operands ------------------------------------------------------------------------------------------------ */
+
+bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
+{
+    if (rlx_operand_kind(x) == RLX_OPERAND_EXPR)
+        return rlx_expr_eval(&vm->env, rlx_operand_index(x), out, why);
+    *out = rlx_operand_value(x);
+    return true;
+}
+
+bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why)
+{
+    int64_t i;
+    if (rlx_operand_kind(x) == RLX_OPERAND_CONST) {
+        *out = vm->exe->constants[rlx_operand_index(x)];
+        if (views && out->type_index == RELAX_VALUE_TENSOR) {
+            out->type_index = RELAX_VALUE_TENSOR_VIEW;
+            out->v.i += (int64_t)sizeof(rlx_object);
+        }
+        return true;
+    }
+    if (!rlx_vm_int(vm, x, &i, why))
+        return false;
+    *out = rlx_value_int(i);
+    return true;
+}
+
+static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims, rlx_fault *why)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!rlx_vm_int(vm, operands[i], &dims[i], why))
+            return false;
+    return true;
+}
+
+/* ---- simple values ---------------------------------------------------------------------------------------------- */
+
+bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    if (RLX_LIKELY(rlx_desc_match(&vm->env, pc[2], &vm->env.regs[pc[1]], why)))
+        return true;
+    const char *name = rlx_name(&vm->exe->names, pc[4]).data;
+    switch (pc[3]) {
+    case RLX_MATCH_CAST: return rlx_fault_wrap(why, RLX_RT06, "match_cast%s%.64s", *name ? " of " : "", name);
+    case RLX_MATCH_ASSUME: return rlx_fault_wrap(why, RLX_RT06, "%.64s", *name ? name : "a stated result");
+    default: return false;
+    }
+}
+
+static bool no_memory(rlx_fault *why, const char *what)
+{
+    return rlx_fail(why, RLX_RT10, "out of memory for %s", what);
+}
+
+bool rlx_step_shape(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    uint32_t count = rlx_ins_count(pc[0]);
+    rlx_shape_object *s = rlx_shape_make(&vm->pool, NULL, count);
+    if (!s)
+        return no_memory(why, "a shape");
+    relax_value v = rlx_value_object(RELAX_VALUE_SHAPE, s);
+    if (!eval_dims(vm, pc + 2, count, s->values, why)) {
+        rlx_pool_drop(&vm->pool, &v);
+        return false;
+    }
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], v, RLX_HELD_BY_FRAME);
+    return true;
+}
+
+bool rlx_step_tuple(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    uint32_t count = rlx_ins_count(pc[0]);
+    rlx_tuple_object *t = rlx_tuple_make(&vm->pool, count);
+    if (!t)
+        return no_memory(why, "a tuple");
+    relax_value v = rlx_value_object(RELAX_VALUE_OBJECT, t);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!rlx_vm_args(vm, pc + 2 + i, 1, false, &t->fields[i], why)) {
+            t->fields[i] = rlx_value_none();
+            rlx_pool_drop(&vm->pool, &v);
+            return false;
+        }
+        rlx_value_hold(&t->fields[i]);
+    }
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], v, RLX_HELD_BY_FRAME);
+    return true;
+}
+
+bool rlx_step_get(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    relax_value *from = &vm->frame->regs[pc[2]];
+    const rlx_tuple_object *t = rlx_value_tuple(from);
+    if (!t)
+        return rlx_fail(why, RLX_RT02, "field %u of a value that is no tuple", pc[3]);
+    if (pc[3] >= t->count)
+        return rlx_fail(why, RLX_RT09, "field %u of a tuple of %zu", pc[3], t->count);
+    relax_value v = t->fields[pc[3]];
+    uint32_t hold = rlx_value_is_boxed(&v) ? from->reserved : RLX_HELD_BY_RUN;
+    if (hold == RLX_HELD_BY_FRAME) /* the tuple may go before the field */
+        rlx_object_retain(v.v.p);
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], v, hold);
+    return true;
+}
+
+bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why)
+{
+    const DLTensor *t = rlx_value_view(v);
+    if (v->type_index == RELAX_VALUE_BOOL) {
+        *out = v->v.i != 0;
+        return true;
+    }
+    if (!t || t->ndim != 0 || !rlx_dtype_is_bool(rlx_dl_dtype(t)))
+        return rlx_fail(why, RLX_RT17, "the condition is no Boolean scalar");
+    *out = *rlx_view_data(t) != 0;
+    return true;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    int64_t size;
+    if (!rlx_vm_int(vm, pc[2], &size, why))
+        return false;
+    if (size < 0)
+        return rlx_fail(why, RLX_RT05, "a storage of %lld bytes", (long long)size);
+    rlx_storage *s = rlx_storage_create(&vm->pool, (size_t)size);
+    if (!s)
+        return rlx_fail(why, RLX_RT10, "out of memory for a storage of %lld bytes", (long long)size);
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_OBJECT, s), RLX_HELD_BY_FRAME);
+    return true;
+}
+
+bool rlx_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    int64_t dims[RLX_MAX_RANK], offset;
+    uint32_t ndim = rlx_ins_count(pc[0]);
+    rlx_dtype dtype = (rlx_dtype)pc[4];
+    size_t bytes;
+    const relax_value *from = &vm->frame->regs[pc[2]];
+    if (!rlx_value_has_mark(from, RLX_MARK_STORAGE))
+        return rlx_fail(why, RLX_RT02, "a tensor in a value that is no storage");
+    rlx_storage *s = from->v.p;
+    if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why) ||
+        !rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
+        return false;
+    if (offset < 0 || (size_t)offset > s->size || bytes > s->size - (size_t)offset || (size_t)offset % rlx_dtype_bytes(dtype))
+        return rlx_fail(why, RLX_RT09, "%zu bytes at %lld of a storage of %zu", bytes, (long long)offset, s->size);
+    rlx_tensor_object *t = rlx_tensor_view(&vm->pool, s, (size_t)offset, dtype, (int32_t)ndim, dims);
+    if (!t)
+        return no_memory(why, "a tensor");
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_FRAME);
+    return true;
+}
+
+static bool put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndim, const int64_t *dims, rlx_fault *why)
+{
+    size_t bytes;
+    if (!rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
+        return false;
+    rlx_tensor_object *t = rlx_tensor_make(&vm->pool, dtype, (int32_t)ndim, dims);
+    if (!t)
+        return rlx_fail(why, RLX_RT10, "out of memory for a tensor of %zu bytes", bytes);
+    rlx_cell_put(vm, &vm->frame->regs[reg], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_FRAME);
+    return true;
+}
+
+bool rlx_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    int64_t dims[RLX_MAX_RANK];
+    uint32_t ndim = rlx_ins_count(pc[0]);
+    return eval_dims(vm, pc + 3, ndim, dims, why) && put_tensor(vm, pc[1], (rlx_dtype)pc[2], ndim, dims, why);
+}
+
+static bool same_shape(const DLTensor *t, rlx_dtype dtype, uint32_t ndim, const int64_t *dims)
+{
+    return rlx_dl_dtype(t) == dtype && t->ndim == (int32_t)ndim && memcmp(t->shape, dims, ndim * sizeof *dims) == 0;
+}
+
+bool rlx_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    int64_t dims[RLX_MAX_RANK];
+    uint32_t ndim = rlx_ins_count(pc[0]);
+    if (!eval_dims(vm, pc + 4, ndim, dims, why))
+        return false;
+    /* Only the function that the host called returns to the host. A buffer that does not fit is told at the end. */
+    if (!vm->frame->parent && pc[2] < vm->num_into) {
+        rlx_tensor_object *t = (rlx_tensor_object *)vm->into[pc[2]];
+        if (same_shape(&t->view, (rlx_dtype)pc[3], ndim, dims)) {
+            rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_RUN);
+            return true;
+        }
+    }
+    return put_tensor(vm, pc[1], (rlx_dtype)pc[3], ndim, dims, why);
+}
+
+/* ---- kernels, builtins ------------------------------------------------------------------------------------------------ */
+
+/* Constants may lie in read-only memory, and are shared between threads. */
+static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
+{
+    for (int32_t i = 0; i < num_args; i++) {
+        if (vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW || !rlx_kernel_param_is_written(vm->exe->kernels[number], i))
+            continue;
+        const rlx_tensor_object *t = rlx_tensor_of_view(vm->args[i].v.p);
+        if (t && t->read_only) {
+            rlx_fail(why, RLX_RT02, "kernel %s would write to argument %d, a constant",
+                     rlx_name(&vm->exe->names, vm->exe->kernel_table[number].name).data, (int)i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
+{
+    if (writes_constant(vm, number, num_args, why))
+        return false;
+    if (RLX_LIKELY(rlx_kernel_call(vm->exe->kernels[number], &vm->kernels, vm->args, num_args, why)))
+        return true;
+    if (why->code == RLX_RT12) /* say which it was */
+        rlx_vm_poll_slow(vm, why);
+    return false;
+}
+
+bool rlx_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    uint32_t count = rlx_ins_count(pc[0]);
+    return rlx_vm_poll(vm, why) && rlx_vm_args(vm, pc + 2, count, true, vm->args, why) &&
+           run_kernel(vm, pc[1], (int32_t)count, why);
+}
+
+static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
+{
+    if (dst == RLX_NO_INDEX)
+        rlx_pool_drop(&vm->pool, &v);
+    else
+        rlx_cell_put(vm, &vm->frame->regs[dst], v, rlx_value_is_boxed(&v) ? RLX_HELD_BY_FRAME : RLX_HELD_BY_RUN);
+}
+
+bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    uint32_t count = rlx_ins_count(pc[0]);
+    relax_value result = rlx_value_none();
+    if (!rlx_vm_args(vm, pc + 3, count, false, vm->args, why))
+        return false;
+    if (!vm->exe->builtins[pc[2]]->fn(&vm->pool, vm->args, (int32_t)count, &result, why))
+        return false;
+    put_result(vm, pc[1], result);
+    return true;
+}
+
+/* ---- packed functions ---------------------------------------------------------------------------------------------------- */
+
+/* The error object in a result, if there is one: its text goes into *why, the object becomes the cause. */
+static void take_error(relax_vm *vm, relax_value *result, rlx_slice name, rlx_fault *why)
+{
+    const struct relax_error *e = result->type_index == RELAX_VALUE_ERROR ? result->v.p : NULL;
+    if (!e) {
+        rlx_value_drop(result);
+        rlx_fail(why, RLX_RT16, "packed function %.*s failed", (int)(name.len & 0xff), name.data);
+        return;
+    }
+    rlx_fail(why, RLX_RT16, "packed function %.*s failed: %.*s%s%.*s", (int)(name.len & 0xff), name.data,
+             (int)(e->kind.size & 0xff), e->kind.size ? e->kind.data : "", e->kind.size ? ": " : "",
+             (int)(e->message.size & 0xffff), e->message.size ? e->message.data : "");
+    if (rlx_error_is_ours(&e->base)) {
+        relax_error_release(vm->cause);
+        vm->cause = result->v.p;
+        *result = rlx_value_none();
+    } else {
+        rlx_value_drop(result);
+    }
+}
+
+bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why)
+{
+    if (RLX_UNLIKELY(rc != 0)) {
+        take_error(vm, result, name, why);
+        return false;
+    }
+    if (RLX_LIKELY(result->type_index == RELAX_VALUE_NONE))
+        return true;
+    if (rlx_value_adopt(&vm->pool, result, why))
+        return true;
+    if (rlx_value_is_boxed(result) && result->v.p)
+        rlx_value_drop(result);
+    return rlx_fault_wrap(why, RLX_RT16, "packed function %.*s", (int)(name.len & 0xff), name.data);
+}
+
+/* Registered functions first, then public functions of the module. */
+static bool find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
+{
+    rlx_packed_slot *slot = &vm->packed[number];
+    rlx_slice name = rlx_name(&vm->exe->names, vm->exe->packed[number]);
+    rlx_packed *f = vm->registry ? rlx_map_get(&vm->registry->functions, name) : NULL;
+    if (f) {
+        rlx_object_retain(f);
+        *slot = (rlx_packed_slot){ f->fn, f->user, &f->base, false, 0 };
+        return true;
+    }
+    uintptr_t public = (uintptr_t)rlx_map_get(&vm->exe->by_name, name);
+    if (!public)
+        return rlx_fail(why, RLX_RT08, "no packed function %.*s is registered", (int)(name.len & 0xff), name.data);
+    *slot = (rlx_packed_slot){ .in_module = true, .function = vm->exe->public_functions[public - 1] };
+    return true;
+}
+
+/* Calls function `number` of the module with operands whose count nobody has checked. The frame that goes on is on top. */
+static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, bool proved,
+                        rlx_fault *why);
+
+static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, rlx_fault *why)
+{
+    rlx_packed_slot *slot = &vm->packed[number];
+    if (!slot->fn && !slot->in_module && !find_packed(vm, number, why))
+        return false;
+    if (slot->in_module)
+        return call_module(vm, slot->function, dst, operands, count, false, why);
+    relax_value result = rlx_value_none();
+    if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why))
+        return false;
+    int rc = slot->fn(slot->self, vm->args, (int32_t)count, &result);
+    if (!rlx_packed_finish(vm, rc, &result, rlx_name(&vm->exe->names, vm->exe->packed[number]), why))
+        return false;
+    put_result(vm, dst, result);
+    return true;
+}
+
+bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    vm->frame->pc = pc + 3 + rlx_ins_count(pc[0]);
+    if (call_packed_slot(vm, pc[2], pc[1], pc + 3, rlx_ins_count(pc[0]), why))
+        return true;
+    vm->frame->pc = pc;
+    return false;
+}
+
+/* ---- Relax functions --------------------------------------------------------------------------------------------------------- */
+
+/* Parameters of a frame that is not on the stack yet come from registers of its parent. */
+static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *operands, uint32_t count, relax_value *to, rlx_fault *why)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t x = operands[i];
+        if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_REGISTER)) {
+            to[i] = from[x];
+            if (to[i].reserved == RLX_HELD_BY_FRAME)
+                to[i].reserved = RLX_HELD_BY_PARENT;
+        } else if (!rlx_vm_arg_slow(vm, x, false, &to[i], why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, bool proved, rlx_fault *why)
+{
+    rlx_frame *caller = vm->frame;
+    const rlx_file_function *fn = &vm->exe->functions[number];
+    if (!rlx_vm_poll(vm, why))
+        return false;
+    rlx_frame *f = rlx_frame_push(vm, fn, dst, why);
+    if (!f)
+        return false;
+    /* Operands are read in the caller's frame. */
+    vm->env.regs = caller->regs;
+    vm->env.syms = caller->syms;
+    bool ok = pass_args(vm, caller->regs, operands, count, f->regs, why);
+    vm->env.regs = f->regs;
+    vm->env.syms = f->syms;
+    if (RLX_LIKELY(ok && rlx_frame_enter(vm, proved, why)))
+        return true;
+    rlx_frame_pop(vm);
+    return false;
+}
+
+static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, bool proved,
+                        rlx_fault *why)
+{
+    const rlx_file_function *fn = &vm->exe->functions[number];
+    rlx_slice name = rlx_name(&vm->exe->names, fn->name);
+    if (fn->flags & RLX_FUNCTION_KERNEL) {
+        if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why) ||
+            !run_kernel(vm, fn->code, (int32_t)count, why))
+            return false;
+        put_result(vm, dst, rlx_value_none());
+        return true;
+    }
+    if (count != fn->num_params)
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff), name.data, fn->num_params,
+                        fn->num_params == 1 ? "" : "s", count);
+    return push_call(vm, number, dst, operands, count, proved, why);
+}
+
+bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_frame *caller = vm->frame;
+    uint32_t count = rlx_ins_count(pc[0]);
+    caller->pc = pc + 4 + count;
+    if (RLX_LIKELY(push_call(vm, pc[2], pc[1], pc + 4, count, pc[3] & RLX_CALL_PROVED, why)))
+        return true;
+    caller->pc = pc;
+    return false;
+}
+
+/* The same, with the arguments kept alive by themselves: the frame they come from goes first. */
+bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_frame *old = vm->frame;
+    uint32_t count = rlx_ins_count(pc[0]), dst = old->dst;
+    old->pc = pc;
+    if (!rlx_vm_poll(vm, why) || !pass_args(vm, old->regs, pc + 3, count, vm->args, why))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t x = pc[3 + i];
+        bool own = rlx_operand_kind(x) == RLX_OPERAND_REGISTER && old->regs[x].reserved == RLX_HELD_BY_FRAME;
+        if (!own)
+            continue;
+        rlx_value_hold(&vm->args[i]);
+        vm->args[i].reserved = RLX_HELD_BY_FRAME;
+    }
+    rlx_frame_pop(vm);
+    rlx_frame *f = rlx_frame_push(vm, &vm->exe->functions[pc[1]], dst, why);
+    if (!f) {
+        for (uint32_t i = 0; i < count; i++)
+            if (vm->args[i].reserved == RLX_HELD_BY_FRAME)
+                rlx_value_drop(&vm->args[i]);
+        return false;
+    }
+    memcpy(f->regs, vm->args, count * sizeof *f->regs);
+    return rlx_frame_enter(vm, pc[2] & RLX_CALL_PROVED, why);
+}
+
+/* A packed function object: ours is called directly, a foreign one through the entry that its layout promises. */
+static bool call_object(relax_vm *vm, const relax_value *callee, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_packed *f = callee->v.p;
+    uint32_t count = rlx_ins_count(pc[0]);
+    relax_value result = rlx_value_none();
+    static const rlx_slice name = { "(value)", 7 };
+    if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, pc + 3, count, true, vm->args, why))
+        return false;
+    int rc = f->safe_call(f, vm->args, (int32_t)count, &result);
+    if (!rlx_packed_finish(vm, rc, &result, name, why))
+        return false;
+    put_result(vm, pc[1], result);
+    return true;
+}
+
+bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
+{
+    rlx_frame *caller = vm->frame;
+    const relax_value *callee = &caller->regs[pc[2]];
+    uint32_t count = rlx_ins_count(pc[0]);
+    bool ok;
+    caller->pc = pc + 3 + count;
+    if (callee->type_index == RELAX_VALUE_FUNCTION) {
+        ok = call_object(vm, callee, pc, why);
+    } else if (rlx_value_has_mark(callee, RLX_MARK_FUNCTION) && ((rlx_module_function *)callee->v.p)->image == vm->exe->image) {
+        ok = call_module(vm, ((rlx_module_function *)callee->v.p)->number, pc[1], pc + 3, count, false, why);
+    } else if (rlx_value_has_mark(callee, RLX_MARK_EXTERN) && ((rlx_extern_function *)callee->v.p)->image == vm->exe->image) {
+        ok = call_packed_slot(vm, ((rlx_extern_function *)callee->v.p)->packed, pc[1], pc + 3, count, why);
+    } else {
+        ok = rlx_fail(why, RLX_RT18, "the value that is called is no function of this program");
+    }
+    if (!ok)
+        caller->pc = pc;
+    return ok;
+}
+
+bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why)
+{
+    rlx_frame *f = vm->frame;
+    relax_value *from = &f->regs[r], v;
+    if (f->fn->result != RLX_NO_INDEX && !rlx_desc_match(&vm->env, f->fn->result, from, why))
+        return rlx_fault_wrap(why, RLX_RT07, "result of %.64s", rlx_name(&vm->exe->names, f->fn->name).data);
+    v = *from;
+    if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && !f->parent)) {
+        rlx_value_hold(&v);
+        v.reserved = RLX_HELD_BY_FRAME;
+    }
+    *from = rlx_value_none();
+    uint32_t dst = f->dst;
+    rlx_frame_pop(vm);
+    *done = vm->frame == NULL;
+    if (*done) {
+        v.reserved = 0;
+        *result = v;
+        return true;
+    }
+    uint32_t hold = rlx_value_is_boxed(&v) ? v.reserved : RLX_HELD_BY_RUN;
+    if (dst != RLX_NO_INDEX)
+        rlx_cell_put(vm, &vm->frame->regs[dst], v, hold);
+    else if (hold == RLX_HELD_BY_FRAME)
+        rlx_pool_drop(&vm->pool, &v);
+    return true;
+}
