@@ -1,0 +1,424 @@
+/* api_builder.c: module builder and function builder. */
+#include <relax/builder.h>
+#include "api_int.h"
+
+#include "op/op.h"
+#include "sinfo/sinfo.h"
+
+struct relax_module_builder {
+    relax_context *ctx;
+    rlx_module_builder *mb;
+    size_t errors; /* when it was made */
+};
+
+/* One open function or if of a builder. */
+enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE };
+typedef struct frame {
+    enum frame_kind kind;
+    const rlx_expr *self;        /* function: GlobalVar or local variable */
+    const rlx_attr *attrs;
+    const rlx_sinfo *ret;
+    const rlx_string *name;
+    rlx_place place;
+    size_t errors;               /* when it was opened */
+    const rlx_expr *cond, *true_branch;
+    bool local;
+} frame;
+
+struct relax_builder {
+    relax_context *ctx;
+    relax_module_builder *module;
+    rlx_builder *b;
+    RLX_VEC(frame) frames;
+};
+
+/* ---- modules */
+
+relax_module_builder *relax_module_builder_create(relax_context *ctx, const relax_module *base)
+{
+    if (!ctx || (base && !api_family(ctx, base, RLX_FAMILY_MODULE, "base")))
+        return ctx ? give(ctx, NULL) : NULL;
+    relax_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
+    if (mb)
+        mb->mb = rlx_module_builder_create(ctx, rlx_as_module(node_of(base)));
+    if (!mb || !mb->mb) {
+        rlx_mem_free(&ctx->memory, mb, sizeof *mb);
+        rlx_no_memory(ctx);
+        return give(ctx, NULL);
+    }
+    mb->ctx = rlx_context_retain(ctx);
+    mb->errors = rlx_error_count(ctx);
+    return mb;
+}
+
+void relax_module_builder_destroy(relax_module_builder *mb)
+{
+    if (!mb)
+        return;
+    relax_context *ctx = mb->ctx;
+    rlx_module_builder_free(mb->mb);
+    rlx_mem_free(&ctx->memory, mb, sizeof *mb);
+    rlx_context_release(ctx);
+}
+
+relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *name, size_t name_len, const relax_struct_info *signature)
+{
+    rlx_slice slice;
+    if (!mb)
+        return NULL;
+    relax_context *ctx = mb->ctx;
+    if (!api_name(ctx, name, name_len, "name", &slice) || (signature && !api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
+        return give(ctx, NULL);
+    return give(ctx, rlx_module_builder_declare(mb->mb, slice, node_of(signature), RLX_NO_PLACE));
+}
+
+/* What callers may expect of a finished function. */
+static const rlx_sinfo *signature_of(relax_context *ctx, const rlx_node *func)
+{
+    const rlx_function *f = rlx_as_function(func);
+    const rlx_prim_func *p = rlx_as_prim_func(func);
+    if (f)
+        return f->sinfo;
+    if (p)
+        return p->sinfo ? p->sinfo : rlx_prim_func_signature(ctx, p);
+    return rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx), false);
+}
+
+relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name, size_t name_len, const relax_base_func *func)
+{
+    rlx_slice slice;
+    if (!mb)
+        return NULL;
+    relax_context *ctx = mb->ctx;
+    if (!api_name(ctx, name, name_len, "name", &slice) || !api_required(ctx, func, "func"))
+        return give(ctx, NULL);
+    if (!relax_base_func_kind(func))
+        return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
+    const rlx_global_var *gv = rlx_module_builder_lookup(mb->mb, slice);
+    if (gv && rlx_module_builder_function(mb->mb, gv))
+        return give(ctx, rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)), "two functions are named %.*s", (int)slice.len, slice.data));
+    if (!gv)
+        gv = rlx_module_builder_declare(mb->mb, slice, signature_of(ctx, node_of(func)), rlx_place_of(node_of(func)));
+    return give(ctx, gv && rlx_module_builder_define(mb->mb, gv, node_of(func)) ? gv : NULL);
+}
+
+relax_expr *relax_module_builder_lookup(const relax_module_builder *mb, const char *name, size_t name_len)
+{
+    const rlx_global_var *gv = mb && name ? rlx_module_builder_lookup(mb->mb, (rlx_slice){ name, name_len }) : NULL;
+    return API_EXPR(gv);
+}
+
+relax_status relax_module_builder_set_attrs(relax_module_builder *mb, const relax_attr *attrs)
+{
+    if (!mb || !api_map_or_null(mb->ctx, attrs, "attrs"))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    rlx_module_builder_set_attrs(mb->mb, node_of(attrs), NULL);
+    return RELAX_OK;
+}
+
+relax_module *relax_module_builder_finish(relax_module_builder *mb)
+{
+    if (!mb)
+        return NULL;
+    const rlx_module *m = rlx_error_count(mb->ctx) > mb->errors ? NULL : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
+    return give(mb->ctx, m);
+}
+
+/* ---- functions */
+
+static const relax_function_options function_defaults = { .struct_size = sizeof(relax_function_options), .pure = 1 };
+
+relax_status relax_function_options_init(relax_function_options *options, size_t struct_size)
+{
+    return api_options_init(options, struct_size, sizeof function_defaults, &function_defaults, sizeof function_defaults);
+}
+
+relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb)
+{
+    if (!ctx || !api_required(ctx, mb, "mb"))
+        return ctx ? give(ctx, NULL) : NULL;
+    relax_builder *b = rlx_mem_alloc_zero(&ctx->memory, sizeof *b);
+    if (b)
+        b->b = rlx_builder_create(ctx, rlx_module_builder_env(mb->mb), NULL);
+    if (!b || !b->b) {
+        rlx_mem_free(&ctx->memory, b, sizeof *b);
+        rlx_no_memory(ctx);
+        return give(ctx, NULL);
+    }
+    b->ctx = rlx_context_retain(ctx);
+    b->module = mb;
+    return b;
+}
+
+void relax_builder_destroy(relax_builder *builder)
+{
+    if (!builder)
+        return;
+    relax_context *ctx = builder->ctx;
+    rlx_builder_free(builder->b);
+    rlx_vec_free(&ctx->memory, &builder->frames);
+    rlx_mem_free(&ctx->memory, builder, sizeof *builder);
+    rlx_context_release(ctx);
+}
+
+static frame *top_frame(relax_builder *b) { return b->frames.len ? &rlx_vec_last(&b->frames) : NULL; }
+
+static bool wrong_state(relax_builder *b, const char *what)
+{
+    rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "%s", what);
+    return false;
+}
+
+static const rlx_attr *public_attrs(relax_context *ctx, const rlx_attr *attrs, const rlx_string *name)
+{
+    if (rlx_attrs_get(attrs, "global_symbol"))
+        return attrs;
+    return rlx_attrs_with(ctx, attrs, "global_symbol", rlx_attr_string_new(ctx, rlx_string_slice(name)));
+}
+
+/* GlobalVar for a function at module level: declared before, or now with what the signature says. */
+static const rlx_expr *declare_self(relax_builder *b, const rlx_string *name, const relax_expr *const *params, size_t count, const rlx_sinfo *ret, bool pure)
+{
+    rlx_module_builder *mb = b->module->mb;
+    const rlx_global_var *gv = rlx_module_builder_lookup(mb, rlx_string_slice(name));
+    if (gv && rlx_module_builder_function(mb, gv))
+        return rlx_error(b->ctx, RLX_WX05, RLX_NO_PLACE, "two functions are named %s", name->data);
+    if (gv)
+        return &gv->node;
+    const rlx_sinfo *sig = rlx_signature(b->ctx, nodes_of(params), count, ret ? ret : rlx_object_info(b->ctx), pure, NULL);
+    gv = sig ? rlx_module_builder_declare(mb, rlx_string_slice(name), sig, RLX_NO_PLACE) : NULL;
+    return gv ? &gv->node : NULL;
+}
+
+static bool params_are_vars(relax_context *ctx, const relax_expr *const *params, size_t count)
+{
+    if (!api_family_array(ctx, (const void *const *)params, count, RLX_FAMILY_EXPR, "params"))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (node_of(params[i])->kind == RLX_NODE_VAR)
+            continue;
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "parameter %zu is a %s, expected a variable made by relax_var", i, rlx_kinds[node_of(params[i])->kind].name);
+        return false;
+    }
+    return true;
+}
+
+relax_status relax_builder_begin_function(relax_builder *builder, const char *name, size_t name_len, const relax_expr *const *params, size_t num_params,
+                                          const relax_function_options *options)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    relax_context *ctx = builder->ctx;
+    size_t errors = rlx_error_count(ctx);
+    relax_function_options o = function_defaults;
+    rlx_slice slice;
+    if (!api_options(&o, sizeof o, sizeof o, options))
+        return rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_function_options"), give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT);
+    if (!api_name(ctx, name, name_len, "name", &slice) || !params_are_vars(ctx, params, num_params) || !api_map_or_null(ctx, o.attrs, "attrs") ||
+        (o.ret && !api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
+        return api_failed(ctx, errors);
+    frame f = { .kind = FRAME_FUNCTION, .attrs = node_of(o.attrs), .ret = node_of(o.ret), .place = o.place, .errors = errors };
+    f.local = builder->frames.len > 0;
+    f.name = rlx_string_intern(ctx, slice);
+    if (f.name && f.local) {
+        const rlx_sinfo *sig = rlx_signature(ctx, nodes_of(params), num_params, f.ret ? f.ret : rlx_object_info(ctx), o.pure != 0, rlx_builder_scope(builder->b));
+        f.self = sig ? (const rlx_expr *)rlx_var_new(ctx, false, f.name, -1, sig, o.place) : NULL;
+    } else if (f.name) {
+        f.self = declare_self(builder, f.name, params, num_params, f.ret, o.pure != 0);
+        if (f.self && !o.is_private)
+            f.attrs = public_attrs(ctx, f.attrs, f.name);
+    }
+    const rlx_attr *force = rlx_attrs_get(f.attrs, "relax.force_pure");
+    bool force_pure = force && rlx_as_attr_int(force) && rlx_as_attr_int(force)->value;
+    if (!f.self || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) ||
+        !rlx_builder_begin_function(builder->b, nodes_of(params), num_params, o.pure != 0, force_pure, rlx_string_slice(f.name), f.self)) {
+        relax_status status = api_failed(ctx, errors);
+        return status == RELAX_OK ? (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY) : status;
+    }
+    rlx_vec_push(&ctx->memory, &builder->frames, f);
+    return give_status(ctx, RELAX_OK);
+}
+
+static const rlx_expr *finish_function(relax_builder *b, frame f, const rlx_function *function)
+{
+    if (f.local) {
+        rlx_emit how = { .var = rlx_as_var(f.self), .number = -1, .place = f.place };
+        const rlx_var *var = rlx_builder_emit(b->b, &function->node, &how);
+        return var ? &var->node : NULL;
+    }
+    return rlx_module_builder_define(b->module->mb, rlx_as_global_var(f.self), &function->node) ? f.self : NULL;
+}
+
+relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr *result)
+{
+    if (!builder)
+        return NULL;
+    relax_context *ctx = builder->ctx;
+    frame *top = top_frame(builder);
+    if (!top || top->kind != FRAME_FUNCTION) {
+        wrong_state(builder, top ? "end_function inside an open if" : "end_function without begin_function");
+        return give(ctx, NULL);
+    }
+    frame f = rlx_vec_pop(&builder->frames);
+    bool ok = api_family(ctx, result, RLX_FAMILY_EXPR, "result");
+    /* Ended in any case, so that the builder is in a known state; a failed one gives no function. */
+    const rlx_function *function =
+        rlx_builder_end_function(builder->b, ok ? node_of(result) : rlx_tuple_new(ctx, NULL, 0, f.place), f.ret, f.attrs, f.place);
+    if (function && rlx_error_count(ctx) > f.errors)
+        function = NULL;
+    return give(ctx, function ? finish_function(builder, f, function) : NULL);
+}
+
+relax_status relax_builder_begin_dataflow(relax_builder *builder)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t errors = rlx_error_count(builder->ctx);
+    if (!builder->frames.len)
+        wrong_state(builder, "a dataflow block needs an open function");
+    else if (rlx_builder_in_dataflow(builder->b))
+        wrong_state(builder, "a dataflow block inside a dataflow block");
+    else if (!rlx_builder_begin_block(builder->b, true, RLX_NO_PLACE) && rlx_error_count(builder->ctx) == errors)
+        rlx_no_memory(builder->ctx);
+    return api_failed(builder->ctx, errors);
+}
+
+relax_status relax_builder_end_dataflow(relax_builder *builder)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t errors = rlx_error_count(builder->ctx);
+    if (!rlx_builder_in_dataflow(builder->b))
+        wrong_state(builder, "no dataflow block is open");
+    else if (!rlx_builder_end_block(builder->b) && rlx_error_count(builder->ctx) == errors)
+        rlx_no_memory(builder->ctx);
+    return api_failed(builder->ctx, errors);
+}
+
+/* ---- bindings */
+
+static bool ready(relax_builder *b, const relax_expr *expr, const char *name, size_t name_len, relax_place place, rlx_emit *how)
+{
+    *how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
+    if (!b->frames.len)
+        return wrong_state(b, "a binding needs an open function");
+    return api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") && api_name_or_null(b->ctx, name, name_len, "name", &how->name);
+}
+
+relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
+{
+    rlx_emit how;
+    if (!builder)
+        return NULL;
+    bool ok = ready(builder, expr, name, name_len, place, &how);
+    return give(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+}
+
+relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_expr *expr, const relax_struct_info *annotation, const char *name,
+                                         size_t name_len, relax_place place)
+{
+    rlx_emit how;
+    if (!builder)
+        return NULL;
+    bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
+    how.annotation = node_of(annotation);
+    return give(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+}
+
+relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
+{
+    rlx_emit how;
+    if (!builder)
+        return NULL;
+    bool ok = ready(builder, expr, name, name_len, place, &how);
+    if (ok && !rlx_builder_in_dataflow(builder->b))
+        ok = wrong_state(builder, "an output needs an open dataflow block");
+    how.output = true;
+    return give(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+}
+
+relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_expr *expr, const relax_struct_info *info, const char *name, size_t name_len,
+                                          relax_place place)
+{
+    rlx_emit how;
+    if (!builder)
+        return NULL;
+    bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
+    return give(builder->ctx, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
+}
+
+/* ---- branches */
+
+relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *cond)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    relax_context *ctx = builder->ctx;
+    size_t errors = rlx_error_count(ctx);
+    frame f = { .kind = FRAME_THEN };
+    if (!builder->frames.len)
+        return wrong_state(builder, "an if needs an open function"), api_failed(ctx, errors);
+    if (rlx_builder_in_dataflow(builder->b))
+        return rlx_error(ctx, RLX_WF07, RLX_NO_PLACE, "if inside a dataflow block"), api_failed(ctx, errors);
+    if (!api_family(ctx, cond, RLX_FAMILY_EXPR, "cond"))
+        return api_failed(ctx, errors);
+    f.cond = rlx_builder_operand(builder->b, node_of(cond));
+    if (f.cond && rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) && rlx_builder_begin_branch(builder->b))
+        rlx_vec_push(&ctx->memory, &builder->frames, f);
+    else if (rlx_error_count(ctx) == errors)
+        rlx_no_memory(ctx);
+    return api_failed(ctx, errors);
+}
+
+relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *true_value)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    relax_context *ctx = builder->ctx;
+    size_t errors = rlx_error_count(ctx);
+    frame *f = top_frame(builder);
+    if (!f || f->kind != FRAME_THEN)
+        return wrong_state(builder, "begin_else without begin_if"), api_failed(ctx, errors);
+    if (!api_family(ctx, true_value, RLX_FAMILY_EXPR, "true_value"))
+        return api_failed(ctx, errors);
+    f->true_branch = rlx_builder_end_branch(builder->b, node_of(true_value), RLX_NO_PLACE);
+    f->kind = FRAME_ELSE;
+    if ((!f->true_branch || !rlx_builder_begin_branch(builder->b)) && rlx_error_count(ctx) == errors)
+        rlx_no_memory(ctx);
+    return api_failed(ctx, errors);
+}
+
+relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false_value, const char *name, size_t name_len, relax_place place)
+{
+    rlx_emit how;
+    if (!builder)
+        return NULL;
+    relax_context *ctx = builder->ctx;
+    frame *top = top_frame(builder);
+    if (!top || top->kind != FRAME_ELSE) {
+        wrong_state(builder, "end_if without begin_else");
+        return give(ctx, NULL);
+    }
+    if (!ready(builder, false_value, name, name_len, place, &how))
+        return give(ctx, NULL);
+    frame f = rlx_vec_pop(&builder->frames);
+    const rlx_expr *false_branch = rlx_builder_end_branch(builder->b, node_of(false_value), RLX_NO_PLACE);
+    const rlx_expr *e = f.true_branch && false_branch ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
+    return give(ctx, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
+}
+
+/* ---- questions */
+
+const relax_expr *relax_builder_lookup(const relax_builder *builder, const relax_expr *var)
+{
+    const rlx_var *v = builder ? rlx_as_var(node_of(var)) : NULL;
+    return API_EXPR(v ? rlx_builder_lookup(builder->b, v) : NULL);
+}
+
+const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax_expr *expr)
+{
+    if (!builder)
+        return NULL;
+    bool ok = api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
+    return give(builder->ctx, ok ? rlx_builder_infer(builder->b, node_of(expr)) : NULL);
+}

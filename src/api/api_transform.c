@@ -1,0 +1,194 @@
+/* api_transform.c: passes and pipelines. */
+#include <relax/transform.h>
+#include "api_int.h"
+
+#include "transform/transform.h"
+
+/* A pass of the host, reached through the runner's user pointer. */
+typedef struct host_pass {
+    const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module);
+    void *user;
+    void (*destroy)(void *user);
+} host_pass;
+
+struct relax_pipeline {
+    relax_context *ctx;
+    RLX_VEC(rlx_pass_step) steps;
+    void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed);
+    void *after_user;
+    bool verify;
+};
+
+static const rlx_pass_row *find_pass(relax_context *ctx, const char *pass, size_t pass_len)
+{
+    rlx_slice name;
+    if (!api_name(ctx, pass, pass_len, "pass", &name))
+        return NULL;
+    const rlx_pass_row *row = rlx_pass_find(name);
+    if (row)
+        return row;
+    const char *near = rlx_pass_suggest(name);
+    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", (int)name.len, name.data, near ? "; did you mean " : "", near ? near : "");
+}
+
+relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass, size_t pass_len, const relax_attr *options)
+{
+    if (!ctx)
+        return NULL;
+    rlx_pass_step step = { .row = find_pass(ctx, pass, pass_len), .options = node_of(options) };
+    if (!step.row || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_map_or_null(ctx, options, "options"))
+        return give(ctx, NULL);
+    return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), &step, 1, NULL));
+}
+
+relax_pipeline *relax_pipeline_create(relax_context *ctx)
+{
+    relax_pipeline *p = ctx ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
+    if (p)
+        p->ctx = rlx_context_retain(ctx);
+    else if (ctx)
+        rlx_no_memory(ctx);
+    return p;
+}
+
+static void drop_step(relax_context *ctx, rlx_pass_step *step)
+{
+    host_pass *h = step->host ? step->host_user : NULL;
+    if (!h)
+        return;
+    if (h->destroy)
+        h->destroy(h->user);
+    rlx_mem_free(&ctx->memory, h, sizeof *h);
+}
+
+void relax_pipeline_destroy(relax_pipeline *pipeline)
+{
+    if (!pipeline)
+        return;
+    relax_context *ctx = pipeline->ctx;
+    for (size_t i = 0; i < pipeline->steps.len; i++)
+        drop_step(ctx, &pipeline->steps.data[i]);
+    rlx_vec_free(&ctx->memory, &pipeline->steps);
+    rlx_mem_free(&ctx->memory, pipeline, sizeof *pipeline);
+    rlx_context_release(ctx);
+}
+
+static relax_status append(relax_pipeline *p, rlx_pass_step step)
+{
+    if (rlx_vec_push(&p->ctx->memory, &p->steps, step))
+        return give_status(p->ctx, RELAX_OK);
+    rlx_no_memory(p->ctx);
+    return RELAX_ERROR_OUT_OF_MEMORY;
+}
+
+relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len, const relax_attr *options)
+{
+    if (!pipeline)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t errors = rlx_error_count(pipeline->ctx);
+    rlx_pass_step step = { .row = find_pass(pipeline->ctx, pass, pass_len), .options = node_of(options) };
+    if (!step.row || !api_map_or_null(pipeline->ctx, options, "options"))
+        return api_failed(pipeline->ctx, errors);
+    return append(pipeline, step);
+}
+
+static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
+{
+    host_pass *h = run->user;
+    size_t errors = rlx_error_count(run->ctx);
+    const relax_module *result = h->run(h->user, run->ctx, (const relax_module *)(const void *)m);
+    const rlx_module *out = rlx_as_module(node_of(result));
+    if (!out && rlx_error_count(run->ctx) == errors)
+        rlx_error(run->ctx, RLX_OP17, RLX_NO_PLACE, "a pass of the host failed without saying why");
+    return out;
+}
+
+relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
+                                     const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module), void *user,
+                                     void (*destroy)(void *user))
+{
+    rlx_slice slice;
+    relax_status status = RELAX_ERROR_INVALID_ARGUMENT;
+    relax_context *ctx = pipeline ? pipeline->ctx : NULL;
+    if (ctx && run && api_name(ctx, name, name_len, "name", &slice)) {
+        const rlx_string *text = rlx_string_intern(ctx, slice);
+        host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
+        status = RELAX_ERROR_OUT_OF_MEMORY;
+        if (h) {
+            *h = (host_pass){ run, user, destroy };
+            status = append(pipeline, (rlx_pass_step){ .host = run_host, .host_user = h, .host_name = text->data });
+        }
+        if (h && status != RELAX_OK)
+            rlx_mem_free(&ctx->memory, h, sizeof *h);
+    }
+    if (status != RELAX_OK && destroy)
+        destroy(user);
+    return status;
+}
+
+relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level)
+{
+    if (!pipeline || opt_level < 0 || opt_level > 2)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    rlx_pass_step steps[RLX_MAX_PIPELINE];
+    size_t count = rlx_build_pipeline(opt_level, steps);
+    relax_status status = RELAX_OK;
+    for (size_t i = 0; i < count && status == RELAX_OK; i++)
+        status = append(pipeline, steps[i]);
+    return status;
+}
+
+relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
+                                    void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed), void *user)
+{
+    if (!pipeline)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    pipeline->after = after;
+    pipeline->after_user = user;
+    return RELAX_OK;
+}
+
+relax_status relax_pipeline_set_verify(relax_pipeline *pipeline, int32_t verify)
+{
+    if (!pipeline)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    pipeline->verify = verify != 0;
+    return RELAX_OK;
+}
+
+static void tell_host(void *user, const char *pass, const rlx_module *m, double seconds, bool changed)
+{
+    relax_pipeline *p = user;
+    if (p->after)
+        p->after(p->after_user, pass, (const relax_module *)(const void *)m, seconds, changed);
+}
+
+relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *module)
+{
+    if (!pipeline)
+        return NULL;
+    relax_context *ctx = pipeline->ctx;
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+        return give(ctx, NULL);
+    rlx_pass_hooks hooks = { .after = tell_host, .user = pipeline, .verify = pipeline->verify };
+    return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), pipeline->steps.data, pipeline->steps.len, &hooks));
+}
+
+/* ---- the table of passes */
+
+static const rlx_pass_row *row_at(int32_t pass) { return pass >= 0 ? rlx_pass_at((size_t)pass) : NULL; }
+
+const char *relax_pass_name(int32_t pass) { return row_at(pass) ? row_at(pass)->name : NULL; }
+const char *relax_pass_help(int32_t pass) { return row_at(pass) ? row_at(pass)->help : NULL; }
+const char *relax_pass_needs(int32_t pass) { return row_at(pass) ? row_at(pass)->needs : NULL; }
+
+const char *relax_pass_option(int32_t pass, int32_t option, const char **deflt, const char **help)
+{
+    const rlx_pass_row *row = row_at(pass);
+    const rlx_pass_option *o = row && option >= 0 && option < row->num_options ? &row->options[option] : NULL;
+    if (deflt)
+        *deflt = o ? o->deflt : NULL;
+    if (help)
+        *help = o ? o->help : NULL;
+    return o ? o->name : NULL;
+}

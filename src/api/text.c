@@ -1,0 +1,81 @@
+/* text.c: TVMScript in and out. The only file of this room that calls script, so that a static link without text works. */
+#include <relax/text.h>
+#include "api_int.h"
+
+#include "script/script.h"
+
+static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
+{
+    rlx_slice slice;
+    if (!api_text(ctx, name, name_len, "name", &slice) || (text_len && !api_required(ctx, text, "text")))
+        return 0;
+    uint32_t source = rlx_diags_add_source(&ctx->diags, slice, text ? text : "", text_len);
+    if (!source)
+        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "%.*s is too large to read, or there are too many sources", (int)slice.len, slice.data);
+    return source;
+}
+
+relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
+{
+    rlx_parsed parsed = { 0 };
+    if (!ctx)
+        return NULL;
+    uint32_t source = add_source(ctx, name, name_len, text, text_len);
+    if (!source || !rlx_script_parse(ctx, source, NULL, &parsed))
+        return give(ctx, NULL);
+    return give(ctx, parsed.module);
+}
+
+relax_struct_info *relax_struct_info_parse(relax_context *ctx, const char *text, size_t text_len, const relax_prim_expr *const *vars, size_t num_vars)
+{
+    if (!ctx)
+        return NULL;
+    bool ok = api_required(ctx, text, "text") && api_family_array(ctx, (const void *const *)vars, num_vars, RLX_FAMILY_PRIM, "vars");
+    for (size_t i = 0; ok && i < num_vars; i++)
+        if (node_of(vars[i])->kind != RLX_NODE_PRIM_VAR)
+            ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) != NULL;
+    uint32_t source = ok ? add_source(ctx, "<annotation>", 12, text, text_len) : 0;
+    return give(ctx, source ? rlx_script_parse_sinfo(ctx, source, (const rlx_prim_var *const *)(const void *)vars, num_vars) : NULL);
+}
+
+int32_t relax_module_is_standalone(const relax_module *module)
+{
+    const rlx_node *n = node_of(module);
+    return rlx_as_module(n) && n->flags & RLX_FLAG_STANDALONE ? 1 : 0;
+}
+
+static const relax_print_options print_defaults = { .struct_size = sizeof(relax_print_options), .metadata = 1, .struct_info = 1 };
+
+relax_status relax_print_options_init(relax_print_options *options, size_t struct_size)
+{
+    return api_options_init(options, struct_size, sizeof print_defaults, &print_defaults, sizeof print_defaults);
+}
+
+relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node, const relax_print_options *options)
+{
+    relax_print_options o = print_defaults;
+    api_bytes b;
+    if (!ctx || !node || !api_options(&o, sizeof o, sizeof o, options) || !api_bytes_begin(&b, ctx))
+        return NULL;
+    rlx_print_options inner = { .standalone = o.standalone != 0, .no_metadata = !o.metadata, .no_struct_info = !o.struct_info, .module_name = o.module_name };
+    rlx_script_print(&b.memory->memory, node_of(node), &inner, &b.buf);
+    return api_bytes_end(&b);
+}
+
+relax_status relax_node_print_to(relax_context *ctx, const relax_node *node, const relax_print_options *options,
+                                 int32_t (*write)(void *user, const char *data, size_t size), void *user)
+{
+    enum { PIECE = 1 << 16 };
+    if (!ctx || !node || !write)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    relax_bytes *text = relax_node_print(ctx, node, options);
+    relax_status status = text ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    size_t size = relax_bytes_size(text);
+    for (size_t at = 0; at < size && status == RELAX_OK; at += PIECE) {
+        size_t piece = size - at < PIECE ? size - at : PIECE;
+        if (write(user, relax_bytes_data(text) + at, piece))
+            status = RELAX_ERROR_CANCELLED;
+    }
+    relax_bytes_release(text);
+    return status;
+}
