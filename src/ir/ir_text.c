@@ -25,7 +25,10 @@ static void push(struct state *s, struct item i)
 }
 
 static void lit(struct state *s, const char *text) { push(s, (struct item){ .what = LITERAL, .u.text = text }); }
-static void node(struct state *s, const rlx_node *n, int prec) { push(s, (struct item){ .what = NODE, .prec = (uint8_t)prec, .u.node = n }); }
+static void node(struct state *s, const rlx_node *n, int prec)
+{
+    push(s, (struct item){ .what = NODE, .prec = (uint8_t)prec, .u.node = n });
+}
 static void name(struct state *s, const rlx_node *n) { push(s, (struct item){ .what = NAME, .u.node = n }); }
 static void integer(struct state *s, int64_t v) { push(s, (struct item){ .what = INTEGER, .u.number = v }); }
 static void dtype(struct state *s, rlx_dtype t) { push(s, (struct item){ .what = DTYPE_TEXT, .u.number = t }); }
@@ -142,21 +145,20 @@ static void write_name(struct state *s, const rlx_node *n)
         rlx_buf_z(s->b, n->kind == RLX_NODE_BUFFER ? "buffer" : "v");
 }
 
+/* int32 is what a bare literal is in TIR; in Relax positions every literal is bare. */
 static void write_int(struct state *s, rlx_dtype t, int64_t v)
 {
-    bool bare = s->style->int_bare || t == RELAX_INT32, is_bool = rlx_dtype_is_bool(t);
-    if (is_bool || !bare) {
-        if (!s->style->int_bare) {
-            t_prefix(s);
-            write_dtype(s->b, t);
-            rlx_buf_char(s->b, '(');
-        }
+    bool wrapped = !s->style->int_bare && t != RELAX_INT32;
+    if (wrapped) {
+        t_prefix(s);
+        write_dtype(s->b, t);
+        rlx_buf_char(s->b, '(');
     }
-    if (is_bool)
+    if (rlx_dtype_is_bool(t))
         rlx_buf_z(s->b, v ? "True" : "False");
     else
         rlx_buf_i64(s->b, v);
-    if ((is_bool || !bare) && !s->style->int_bare)
+    if (wrapped)
         rlx_buf_char(s->b, ')');
 }
 
@@ -481,8 +483,16 @@ static bool prim(struct state *s, const rlx_node *n, int outer)
     }
     case RLX_NODE_PRIM_CALL: prim_call(s, (const rlx_prim_call *)n); return true;
     case RLX_NODE_BUFFER_LOAD: buffer_load(s, (const rlx_buffer_load *)n); return true;
-    case RLX_NODE_RAMP: call_of(s, "Ramp", ((const rlx_ramp *)n)->base, ((const rlx_ramp *)n)->stride, ((const rlx_ramp *)n)->lanes); return true;
-    case RLX_NODE_BROADCAST: call_of(s, "Broadcast", ((const rlx_broadcast *)n)->value, ((const rlx_broadcast *)n)->lanes, NULL); return true;
+    case RLX_NODE_RAMP: {
+        const rlx_ramp *x = (const rlx_ramp *)n;
+        call_of(s, "Ramp", x->base, x->stride, x->lanes);
+        return true;
+    }
+    case RLX_NODE_BROADCAST: {
+        const rlx_broadcast *x = (const rlx_broadcast *)n;
+        call_of(s, "Broadcast", x->value, x->lanes, NULL);
+        return true;
+    }
     case RLX_NODE_SHUFFLE: shuffle(s, (const rlx_shuffle *)n); return true;
     case RLX_NODE_PRIM_LET: prim_let(s, (const rlx_prim_let *)n); return true;
     case RLX_NODE_COMM_REDUCER: comm_reducer(s, (const rlx_comm_reducer *)n); return true;
@@ -751,9 +761,17 @@ static bool expr(struct state *s, const rlx_node *n)
     case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: write_name(s, n); return true;
     case RLX_NODE_GLOBAL_VAR: rlx_buf_lit(s->b, "cls."); write_name(s, n); return true;
     case RLX_NODE_TUPLE: tuple(s, (const rlx_tuple *)n); return true;
-    case RLX_NODE_PRIM_VALUE: rlx_buf_lit(s->b, "R.prim_value("); node(s, ((const rlx_prim_value *)n)->value, ANY); lit(s, ")"); return true;
+    case RLX_NODE_PRIM_VALUE:
+        rlx_buf_lit(s->b, "R.prim_value(");
+        node(s, ((const rlx_prim_value *)n)->value, ANY);
+        lit(s, ")");
+        return true;
     case RLX_NODE_STRING_IMM: quoted_call(s, "R.str(", ((const rlx_string_imm *)n)->value); return true;
-    case RLX_NODE_DTYPE_IMM: rlx_buf_lit(s->b, "R.dtype("); quoted_dtype(s->b, ((const rlx_dtype_imm *)n)->value); rlx_buf_char(s->b, ')'); return true;
+    case RLX_NODE_DTYPE_IMM:
+        rlx_buf_lit(s->b, "R.dtype(");
+        quoted_dtype(s->b, ((const rlx_dtype_imm *)n)->value);
+        rlx_buf_char(s->b, ')');
+        return true;
     case RLX_NODE_SHAPE_EXPR: shape(s, (const rlx_shape_expr *)n); return true;
     case RLX_NODE_EXTERN_FUNC: quoted_call(s, "R.ExternFunc(", ((const rlx_extern_func *)n)->symbol); return true;
     case RLX_NODE_OP: operator_name(s, (const rlx_op *)n); return true;
@@ -761,6 +779,18 @@ static bool expr(struct state *s, const rlx_node *n)
     case RLX_NODE_TUPLE_GET_ITEM: tuple_get(s, (const rlx_tuple_get_item *)n); return true;
     default: return false;
     }
+}
+
+static void attr_map(struct state *s, const rlx_attrs *a)
+{
+    lit(s, "{");
+    for (size_t i = 0; i < a->num_keys; i++) {
+        lit(s, i ? ", " : "");
+        node(s, a->keys[i], ANY);
+        lit(s, ": ");
+        node(s, a->values[i], ANY);
+    }
+    lit(s, "}");
 }
 
 /* Attribute values that are plain. */
@@ -778,16 +808,7 @@ static bool attr(struct state *s, const rlx_node *n)
         list(s, ((const rlx_attr_list *)n)->items, ((const rlx_attr_list *)n)->num_items);
         lit(s, "]");
         return true;
-    case RLX_NODE_ATTRS:
-        lit(s, "{");
-        for (size_t i = 0; i < ((const rlx_attrs *)n)->num_keys; i++) {
-            lit(s, i ? ", " : "");
-            node(s, ((const rlx_attrs *)n)->keys[i], ANY);
-            lit(s, ": ");
-            node(s, ((const rlx_attrs *)n)->values[i], ANY);
-        }
-        lit(s, "}");
-        return true;
+    case RLX_NODE_ATTRS: attr_map(s, (const rlx_attrs *)n); return true;
     default: return false;
     }
 }

@@ -57,7 +57,8 @@ struct substitution {
     rlx_ptrmap mentioned; /* the variables of all `to` */
 };
 
-static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from, const rlx_prim *const *to, size_t count, int depth);
+static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from,
+                                  const rlx_prim *const *to, size_t count, int depth);
 
 static bool find_mentioned(struct substitution *s)
 {
@@ -138,7 +139,8 @@ static const rlx_node *leave_substitute(rlx_rebuild *b, const rlx_node *n, const
     return rlx_with_children(b->ctx, n, children);
 }
 
-static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from, const rlx_prim *const *to, size_t count, int depth)
+static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from,
+                                  const rlx_prim *const *to, size_t count, int depth)
 {
     struct substitution s = { .ctx = ctx, .from = from, .to = to, .count = count, .depth = depth };
     rlx_ptrmap map;
