@@ -1,0 +1,289 @@
+/* api_tir.c: building PrimFuncs. */
+#include <relax/tir.h>
+#include "api_int.h"
+
+#include "arith/arith.h"
+#include "tir/tir.h"
+
+struct relax_tir_builder {
+    relax_context *ctx;
+    rlx_tir t;
+    size_t errors;   /* when it was made */
+    bool ended;
+    const rlx_node *func;
+};
+
+#define PRIM(p) ((const rlx_prim *)(const void *)(p))
+
+relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place place)
+{
+    relax_tir_builder *b = ctx ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
+    if (!b) {
+        if (ctx)
+            rlx_no_memory(ctx);
+        return NULL;
+    }
+    b->ctx = rlx_context_retain(ctx);
+    b->errors = rlx_error_count(ctx);
+    rlx_tir_begin(&b->t, ctx, place);
+    return b;
+}
+
+static void end(relax_tir_builder *b)
+{
+    if (b->ended)
+        return;
+    b->ended = true;
+    const rlx_prim_func *f = rlx_tir_end(&b->t);
+    b->func = f && rlx_error_count(b->ctx) == b->errors ? &f->node : NULL;
+}
+
+void relax_tir_builder_destroy(relax_tir_builder *builder)
+{
+    if (!builder)
+        return;
+    relax_context *ctx = builder->ctx;
+    builder->t.failed = builder->t.failed || !builder->ended;
+    end(builder);
+    rlx_mem_free(&ctx->memory, builder, sizeof *builder);
+    rlx_context_release(ctx);
+}
+
+relax_base_func *relax_tir_finish(relax_tir_builder *builder)
+{
+    if (!builder)
+        return NULL;
+    end(builder);
+    return give(builder->ctx, builder->func);
+}
+
+/* Can the builder take a call? A failed argument latches, as a failed call does. */
+static bool open(relax_tir_builder *b)
+{
+    if (!b->ended)
+        return !b->t.failed;
+    rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "the function is finished");
+    return false;
+}
+
+static bool latch(relax_tir_builder *b, bool ok)
+{
+    if (!ok)
+        b->t.failed = true;
+    return ok;
+}
+
+/* A NUL-terminated copy of a name. NULL latches. */
+static const char *name_of(relax_tir_builder *b, const char *name, size_t len)
+{
+    rlx_slice slice;
+    const rlx_string *s = api_name(b->ctx, name, len, "name", &slice) ? rlx_string_intern(b->ctx, slice) : NULL;
+    return latch(b, s != NULL) ? s->data : NULL;
+}
+
+static bool prims(relax_tir_builder *b, const relax_prim_expr *const *items, size_t count, const char *what)
+{
+    return latch(b, api_family_array(b->ctx, (const void *const *)items, count, RLX_FAMILY_PRIM, what));
+}
+
+static bool prim(relax_tir_builder *b, const relax_prim_expr *e, const char *what)
+{
+    return latch(b, api_family(b->ctx, e, RLX_FAMILY_PRIM, what));
+}
+
+static const rlx_buffer *buffer_of(relax_tir_builder *b, const relax_buffer *buffer)
+{
+    const rlx_buffer *node = api_required(b->ctx, buffer, "buffer") ? rlx_as_buffer(node_of(buffer)) : NULL;
+    if (!node && buffer)
+        rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "buffer is no buffer");
+    latch(b, node != NULL);
+    return node;
+}
+
+static relax_status status_of(relax_tir_builder *b)
+{
+    rlx_diags_flush(&b->ctx->diags);
+    if (b->ctx->diags.out_of_memory)
+        return RELAX_ERROR_OUT_OF_MEMORY;
+    return b->t.failed || b->ended ? RELAX_ERROR_INVALID_ARGUMENT : RELAX_OK;
+}
+
+static rlx_prim_list list_of(const relax_prim_expr *const *items, size_t count) { return RLX_TIR_ITEMS(nodes_of(items), count); }
+
+relax_prim_expr *relax_tir_dim(relax_tir_builder *builder, const char *name, size_t name_len)
+{
+    if (!builder)
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    return give(builder->ctx, z ? rlx_tir_dim(&builder->t, z) : NULL);
+}
+
+/* A buffer by one of the builder's two makers. */
+typedef const rlx_buffer *(*buffer_maker)(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape);
+static relax_buffer *make_buffer(relax_tir_builder *b, buffer_maker make, const char *name, size_t name_len, relax_dtype dtype,
+                                 const relax_prim_expr *const *shape, size_t ndim)
+{
+    const char *z = open(b) ? name_of(b, name, name_len) : NULL;
+    bool ok = z && latch(b, api_dtype(b->ctx, dtype, false, "dtype")) && prims(b, shape, ndim, "shape");
+    return give(b->ctx, ok ? make(&b->t, z, dtype, list_of(shape, ndim)) : NULL);
+}
+
+relax_buffer *relax_tir_param(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype, const relax_prim_expr *const *shape,
+                              size_t ndim)
+{
+    return builder ? make_buffer(builder, rlx_tir_param, name, name_len, dtype, shape, ndim) : NULL;
+}
+
+relax_buffer *relax_tir_alloc(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype, const relax_prim_expr *const *shape,
+                              size_t ndim)
+{
+    return builder ? make_buffer(builder, rlx_tir_alloc, name, name_len, dtype, shape, ndim) : NULL;
+}
+
+relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype)
+{
+    if (!builder)
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype"));
+    return give(builder->ctx, ok ? rlx_tir_scalar(&builder->t, z, dtype) : NULL);
+}
+
+relax_status relax_tir_begin_block(relax_tir_builder *builder, const char *name, size_t name_len)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    if (z)
+        rlx_tir_begin_block(&builder->t, z);
+    return status_of(builder);
+}
+
+relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len, const relax_prim_expr *extent)
+{
+    if (!builder)
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    if (!z || !prim(builder, extent, "extent"))
+        return give(builder->ctx, NULL);
+    if (kind != RELAX_AXIS_SPATIAL && kind != RELAX_AXIS_REDUCE) {
+        latch(builder, false);
+        return give(builder->ctx, rlx_error(builder->ctx, RLX_OP03, RLX_NO_PLACE, "there is no kind of axis %d", kind));
+    }
+    const rlx_prim *var = kind == RELAX_AXIS_SPATIAL ? rlx_tir_spatial(&builder->t, z, PRIM(extent)) : rlx_tir_reduce(&builder->t, z, PRIM(extent));
+    return give(builder->ctx, var);
+}
+
+relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
+                            const relax_prim_expr *value)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
+    if (b && prims(builder, indices, num_indices, "indices") && prim(builder, value, "value"))
+        rlx_tir_init(&builder->t, b, list_of(indices, num_indices), PRIM(value));
+    return status_of(builder);
+}
+
+relax_status relax_tir_end_block(relax_tir_builder *builder)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(builder))
+        rlx_tir_end_block(&builder->t);
+    return status_of(builder);
+}
+
+relax_prim_expr *relax_tir_for(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len, const relax_prim_expr *min,
+                               const relax_prim_expr *extent)
+{
+    static const uint8_t kinds[] = { [RELAX_LOOP_SERIAL] = RLX_FOR_SERIAL, [RELAX_LOOP_PARALLEL] = RLX_FOR_PARALLEL,
+                                     [RELAX_LOOP_VECTORIZED] = RLX_FOR_VECTORIZED, [RELAX_LOOP_UNROLLED] = RLX_FOR_UNROLLED };
+    if (!builder)
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    if (!z || !prim(builder, extent, "extent") || (min && !prim(builder, min, "min")))
+        return give(builder->ctx, NULL);
+    if (kind < 1 || (size_t)kind >= RLX_COUNT(kinds)) {
+        latch(builder, false);
+        return give(builder->ctx, rlx_error(builder->ctx, RLX_OP03, RLX_NO_PLACE, "there is no kind of loop %d", kind));
+    }
+    return give(builder->ctx, rlx_tir_for(&builder->t, z, PRIM(min), PRIM(extent), kinds[kind]));
+}
+
+relax_status relax_tir_end_for(relax_tir_builder *builder)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(builder))
+        rlx_tir_end_for(&builder->t);
+    return status_of(builder);
+}
+
+relax_status relax_tir_if(relax_tir_builder *builder, const relax_prim_expr *cond)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(builder) && prim(builder, cond, "cond"))
+        rlx_tir_if(&builder->t, PRIM(cond));
+    return status_of(builder);
+}
+
+relax_status relax_tir_else(relax_tir_builder *builder)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(builder))
+        rlx_tir_else(&builder->t);
+    return status_of(builder);
+}
+
+relax_status relax_tir_end_if(relax_tir_builder *builder)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(builder))
+        rlx_tir_end_if(&builder->t);
+    return status_of(builder);
+}
+
+relax_prim_expr *relax_tir_load(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices)
+{
+    if (!builder)
+        return NULL;
+    const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
+    bool ok = b && prims(builder, indices, num_indices, "indices");
+    return give(builder->ctx, ok ? rlx_tir_load(&builder->t, b, list_of(indices, num_indices)) : NULL);
+}
+
+relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
+                             const relax_prim_expr *value)
+{
+    if (!builder)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
+    if (b && prims(builder, indices, num_indices, "indices") && prim(builder, value, "value"))
+        rlx_tir_store(&builder->t, b, list_of(indices, num_indices), PRIM(value));
+    return status_of(builder);
+}
+
+relax_prim_expr *relax_tir_call(relax_tir_builder *builder, const char *name, size_t name_len, const relax_prim_expr *const *args, size_t num_args)
+{
+    if (!builder)
+        return NULL;
+    rlx_tir *t = &builder->t;
+    rlx_slice slice;
+    if (!open(builder) || !latch(builder, api_name(builder->ctx, name, name_len, "name", &slice)) || !prims(builder, args, num_args, "args"))
+        return give(builder->ctx, NULL);
+    if (num_args == 3 && rlx_slice_is(slice, "if_then_else"))
+        return give(builder->ctx, rlx_tir_if_then_else(t, PRIM(args[0]), PRIM(args[1]), PRIM(args[2])));
+    const char *z = name_of(builder, name, name_len);
+    enum rlx_tir_intrinsic found = rlx_tir_find_intrinsic(slice);
+    if (z && (found == RLX_TIR_NO_INTRINSIC || rlx_tir_intrinsics[found].num_args != num_args || num_args > 2)) {
+        latch(builder, false);
+        return give(builder->ctx, rlx_error(builder->ctx, RLX_OP06, RLX_NO_PLACE, "there is no intrinsic %s of %zu arguments", z, num_args));
+    }
+    if (!z)
+        return give(builder->ctx, NULL);
+    return give(builder->ctx, num_args == 1 ? rlx_tir_call1(t, z, PRIM(args[0])) : rlx_tir_call2(t, z, PRIM(args[0]), PRIM(args[1])));
+}
