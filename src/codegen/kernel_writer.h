@@ -1,0 +1,11 @@
+/* kernel_writer.h: a PrimFunc as kernel bytecode (format/kernel_format.h). */
+#ifndef RLX_CODEGEN_KERNEL_WRITER_H
+#define RLX_CODEGEN_KERNEL_WRITER_H
+
+#include "tir/tir.h"
+
+/* Lowers the blocks of `f`, chooses strips and fused reductions, and appends the kernel's bytes to `out`. False with CG
+ * diagnostics for what kernels cannot do, or when out of memory. Nothing of `f` is changed. */
+bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out);
+
+#endif

@@ -1,0 +1,155 @@
+/* kernel_writer_int.h: the parts of the kernel writer.
+ *
+ *   kernel_writer.c   the function: parameters, statements
+ *   kernel_nest.c     loop nests: may they be reordered, which loop becomes the strip, fused reductions
+ *   kernel_expr.c     expressions to instructions, accesses
+ *   kernel_code.c     registers, constants, code of open constructs, the bytes
+ *
+ * Code is collected per open construct ("level"). An instruction goes to the outermost level where its operands are
+ * known, so invariant work leaves the loops by itself; when a level closes, its code is appended to the one around it.
+ * All jumps are relative, so appending needs no fixing. Scalar registers are written once (loop variables apart). */
+#ifndef RLX_KERNEL_WRITER_INT_H
+#define RLX_KERNEL_WRITER_INT_H
+
+#include "arith/arith.h"
+#include "codegen/kernel_writer.h"
+#include "format/kernel_format.h"
+
+#define KW_MAX_LEVELS 400
+#define KW_MAX_DEPTH 256           /* statements inside each other */
+#define KW_MAX_NEST (RLX_TIR_MAX_DIMS * 2)
+#define KW_CONST_BASE 32768u       /* registers from here on are constants until the end */
+#define KW_NO_REG UINT32_MAX
+
+typedef RLX_VEC(uint16_t) kw_words;
+
+/* Where a value is. */
+typedef struct kw_value {
+    uint32_t reg;                  /* KW_NO_REG: failure */
+    int32_t level;                 /* level after whose code it is known */
+    uint8_t klass;
+    bool wide, view, loads;        /* a strip; a view of memory; depends on memory */
+    uint32_t guard;                /* mask under which it was computed; KW_NO_REG: none */
+    rlx_dtype dtype;
+} kw_value;
+
+typedef struct kw_level {
+    kw_words code;
+    rlx_ptrs memo;                 /* expressions remembered at this level */
+    bool sure;                     /* runs at least once whenever the level around it does */
+    const struct kw_nest *nest;    /* of LOOP and STRIP levels made by a nest */
+} kw_level;
+
+typedef struct kw_memo { const rlx_prim *p; kw_value value; uint32_t uses; bool live; } kw_memo;
+
+typedef struct kw_buffer {
+    const rlx_buffer *buffer;
+    uint32_t index;                /* in the kernel's table */
+    enum rlx_kernel_elem elem;
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS]; /* int64 */
+} kw_buffer;
+
+typedef struct kw_row { uint8_t kind, rank; rlx_dtype dtype; uint32_t name, data; uint64_t count; } kw_row;
+typedef struct kw_param { uint8_t kind; uint32_t index; rlx_dtype dtype; } kw_param;
+
+/* A loop of a nest under construction. */
+typedef struct kw_loop {
+    const rlx_for_stmt *stmt;
+    const rlx_prim *var, *min, *extent;  /* min, extent: int64, without variables of the nest */
+    bool merged;                         /* runs inside the strip loop's range */
+} kw_loop;
+typedef struct kw_nest {
+    kw_loop loops[KW_MAX_NEST];
+    size_t count;
+    const rlx_stmt *body;
+    int strip;                     /* which loop is the strip; -1: none */
+    const rlx_prim *strip_extent;  /* with merged loops, int64 */
+    int32_t level;                 /* of the nest's own code, in front of its loops */
+    int32_t strip_level;           /* -1: not open */
+    uint32_t strip_reg, extent_reg;
+    rlx_ptrs stored;               /* buffers stored in the body */
+} kw_nest;
+
+typedef struct kw {
+    rlx_context *ctx;
+    rlx_place place;               /* of the statement at work, for messages */
+    rlx_slice name;
+    bool failed;
+    int depth;
+    kw_level levels[KW_MAX_LEVELS];
+    int32_t top;                   /* innermost open level */
+    const kw_nest *nest;           /* innermost open nest, NULL: none */
+
+    RLX_VEC(uint8_t) regs;         /* class and kind of each register */
+    RLX_VEC(uint64_t) consts;      /* bits */
+    RLX_VEC(uint8_t) const_classes;
+    rlx_map const_index;           /* class and bits -> index + 1 */
+    /* Strips: given back in the open nest, and not yet used in it. Only the latter can hold a value from in front of
+     * the strip loop. */
+    RLX_VEC(uint32_t) free_strips[RLX_CLASS_COUNT];
+    RLX_VEC(uint32_t) idle_strips[RLX_CLASS_COUNT];
+    RLX_VEC(uint32_t) strips;      /* all of them */
+
+    RLX_VEC(kw_memo) memos;
+    RLX_VEC(uint32_t) load_memos;  /* those that depend on memory */
+    rlx_ptrmap memo;               /* expression -> index + 1 */
+    rlx_ptrmap vars;               /* variable -> index + 1 in var_values */
+    RLX_VEC(kw_value) var_values;
+    rlx_ptrmap uses;               /* expression -> how often the statement at work uses it */
+    rlx_ptrmap broadcasts;         /* register + 1 -> strip register + 1, of the open nest */
+
+    rlx_ptrmap buffers;            /* BUFFER -> index + 1 in buffer_infos */
+    RLX_VEC(kw_buffer *) buffer_infos;
+    rlx_ptrmap storage;            /* data pointer -> index + 1 of row */
+    RLX_VEC(kw_row) rows;
+    RLX_VEC(kw_param) params;
+    rlx_buf names, data;
+} kw;
+
+/* ---- kernel_code.c */
+bool kw_fail(kw *w, const char *format, ...) RLX_PRINTF(2, 3);          /* CG07 at w->place */
+bool kw_too_large(kw *w, const char *what);                             /* CG08 */
+bool kw_no_memory(kw *w);
+uint32_t kw_new_reg(kw *w, unsigned klass, unsigned kind);              /* kind: 0, RLX_KERNEL_STRIP_REG, RLX_KERNEL_VIEW_REG */
+uint32_t kw_new_strip(kw *w, unsigned klass, bool unused);              /* one given back; `unused`: not used in this nest */
+void kw_free_strip(kw *w, uint32_t reg);
+void kw_reset_strips(kw *w);                                            /* a nest has ended: all are free and unused */
+uint32_t kw_const(kw *w, unsigned klass, uint64_t bits);
+uint32_t kw_const_i64(kw *w, int64_t value);
+/* Appends an instruction to a level; operands by number as in the table (jumps: one operand, 32 bits). */
+void kw_emit(kw *w, int32_t level, unsigned op, const uint32_t *operands);
+#define KW_EMIT(w, level, op, ...) kw_emit((w), (level), (op), (const uint32_t[]){ __VA_ARGS__ })
+int32_t kw_open(kw *w, bool sure, const kw_nest *nest);                 /* the new level */
+void kw_close(kw *w);                                                   /* appends the top level's code to the one below */
+size_t kw_length(const kw *w, int32_t level);
+void kw_patch_jump(kw *w, int32_t level, size_t at, unsigned operand, int64_t distance);
+uint32_t kw_name(kw *w, rlx_slice text);                                /* offset in the names */
+bool kw_serialise(kw *w, rlx_buf *out);
+
+/* ---- kernel_expr.c */
+/* Mask of a value: all elements. */
+#define KW_ALWAYS ((kw_value){ .reg = KW_NO_REG })
+kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask);
+kw_value kw_int64(kw *w, const rlx_prim *p);                            /* scalar int64 of an integer expression */
+kw_value kw_real(kw *w, kw_value v);                                    /* no view */
+kw_value kw_and(kw *w, kw_value mask, kw_value cond, bool negate);
+bool kw_store(kw *w, const rlx_buffer_store *s, kw_value mask);
+void kw_bind_var(kw *w, const rlx_prim *var, kw_value v);
+void kw_forget_loads(kw *w);                                            /* memory may have changed */
+void kw_begin_statement(kw *w, const rlx_stmt *s);                      /* counts uses */
+kw_buffer *kw_buffer_of(kw *w, const rlx_node *buffer);
+/* Offset in elements as int64 expressions: for each loop its coefficient, the rest in base. False: not affine. */
+typedef struct kw_flat { const rlx_prim *base, *coeff[KW_MAX_NEST]; } kw_flat;
+bool kw_flatten(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count, kw_flat *out);
+/* CHECKs in front of the nest for an access that it always makes. False: not possible there. */
+bool kw_check_box(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count);
+const rlx_prim *kw_wide_index(kw *w, const rlx_prim *p);                /* as int64 */
+
+/* ---- kernel_nest.c */
+/* The loop nest that begins with `s`, if its loops can be reordered; *done: code was made. False: failure. */
+bool kw_try_nest(kw *w, const rlx_for_stmt *s, bool *done);
+
+/* ---- kernel_writer.c */
+bool kw_stmt(kw *w, const rlx_stmt *s, kw_value mask);
+
+#endif
