@@ -111,7 +111,7 @@ static int say(relax_error *error)
 
 /* The program's own memory, handed over by DLPack; `deleted` counts how often the library gave it back. */
 static int deleted;
-static void give_back(DLManagedTensorVersioned *self)
+static void give_back(struct DLManagedTensorVersioned *self)
 {
     (void)self;
     deleted++;
@@ -123,13 +123,13 @@ static int run(relax_executable *exe, thermostat *t)
     static int64_t shape[] = { BATCH, PIXELS };
     for (int i = 0; i < BATCH * PIXELS; i++)
         images[i] = (float)(i * 7 % 17) / 16.0f;
-    static DLManagedTensorVersioned mine;
+    static struct DLManagedTensorVersioned mine;
     mine.version.major = 1;
     mine.deleter = give_back;
     mine.dl_tensor.data = images;
-    mine.dl_tensor.device.device_type = kDLCPU;
+    mine.dl_tensor.device.device_type = 1 /* CPU */;
     mine.dl_tensor.ndim = 2;
-    mine.dl_tensor.dtype.code = kDLFloat;
+    mine.dl_tensor.dtype.code = RELAX_DTYPE_FLOAT;
     mine.dl_tensor.dtype.bits = 32;
     mine.dl_tensor.dtype.lanes = 1;
     mine.dl_tensor.shape = shape;
