@@ -39,6 +39,7 @@ void rlx_scope_free(rlx_scope *s);
 bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative);
 bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t high);
 bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var); /* here or in a parent */
+void rlx_scope_forget(rlx_scope *s, size_t count); /* leaves the first `count` facts of this very scope; keeps its memory */
 
 /* ---- the prover. scope may be NULL: then nothing is known of variables but that they are integers... >= 0 is NOT assumed */
 enum rlx_answer { RLX_UNKNOWN = 0, RLX_EQUAL = 1, RLX_DIFFERENT = 2 };

@@ -72,3 +72,9 @@ bool rlx_scope_fact(const rlx_scope *s, const rlx_prim_var *var, int64_t *low, i
     *high = fact ? fact->high : INT64_MAX;
     return fact != NULL;
 }
+
+void rlx_scope_forget(rlx_scope *s, size_t count)
+{
+    while (s->facts.len > count)
+        rlx_ptrmap_remove(&s->vars, rlx_vec_pop(&s->facts).var);
+}

@@ -100,6 +100,7 @@ typedef struct rlx_emit {
 } rlx_emit;
 /* Normalises expr (operands are bound first), infers, checks the annotation, binds. NULL on error. */
 const rlx_var *rlx_builder_emit(rlx_builder *b, const rlx_expr *expr, const rlx_emit *how);
+/* no_var: makes no variable; what comes back then only says that it succeeded. */
 const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var);
 /* Appends as it is: struct info must be there. A DataflowVar outside dataflow is refused. */
 bool rlx_builder_emit_binding(rlx_builder *b, const rlx_binding *binding);
@@ -143,6 +144,7 @@ struct rlx_mutator {
     const rlx_expr *(*binding)(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value, bool *replaced);
     /* May drop a binding before it is looked at: true: skip it. May be NULL. */
     bool (*drop)(rlx_mutator *m, const rlx_binding *old);
+    bool rederive;     /* also what did not change is derived and checked again, against the struct info its variable has */
     rlx_ptrmap vars;   /* old variable -> new leaf */
 };
 /* The function with rewritten bindings; the same pointer if nothing changed; NULL on failure. */

@@ -1,0 +1,536 @@
+#include "sinfo/builder_int.h"
+
+#include <string.h>
+
+/* What a begin_block did, for its end. */
+enum open_kind { OPEN_JOINED, OPEN_DATAFLOW };
+
+rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env, const rlx_builder_options *options)
+{
+    rlx_builder *b = rlx_mem_alloc_zero(&ctx->memory, sizeof *b);
+    if (!b)
+        return rlx_no_memory(ctx), NULL;
+    b->ctx = ctx;
+    if (env)
+        b->env = *env;
+    if (options)
+        b->options = *options;
+    rlx_ptrmap_init(&b->known_old, &ctx->memory);
+    rlx_ptrmap_init(&b->made, &ctx->memory);
+    rlx_ptrmap_init(&b->own_renames, &ctx->memory);
+    b->renames = &b->own_renames;
+    b->lv = rlx_string_z(ctx, "lv");
+    b->gv = rlx_string_z(ctx, "gv");
+    if (b->lv && b->gv)
+        return b;
+    rlx_builder_free(b);
+    return NULL;
+}
+
+void rlx_builder_free(rlx_builder *b)
+{
+    if (!b)
+        return;
+    rlx_memory *m = &b->ctx->memory;
+    for (size_t i = 0; i < b->frames.len; i++) {
+        rlx_scope_free(&b->frames.data[i]->scope);
+        rlx_mem_free(m, b->frames.data[i], sizeof(rlx_frame));
+    }
+    rlx_vec_free(m, &b->frames);
+    rlx_vec_free(m, &b->segments);
+    rlx_vec_free(m, &b->bindings);
+    rlx_vec_free(m, &b->blocks);
+    rlx_vec_free(m, &b->params);
+    rlx_vec_free(m, &b->opens);
+    rlx_vec_free(m, &b->known);
+    rlx_vec_free(m, &b->known_rest);
+    rlx_ptrmap_free(&b->known_old);
+    rlx_ptrmap_free(&b->made);
+    rlx_ptrmap_free(&b->own_renames);
+    rlx_work_free(b);
+    rlx_mem_free(m, b, sizeof *b);
+}
+
+/* What belongs to one outermost function only. */
+static void forget_function(rlx_builder *b)
+{
+    b->known.len = b->known_rest.len = 0;
+    rlx_ptrmap_clear(&b->known_old);
+    rlx_ptrmap_clear(&b->made);
+    rlx_ptrmap_clear(&b->own_renames);
+    b->names_of = NULL;
+    b->next_lv = b->next_gv = 0;
+    b->known_base = b->ctx->next_id;
+}
+
+void rlx_builder_reset(rlx_builder *b)
+{
+    b->depth = 0;
+    b->segments.len = b->bindings.len = b->params.len = b->opens.len = 0;
+    forget_function(b);
+}
+
+rlx_context *rlx_builder_context(const rlx_builder *b)
+{
+    return b->ctx;
+}
+
+rlx_scope *rlx_builder_scope(rlx_builder *b)
+{
+    return b->depth ? &rlx_top_frame(b)->scope : NULL;
+}
+
+bool rlx_builder_in_dataflow(const rlx_builder *b)
+{
+    return b->depth && rlx_top_frame(b)->in_dataflow;
+}
+
+bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v)
+{
+    return b->depth && v && rlx_scope_add(&rlx_top_frame(b)->scope, v, false);
+}
+
+rlx_frame *rlx_function_frame(const rlx_builder *b)
+{
+    size_t i = b->depth;
+    while (i > 1 && !b->frames.data[i - 1]->is_function)
+        i--;
+    return b->frames.data[i - 1];
+}
+
+bool rlx_builder_is_made(const rlx_builder *b, const rlx_expr *e)
+{
+    return b->made.len && rlx_ptrmap_has(&b->made, e);
+}
+
+/* --- variables --- */
+
+static rlx_known *known_of(const rlx_builder *b, const rlx_var *v)
+{
+    uintptr_t at;
+    uint32_t index = v->node.id - b->known_base;
+    if (v->node.id >= b->known_base && index < b->known.len)
+        return &b->known.data[index];
+    return b->known_old.len && rlx_ptrmap_find(&b->known_old, v, &at) ? &b->known_rest.data[at] : NULL;
+}
+
+/* Variables made elsewhere while this function is open may leave gaps; a large one is not filled. */
+#define MAX_GAP 1024
+
+bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *value)
+{
+    rlx_memory *m = &b->ctx->memory;
+    const rlx_frame *f = rlx_top_frame(b);
+    rlx_known k = { value, (uint32_t)b->depth, v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->block_serial : f->serial };
+    uint32_t index = v->node.id - b->known_base;
+    if (v->node.id >= b->known_base && index < b->known.len + MAX_GAP) {
+        if (!rlx_vec_reserve(m, &b->known, (size_t)index + 1))
+            return rlx_no_memory(b->ctx);
+        if (index > b->known.len)
+            memset(b->known.data + b->known.len, 0, (index - b->known.len) * sizeof k);
+        if (index >= b->known.len)
+            b->known.len = (size_t)index + 1;
+        b->known.data[index] = k;
+        return true;
+    }
+    rlx_known *have = known_of(b, v);
+    if (have) {
+        *have = k;
+        return true;
+    }
+    return (rlx_vec_push(m, &b->known_rest, k) && rlx_ptrmap_put(&b->known_old, v, b->known_rest.len - 1)) || rlx_no_memory(b->ctx);
+}
+
+bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v)
+{
+    const rlx_known *k = known_of(b, v);
+    if (!k || !k->depth || k->depth > b->depth)
+        return false;
+    const rlx_frame *f = b->frames.data[k->depth - 1];
+    return v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->in_dataflow && k->serial == f->block_serial : k->serial == f->serial;
+}
+
+const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var)
+{
+    const rlx_known *k = var ? known_of(b, var) : NULL;
+    return k ? k->value : NULL;
+}
+
+bool rlx_builder_rename(rlx_builder *b, const rlx_var *from, const rlx_expr *to)
+{
+    return (const rlx_expr *)from == to || rlx_ptrmap_put(b->renames, from, (uintptr_t)to) || rlx_no_memory(b->ctx);
+}
+
+/* --- what is visible --- */
+
+static bool sees_shape_var(void *user, const rlx_prim_var *v)
+{
+    const rlx_builder *b = user;
+    return b->depth && rlx_scope_has(&rlx_top_frame(b)->scope, v);
+}
+
+static bool sees_var(void *user, const rlx_var *v)
+{
+    return rlx_builder_sees_var(user, v);
+}
+
+const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s)
+{
+    if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
+        return s;
+    return rlx_erase(b->ctx, s, &(rlx_visible){ sees_shape_var, sees_var, b });
+}
+
+static bool enter_values(rlx_builder *b, const rlx_prim *const *values, size_t count, bool is_size, bool *bound)
+{
+    rlx_scope *s = &rlx_top_frame(b)->scope;
+    for (size_t i = 0; i < count; i++) {
+        const rlx_prim_var *v = rlx_as_prim_var(values[i]);
+        if (!v)
+            continue;
+        if (bound && !*bound)
+            *bound = !rlx_scope_has(s, v);
+        if (!rlx_scope_add(s, v, is_size))
+            return false;
+    }
+    return true;
+}
+
+bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *root, bool *bound)
+{
+    RLX_VEC(const rlx_sinfo *) stack = { 0 };
+    rlx_memory *m = &b->ctx->memory;
+    size_t looked_at = 0;
+    bool ok = true;
+    if (bound)
+        *bound = false;
+    for (const rlx_sinfo *s = root; ok && s;) {
+        const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
+        const rlx_shape_sinfo *sh = rlx_as_shape_sinfo(s);
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
+        const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(s);
+        const rlx_shape_expr *dims = t ? rlx_as_shape_expr(t->shape) : NULL;
+        if (p && p->value)
+            ok = enter_values(b, &p->value, 1, false, bound);
+        else if (sh)
+            ok = enter_values(b, sh->values, sh->num_values, true, bound);
+        else if (dims)
+            ok = enter_values(b, dims->values, dims->num_values, true, bound);
+        for (size_t i = fields ? fields->num_fields : 0; ok && i--;)
+            if ((fields->fields[i]->flags & RLX_FLAG_HAS_VARS) && looked_at++ < RLX_SINFO_PARTS)
+                ok = rlx_vec_push(m, &stack, fields->fields[i]) || rlx_no_memory(b->ctx);
+        s = stack.len ? rlx_vec_pop(&stack) : NULL;
+    }
+    rlx_vec_free(m, &stack);
+    return ok;
+}
+
+/* --- frames --- */
+
+static bool push_segment(rlx_builder *b, bool dataflow, rlx_place place)
+{
+    return rlx_vec_push(&b->ctx->memory, &b->segments, ((rlx_segment){ b->bindings.len, place, dataflow })) || rlx_no_memory(b->ctx);
+}
+
+static rlx_frame *frame_at(rlx_builder *b, size_t depth)
+{
+    rlx_memory *m = &b->ctx->memory;
+    if (depth < b->frames.len)
+        return b->frames.data[depth];
+    rlx_frame *f = rlx_mem_alloc_zero(m, sizeof *f);
+    if (!f)
+        return rlx_no_memory(b->ctx), NULL;
+    rlx_scope_init(&f->scope, b->ctx, NULL);
+    if (rlx_vec_push(m, &b->frames, f))
+        return f;
+    rlx_mem_free(m, f, sizeof *f);
+    return rlx_no_memory(b->ctx), NULL;
+}
+
+/* Opens a frame with its first, ordinary, segment. The scope of a used frame keeps its memory. */
+static rlx_frame *push_frame(rlx_builder *b, bool is_function)
+{
+    rlx_frame *f = frame_at(b, b->depth);
+    if (!f || !push_segment(b, false, RLX_NO_PLACE))
+        return NULL;
+    rlx_scope_forget(&f->scope, 0);
+    rlx_scope scope = f->scope;
+    scope.parent = b->depth ? &rlx_top_frame(b)->scope : NULL;
+    *f = (rlx_frame){ .scope = scope, .is_function = is_function, .first_segment = b->segments.len - 1, .first_binding = b->bindings.len,
+                      .first_open = b->opens.len, .serial = ++b->next_serial, .errors = rlx_error_count(b->ctx) };
+    b->depth++;
+    return f;
+}
+
+static void pop_frame(rlx_builder *b)
+{
+    rlx_frame *f = rlx_top_frame(b);
+    b->segments.len = f->first_segment;
+    b->bindings.len = f->first_binding;
+    b->opens.len = f->first_open;
+    if (f->is_function)
+        b->params.len -= f->num_params;
+    b->depth--;
+}
+
+rlx_mark rlx_builder_mark(const rlx_builder *b)
+{
+    const rlx_frame *f = rlx_top_frame(b);
+    return (rlx_mark){ b->depth, b->segments.len, b->bindings.len, b->opens.len, b->params.len, f->scope.facts.len, f->in_dataflow,
+                       f->block_serial, b->next_lv, b->next_gv };
+}
+
+void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m)
+{
+    b->depth = m->depth;
+    b->segments.len = m->segments;
+    b->bindings.len = m->bindings;
+    b->opens.len = m->opens;
+    b->params.len = m->params;
+    b->next_lv = m->next_lv;
+    b->next_gv = m->next_gv;
+    rlx_frame *f = rlx_top_frame(b);
+    f->in_dataflow = m->in_dataflow;
+    f->block_serial = m->block_serial;
+    rlx_scope_forget(&f->scope, m->facts);
+}
+
+static void *wrong_state(rlx_builder *b, const char *text)
+{
+    return rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "%s", text);
+}
+
+bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count, bool is_pure, bool force_pure, rlx_slice name,
+                                const rlx_expr *self)
+{
+    if (b->depth == 0)
+        forget_function(b);
+    rlx_frame *f = push_frame(b, true);
+    if (!f)
+        return false;
+    f->is_pure = is_pure;
+    f->force_pure = force_pure;
+    f->name = name;
+    f->self = self;
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        const rlx_var *v = rlx_as_var(params[i]);
+        if (!v)
+            ok = rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "parameter %zu of a function is no variable", i + 1) != NULL;
+        ok = ok && (rlx_vec_push(&b->ctx->memory, &b->params, params[i]) || rlx_no_memory(b->ctx));
+        f->num_params += ok;
+        ok = ok && rlx_builder_remember(b, v, NULL);
+        if (ok && v->sinfo && (v->sinfo->flags & RLX_FLAG_HAS_VARS))
+            ok = rlx_builder_enter_shape_vars(b, v->sinfo, NULL);
+    }
+    for (size_t i = 0; ok && i < count; i++)
+        ok = !rlx_as_var(params[i])->sinfo || rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo, rlx_place_of(params[i]));
+    f->num_signature = f->scope.facts.len;
+    if (!ok)
+        pop_frame(b);
+    return ok;
+}
+
+bool rlx_builder_begin_branch(rlx_builder *b)
+{
+    if (!b->depth)
+        return wrong_state(b, "a branch begins outside of a function") != NULL;
+    if (rlx_top_frame(b)->in_dataflow)
+        return rlx_error(b->ctx, RLX_WF07, RLX_NO_PLACE, "if inside a dataflow block") != NULL;
+    return push_frame(b, false) != NULL;
+}
+
+/* --- blocks --- */
+
+bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place)
+{
+    if (!b->depth)
+        return wrong_state(b, "a block begins outside of a function") != NULL;
+    rlx_frame *f = rlx_top_frame(b);
+    bool opens = dataflow && !f->in_dataflow;
+    if (f->in_dataflow && !dataflow)
+        return rlx_error(b->ctx, RLX_NF07, place, "ordinary block inside a dataflow block") != NULL;
+    if (!rlx_vec_push(&b->ctx->memory, &b->opens, opens ? OPEN_DATAFLOW : OPEN_JOINED))
+        return rlx_no_memory(b->ctx);
+    if (!opens)
+        return true;
+    if (!push_segment(b, true, place)) {
+        (void)rlx_vec_pop(&b->opens);
+        return false;
+    }
+    f->in_dataflow = true;
+    f->block_serial = ++b->next_serial;
+    return true;
+}
+
+bool rlx_builder_end_block(rlx_builder *b)
+{
+    rlx_frame *f = b->depth ? rlx_top_frame(b) : NULL;
+    if (!f || b->opens.len == f->first_open)
+        return wrong_state(b, "a block ends that did not begin") != NULL;
+    if (rlx_vec_last(&b->opens) == OPEN_DATAFLOW) {
+        if (!push_segment(b, false, RLX_NO_PLACE))
+            return false;
+        f->in_dataflow = false;
+    }
+    (void)rlx_vec_pop(&b->opens);
+    return true;
+}
+
+/* --- ends --- */
+
+static rlx_place place_of_run(const rlx_builder *b, size_t first, size_t end, rlx_place place)
+{
+    return place || first == end ? place : rlx_place_of(b->bindings.data[first]);
+}
+
+/* The block of the old program that holds exactly these bindings, if it is the next one. */
+static const rlx_node *old_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first, size_t end)
+{
+    const rlx_block *o = f->old && f->old_block < f->old->num_blocks ? rlx_as_block(f->old->blocks[f->old_block]) : NULL;
+    f->old_block++;
+    if (!o || (o->node.kind == RLX_NODE_DATAFLOW_BLOCK) != dataflow || o->num_bindings != end - first)
+        return NULL;
+    return memcmp(o->bindings, b->bindings.data + first, (end - first) * sizeof *o->bindings) == 0 ? &o->node : NULL;
+}
+
+static bool make_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first, size_t end, rlx_place place)
+{
+    if (first == end)
+        return true;
+    const rlx_node *block = old_block(b, f, dataflow, first, end);
+    if (!block)
+        block = rlx_block_new(b->ctx, dataflow, b->bindings.data + first, end - first, place_of_run(b, first, end, place));
+    return block && (rlx_vec_push(&b->ctx->memory, &b->blocks, block) || rlx_no_memory(b->ctx));
+}
+
+/* NF04: neighbours of one kind are joined, empty ones vanish. */
+static bool make_blocks(rlx_builder *b, rlx_frame *f)
+{
+    size_t first = f->first_binding;
+    rlx_segment run = b->segments.data[f->first_segment];
+    b->blocks.len = 0;
+    for (size_t i = f->first_segment + 1; i < b->segments.len; i++) {
+        rlx_segment next = b->segments.data[i];
+        size_t end = i + 1 < b->segments.len ? b->segments.data[i + 1].first : b->bindings.len;
+        if (next.first == end || next.dataflow == run.dataflow)
+            continue;
+        if (!make_block(b, f, run.dataflow, first, next.first, run.place))
+            return false;
+        first = next.first;
+        run = next;
+    }
+    return make_block(b, f, run.dataflow, first, b->bindings.len, run.place);
+}
+
+/* The SeqExpr of the innermost frame. NULL after a report. */
+static const rlx_expr *make_seq(rlx_builder *b, const rlx_expr *result, rlx_place place)
+{
+    rlx_frame *f = rlx_top_frame(b);
+    if (!result || !make_blocks(b, f))
+        return NULL;
+    const rlx_seq_expr *old = f->old;
+    bool same = old && old->body == result && old->num_blocks == b->blocks.len &&
+                (!old->num_blocks || memcmp(old->blocks, b->blocks.data, old->num_blocks * sizeof *old->blocks) == 0);
+    const rlx_expr *seq = same ? &old->node : rlx_seq(b->ctx, b->blocks.data, b->blocks.len, result, place);
+    return seq && (rlx_ptrmap_put(&b->made, seq, 1) || rlx_no_memory(b->ctx)) ? seq : NULL;
+}
+
+static bool can_end(rlx_builder *b, bool is_function)
+{
+    const rlx_frame *f = b->depth ? rlx_top_frame(b) : NULL;
+    if (!f || f->is_function != is_function)
+        return wrong_state(b, is_function ? "a function ends that did not begin" : "a branch ends that did not begin") != NULL;
+    if (f->in_dataflow)
+        return wrong_state(b, "a dataflow block is still open") != NULL;
+    return true;
+}
+
+const rlx_expr *rlx_builder_end_branch(rlx_builder *b, const rlx_expr *result, rlx_place place)
+{
+    if (!can_end(b, false))
+        return NULL;
+    const rlx_expr *seq = make_seq(b, rlx_builder_operand(b, result), place);
+    pop_frame(b);
+    return seq;
+}
+
+/* TY07 */
+static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have, const rlx_sinfo *stated, const rlx_expr *result, rlx_place place)
+{
+    rlx_fit_reason why;
+    enum rlx_fit fit = rlx_fit(b->ctx, &f->scope, have, stated, &why);
+    bool silent = fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) || (fit != RLX_FIT_NO && b->options.quiet_values);
+    if (silent)
+        return true;
+    rlx_buf text;
+    rlx_buf_init(&text, &b->ctx->memory);
+    rlx_buf_format(&text, "result of %.*s is %s, its annotation says %s", f->name.len ? (int)f->name.len : 12, f->name.len ? f->name.data : "the function",
+                   rlx_show(b->ctx, have), rlx_show(b->ctx, stated));
+    rlx_place at = rlx_place_of(result);
+    bool error = fit == RLX_FIT_NO || b->options.strict_annotations;
+    rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING, at ? at : place, text.data ? text.data : "result does not fit", &why);
+    rlx_buf_free(&text);
+    return !error;
+}
+
+/* Result as callers see it: only what the signature binds or the outside knows. */
+typedef struct outside { const rlx_builder *b; const rlx_frame *f; } outside;
+
+static bool outside_sees_shape_var(void *user, const rlx_prim_var *v)
+{
+    const outside *o = user;
+    uintptr_t index;
+    if (o->f->scope.vars.len && rlx_ptrmap_find(&o->f->scope.vars, v, &index) && index <= o->f->num_signature)
+        return true;
+    return rlx_scope_has(o->f->scope.parent, v);
+}
+
+static bool outside_sees_var(void *user, const rlx_var *v)
+{
+    const outside *o = user;
+    const rlx_known *k = known_of(o->b, v);
+    return k && k->depth < o->b->depth && rlx_builder_sees_var(o->b, v);
+}
+
+/* Loose annotations are tightened for callers (D15.5). */
+static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have, const rlx_sinfo *stated)
+{
+    outside o = { b, f };
+    const rlx_sinfo *erased = rlx_erase(b->ctx, have, &(rlx_visible){ outside_sees_shape_var, outside_sees_var, &o });
+    if (!stated || !erased)
+        return erased;
+    return rlx_fit(b->ctx, &f->scope, erased, stated, NULL) == RLX_FIT_YES ? erased : stated;
+}
+
+static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const rlx_expr *result, const rlx_sinfo *stated, const rlx_attr *attrs,
+                                           rlx_place place)
+{
+    const rlx_expr *const *params = b->params.data + b->params.len - f->num_params;
+    if (f->num_params == 0)
+        params = NULL;
+    const rlx_expr *leaf = rlx_builder_operand(b, result);
+    const rlx_sinfo *have = leaf ? rlx_builder_derive(b, leaf) : NULL;
+    if (!have || (stated && !check_return(b, f, have, stated, leaf, place)))
+        return NULL;
+    const rlx_sinfo *callers = result_for_callers(b, f, have, stated);
+    const rlx_expr *body = callers ? make_seq(b, leaf, rlx_place_of(leaf)) : NULL;
+    if (!body)
+        return NULL;
+    const rlx_sinfo *sinfo = rlx_signature(b->ctx, params, f->num_params, callers, f->is_pure, f->scope.parent);
+    if (!sinfo || rlx_error_count(b->ctx) > f->errors)
+        return NULL;
+    return rlx_function_new(b->ctx, params, f->num_params, body, stated ? stated : callers, stated != NULL, f->is_pure, attrs, sinfo, place);
+}
+
+const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result, const rlx_sinfo *stated_ret, const rlx_attr *attrs,
+                                             rlx_place place)
+{
+    if (!can_end(b, true))
+        return NULL;
+    const rlx_function *f = finish_function(b, rlx_top_frame(b), result, stated_ret, attrs, place);
+    pop_frame(b);
+    if (f && b->depth && !rlx_ptrmap_put(&b->made, f, 1))
+        return rlx_no_memory(b->ctx), NULL;
+    return f;
+}
