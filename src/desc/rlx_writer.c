@@ -296,7 +296,7 @@ static size_t table_bytes(size_t count, size_t record)
 }
 
 /* KERNELS and CONSTANTS: count, records whose offsets are moved behind the table, payload. */
-#define PUT_TABLE(o, section, records, payload)                                        \
+#define PUT_TABLE(o, section, records, payload, has_payload)                           \
     do {                                                                               \
         rlx_file_section s_;                                                           \
         begin_section((o), &s_, (section));                                            \
@@ -305,7 +305,7 @@ static size_t table_bytes(size_t count, size_t record)
         rlx_buf_put((o)->buf, (const char *)head_, sizeof head_);                      \
         for (size_t i_ = 0; i_ < (records)->len; i_++) {                               \
             __typeof__(*(records)->data) r_ = (records)->data[i_];                     \
-            r_.offset += shift_;                                                       \
+            r_.offset += (has_payload) ? shift_ : 0;                                   \
             rlx_buf_put((o)->buf, (const char *)&r_, sizeof r_);                       \
         }                                                                              \
         pad((o)->buf, RLX_FILE_ALIGN);                                                 \
@@ -318,8 +318,8 @@ static void put_sections(file_out *o, rlx_writer *w)
     put_names(o, w);
     put_plain(o, RLX_SECTION_FUNCTIONS, w->functions.data, w->functions.len * sizeof *w->functions.data);
     put_plain(o, RLX_SECTION_CODE, w->code.data, w->code.len * sizeof *w->code.data);
-    PUT_TABLE(o, RLX_SECTION_KERNELS, &w->kernels, &w->kernel_bytes);
-    PUT_TABLE(o, RLX_SECTION_CONSTANTS, &w->constants, &w->constant_bytes);
+    PUT_TABLE(o, RLX_SECTION_KERNELS, &w->kernels, &w->kernel_bytes, true);
+    PUT_TABLE(o, RLX_SECTION_CONSTANTS, &w->constants, &w->constant_bytes, r_.kind <= RLX_CONSTANT_SHAPE);
     put_plain(o, RLX_SECTION_DESCS, w->descs.data, w->descs.len * sizeof *w->descs.data);
     put_plain(o, RLX_SECTION_PACKED, w->packed.data, w->packed.len * sizeof *w->packed.data);
     if (w->places.len)
