@@ -1,11 +1,481 @@
-/* well_formed.c: the criteria of language section 4, as a table. */
-#include "analysis/analysis.h"
+/* well_formed.c: the criteria of language section 4: one row of a table each, with the stage in which it holds and the
+ * function that words it. The walk (wf_walk.c) finds violations, this file says them. */
+#include "analysis/wf_int.h"
+
+#define MEMORY(w) (&(w)->ctx->memory)
+
+typedef void say_fn(rlx_wf *w, const rlx_finding *f);
+
+static const char *name(rlx_wf *w, const rlx_node *n)
+{
+    const rlx_op *op = rlx_as_op(n);
+    const rlx_global_var *gv = rlx_as_global_var(n);
+    if (op)
+        return op->row ? op->row->short_name : op->name->data;
+    return gv ? gv->name->data : n ? rlx_show(w->ctx, n) : "a local function";
+}
+
+static const char *function_name(rlx_wf *w, int64_t index)
+{
+    return index >= 0 && (uint64_t)index < w->module->num_gvars ? name(w, w->module->gvars[index]) : "?";
+}
+
+static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
+{
+    rlx_dtype_name((rlx_dtype)t, room);
+    return room;
+}
+
+/* The report; false if it was muted or lost: then no note belongs to it. */
+#define SAY(w, f, ...) ((void)rlx_error((w)->ctx, (enum rlx_code_id)(f)->code, (f)->place, __VA_ARGS__))
+#define NOTE(w, place, ...) rlx_note((w)->ctx, (place), __VA_ARGS__)
+
+/* ---- variables --------------------------------------------------------------------------------------- */
+
+static void say_dataflow(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->detail == RLX_WF_BOUND_OUTSIDE) {
+        SAY(w, f, "dataflow variable %s is bound outside a dataflow block", name(w, f->a));
+        return;
+    }
+    SAY(w, f, "dataflow variable %s is used outside its dataflow block", name(w, f->a));
+    NOTE(w, f->note, "%s is bound here", name(w, f->a));
+    NOTE(w, RLX_NO_PLACE, "add it to R.output");
+}
+
+static void say_bound(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->detail == RLX_WF_TWICE) {
+        SAY(w, f, "variable %s is bound twice", name(w, f->a));
+        NOTE(w, f->note, "it is bound here first");
+    } else if (f->detail == RLX_WF_OWN_VALUE) {
+        SAY(w, f, "variable %s occurs in its own value, which is not a function", name(w, f->a));
+    } else {
+        SAY(w, f, "variable %s is not bound anywhere", name(w, f->a));
+    }
+}
+
+static void say_order(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->detail == RLX_WF_GONE)
+        SAY(w, f, "variable %s is out of scope here", name(w, f->a));
+    else
+        SAY(w, f, "variable %s is used before it is bound", name(w, f->a));
+    NOTE(w, f->note, "%s is bound here", name(w, f->a));
+}
+
+static void say_captured(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->b)
+        SAY(w, f, "function %s captures dataflow variable %s", name(w, f->b), name(w, f->a));
+    else
+        SAY(w, f, "a local function captures dataflow variable %s", name(w, f->a));
+    NOTE(w, f->note, "%s is bound here", name(w, f->a));
+    NOTE(w, RLX_NO_PLACE, "list it in R.output of an earlier block, or pass it as a parameter");
+}
+
+static void say_shared_param(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->n && f->b)
+        SAY(w, f, "parameter %s is shared by functions %s and %s", name(w, f->a), name(w, f->b), function_name(w, f->k));
+    else
+        SAY(w, f, "parameter %s occurs twice", name(w, f->a));
+    NOTE(w, f->note, "it is a parameter here first");
+}
+
+/* ---- shape variables ------------------------------------------------------------------------------------ */
+
+static void say_return(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "return annotation of %s uses shape variable %s, which is not bound by its parameters", name(w, f->b), name(w, f->a));
+    NOTE(w, RLX_NO_PLACE, "leave the size open, as in R.Tensor(ndim=1)");
+}
+
+static void say_unbound_size(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "shape variable %s is used before it is bound", name(w, f->a));
+    if (f->detail == RLX_WF_COMPOSITE)
+        NOTE(w, RLX_NO_PLACE, "an expression such as 2 * %s cannot bind %s; give %s a dimension of its own", name(w, f->a), name(w, f->a), name(w, f->a));
+}
+
+static void say_signature(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "shape variable %s of %s has no dimension of its own in any parameter", name(w, f->a), name(w, f->b));
+}
+
+static void say_shared_size(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "shape variable %s is shared by functions %s and %s", name(w, f->a), function_name(w, f->n), function_name(w, f->k));
+}
+
+/* ---- annotations ------------------------------------------------------------------------------------------- */
+
+static const char *form_name(const rlx_node *n)
+{
+    switch (n->kind) {
+    case RLX_NODE_CALL: return "a call";
+    case RLX_NODE_TUPLE: return "a tuple";
+    case RLX_NODE_CONSTANT: return "a constant";
+    default: return rlx_kinds[n->kind].name;
+    }
+}
+
+static void say_annotation(rlx_wf *w, const rlx_finding *f)
+{
+    const char *shape = f->code == RLX_WF15 ? "shape annotation" : "annotation";
+    if (f->detail == RLX_WF_RANK)
+        SAY(w, f, "%s says rank %lld but gives %lld dimensions", shape, (long long)f->n, (long long)f->k);
+    else if (f->detail == RLX_WF_FORM)
+        SAY(w, f, "shape of a tensor annotation must be a variable or a list of dimensions, found %s", form_name(f->a));
+    else if (f->code == RLX_WF15)
+        SAY(w, f, "shape variable %s of a shape annotation is not in scope", name(w, f->a));
+    else
+        SAY(w, f, "shape variable %s is not in scope", name(w, f->a));
+}
+
+static void say_rank(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "annotation of %s says rank %lld but gives %lld dimensions", name(w, f->a), (long long)f->n, (long long)f->k);
+}
+
+static void say_shape_var(rlx_wf *w, const rlx_finding *f)
+{
+    const rlx_var *v = rlx_as_var(f->a);
+    if (rlx_as_shape_sinfo(v->sinfo))
+        SAY(w, f, "shape variable %s of a tensor annotation is %s, expected rank %lld", name(w, f->a), rlx_show(w->ctx, v->sinfo), (long long)f->n);
+    else
+        SAY(w, f, "shape variable %s of a tensor annotation is %s, expected R.Shape", name(w, f->a), v->sinfo ? rlx_show(w->ctx, v->sinfo) : "R.Object");
+}
+
+static void say_func_form(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "function annotation has both parameters and a derive function"); }
+
+static void say_scalar(rlx_wf *w, const rlx_finding *f)
+{
+    char t[RLX_DTYPE_TEXT];
+    if (f->detail == RLX_WF_LANES)
+        SAY(w, f, "scalar value must have one lane, found %s", dtype_text(f->n, t));
+    else
+        SAY(w, f, "scalar value must be arithmetic on numbers and shape variables, found %s", rlx_show(w->ctx, f->a));
+}
+
+static void say_prim_dtype(rlx_wf *w, const rlx_finding *f)
+{
+    char t[RLX_DTYPE_TEXT];
+    SAY(w, f, "R.Prim needs an integer, unsigned or float dtype, found %s", dtype_text(f->n, t));
+}
+
+static void say_dtype(rlx_wf *w, const rlx_finding *f)
+{
+    char t[RLX_DTYPE_TEXT];
+    if (f->detail == RLX_WF_LANES)
+        SAY(w, f, "%s has %d lanes; Relax tensors have scalar elements", dtype_text(f->n, t), rlx_dtype_lanes((rlx_dtype)f->n));
+    else if (f->detail == RLX_WF_KIND)
+        SAY(w, f, "%s is not a dtype of Relax values", dtype_text(f->n, t));
+    else
+        SAY(w, f, "%s is not a supported width", dtype_text(f->n, t));
+}
+
+static void say_prim_value(rlx_wf *w, const rlx_finding *f)
+{
+    char have[RLX_DTYPE_TEXT], want[RLX_DTYPE_TEXT];
+    SAY(w, f, "value has dtype %s but R.Prim says %s", dtype_text(f->n, have), dtype_text(f->k, want));
+}
+
+static void say_dimension(rlx_wf *w, const rlx_finding *f)
+{
+    char t[RLX_DTYPE_TEXT];
+    SAY(w, f, "dimension has dtype %s", dtype_text(f->n, t));
+}
+
+static void say_depth(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "annotation nests deeper than 1000 levels"); }
+
+static void say_device(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "device %s is not listed in the module", rlx_show(w->ctx, f->a));
+    if (!f->n)
+        NOTE(w, RLX_NO_PLACE, "the module lists no devices");
+    else
+        NOTE(w, w->module->place, "the list is the entry vdevice of I.module_global_infos");
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------ */
+
+static void say_control_flow(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->detail == RLX_WF_IF) {
+        SAY(w, f, "if inside a dataflow block");
+        return;
+    }
+    if (f->detail == RLX_WF_SELF)
+        SAY(w, f, "call to %s inside a dataflow block of %s is recursive", name(w, f->a), name(w, f->b));
+    else
+        SAY(w, f, "call to %s inside a dataflow block of %s, which is mutually recursive with %s", name(w, f->a), name(w, f->b), name(w, f->a));
+    if (f->detail == RLX_WF_MUTUAL)
+        NOTE(w, f->note, "%s leads back to %s from here", name(w, f->a), name(w, f->b));
+    NOTE(w, RLX_NO_PLACE, "move the call out of the block");
+}
+
+static void say_recursive(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "%s is recursive but states no return annotation", name(w, f->a));
+    NOTE(w, f->note, "it is mentioned here");
+    if (f->b && f->b->kind != RLX_NODE_OBJECT_SINFO)
+        NOTE(w, RLX_NO_PLACE, "the body gives -> %s", rlx_show(w->ctx, f->b));
+}
+
+static void say_op_value(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "operator %s is used as a value", name(w, f->a));
+    NOTE(w, RLX_NO_PLACE, "wrap it in a function to pass it around");
+}
+
+static void say_no_public(rlx_wf *w, const rlx_finding *f)
+{
+    const rlx_node *first = w->module->num_gvars ? w->module->gvars[0] : NULL;
+    rlx_report(w->ctx, RLX_WF12, RLX_SEVERITY_WARNING, f->place, "module has no public function");
+    if (first)
+        NOTE(w, RLX_NO_PLACE, "remove private=True from one of the functions, %s for instance", name(w, first));
+}
+
+static void say_symbol(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "global_symbol \"%s\" differs from the function name %s", ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
+}
+
+static void say_force_pure(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "relax.force_pure is set on %s, which is not declared pure", name(w, f->a)); }
+static void say_op_form(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "%s needs its arguments as a tuple literal", name(w, f->a)); }
+static void say_no_member(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "cls.%s is not a function of this module", name(w, f->a)); }
+static void say_inline(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "inline PrimFunc"); }
+
+static void say_unknown_op(rlx_wf *w, const rlx_finding *f)
+{
+    const char *near = rlx_op_suggest(rlx_string_slice(((const rlx_op *)f->a)->name));
+    SAY(w, f, "unknown operator %s%s%s", name(w, f->a), near ? "; did you mean " : "", near ? near : "");
+}
+
+static void say_same_name(rlx_wf *w, const rlx_finding *f)
+{
+    if (f->detail == RLX_WF_SYMBOL)
+        SAY(w, f, "two functions have the global_symbol %s", ((const rlx_attr_string *)f->b)->value->data);
+    else
+        SAY(w, f, "two functions are named %s", name(w, f->a));
+    NOTE(w, f->note, "the other one is here");
+}
+
+static void say_damage(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "%s is structurally damaged", f->a ? rlx_kinds[f->a->kind].name : "a node"); }
+
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } criteria[] = {
+    { RLX_WF01, RLX_STAGE_ANY, say_dataflow },
+    { RLX_WF02, RLX_STAGE_ANY, say_bound },
+    { RLX_WF03, RLX_STAGE_ANY, say_order },
+    { RLX_WF04, RLX_STAGE_ANY, say_return },
+    { RLX_WF05, RLX_STAGE_ANY, say_unbound_size },
+    { RLX_WF06, RLX_STAGE_ANY, say_signature },
+    { RLX_WF07, RLX_STAGE_ANY, say_control_flow },
+    { RLX_WF08, RLX_STAGE_ANY, say_recursive },
+    { RLX_WF09, RLX_STAGE_ANY, say_op_value },
+    { RLX_WF10, RLX_STAGE_ANY, say_rank },
+    { RLX_WF11, RLX_STAGE_ANY, say_captured },
+    { RLX_WF12, RLX_STAGE_EXPLICIT, say_no_public },
+    { RLX_WF13, RLX_STAGE_ANY, say_symbol },
+    { RLX_WF14, RLX_STAGE_ANY, say_annotation },
+    { RLX_WF15, RLX_STAGE_ANY, say_annotation },
+    { RLX_WF16, RLX_STAGE_ANY, say_annotation },
+    { RLX_WF17, RLX_STAGE_ANY, say_func_form },
+    { RLX_WF18, RLX_STAGE_ANY, say_scalar },
+    { RLX_WF19, RLX_STAGE_ANY, say_prim_dtype },
+    { RLX_WF20, RLX_STAGE_ANY, say_dtype },
+    { RLX_WF21, RLX_STAGE_ANY, say_force_pure },
+    { RLX_WF22, RLX_STAGE_ANY, say_prim_value },
+    { RLX_WF23, RLX_STAGE_NORMAL, say_op_form },
+    { RLX_WF24, RLX_STAGE_ANY, say_device },
+    { RLX_WX01, RLX_STAGE_ANY, say_no_member },
+    { RLX_WX02, RLX_STAGE_ANY, say_unknown_op },
+    { RLX_WX03, RLX_STAGE_ANY, say_shared_param },
+    { RLX_WX04, RLX_STAGE_ANY, say_shared_size },
+    { RLX_WX05, RLX_STAGE_ANY, say_same_name },
+    { RLX_WX06, RLX_STAGE_ANY, say_dimension },
+    { RLX_WX07, RLX_STAGE_ANY, say_inline },
+    { RLX_WX08, RLX_STAGE_ANY, say_damage },
+    { RLX_WX10, RLX_STAGE_ANY, say_depth },
+    { RLX_TY14, RLX_STAGE_ANY, say_shape_var },
+};
+
+static const struct criterion *criterion_of(uint16_t code)
+{
+    for (size_t i = 0; i < RLX_COUNT(criteria); i++)
+        if (criteria[i].code == code)
+            return &criteria[i];
+    return NULL;
+}
+
+static void say_stage(rlx_wf *w, enum rlx_stage stage)
+{
+    for (size_t i = 0; i < w->findings.len; i++) {
+        const struct criterion *c = criterion_of(w->findings.data[i].code);
+        if (c && c->stage == stage)
+            c->say(w, &w->findings.data[i]);
+    }
+}
+
+/* ---- what is seen on the module alone ------------------------------------------------------------------------------ */
+
+static const rlx_attr_string *symbol_of(const rlx_node *function)
+{
+    const rlx_function *f = rlx_as_function(function);
+    const rlx_prim_func *prim = rlx_as_prim_func(function);
+    return rlx_as_attr_string(rlx_attrs_get(f ? f->attrs : prim ? prim->attrs : NULL, "global_symbol"));
+}
+
+static rlx_place function_place(const rlx_wf *w, size_t i)
+{
+    rlx_place p = rlx_place_of(w->module->functions[i]);
+    return p ? p : rlx_place_of(w->module->gvars[i]);
+}
+
+/* Notes that `text` names function i; a finding if it names another already. */
+static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, size_t i, const rlx_attr_string *symbol)
+{
+    uintptr_t other;
+    if (!rlx_ptrmap_find(taken, text, &other)) {
+        if (!rlx_ptrmap_put(taken, text, i))
+            rlx_wf_no_memory(w);
+        return;
+    }
+    rlx_finding *f = other != i ? rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN, function_place(w, i), w->module->gvars[i]) : NULL;
+    if (f) {
+        f->b = (const rlx_node *)symbol;
+        f->note = function_place(w, other);
+    }
+}
+
+static void check_names(rlx_wf *w)
+{
+    rlx_ptrmap taken;
+    bool any_public = false;
+    rlx_ptrmap_init(&taken, MEMORY(w));
+    for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
+        const rlx_global_var *gv = rlx_as_global_var(w->module->gvars[i]);
+        const rlx_attr_string *symbol = symbol_of(w->module->functions[i]);
+        claim_name(w, &taken, gv->name, i, NULL);
+        if (!symbol)
+            continue;
+        any_public = true;
+        if (symbol->value == gv->name)
+            continue;
+        rlx_finding *f = rlx_wf_found(w, RLX_WF13, RLX_WF_PLAIN, function_place(w, i), &gv->node);
+        if (f)
+            f->b = &symbol->node;
+        claim_name(w, &taken, symbol->value, i, symbol);
+    }
+    rlx_ptrmap_free(&taken);
+    if (!any_public && w->stage == RLX_STAGE_EXPLICIT)
+        rlx_wf_found(w, RLX_WF12, RLX_WF_PLAIN, w->module->place, NULL);
+}
+
+/* ---- recursion: WF07 and WF08, from the mentions that the walk has collected ------------------------------------------ */
+
+static void find_recursive_calls(rlx_wf *w, const uint32_t *group)
+{
+    for (size_t i = 0; i < w->mentions.len && !w->failed; i++) {
+        const rlx_wf_mention m = w->mentions.data[i];
+        if (!m.in_block || group[m.from] != group[m.to])
+            continue;
+        rlx_finding *f = rlx_wf_found(w, RLX_WF07, m.from == m.to ? RLX_WF_SELF : RLX_WF_MUTUAL, m.place, w->module->gvars[m.to]);
+        if (!f)
+            return;
+        f->b = w->module->gvars[m.from];
+        for (size_t k = 0; m.from != m.to && k < w->mentions.len && !f->note; k++)
+            if (w->mentions.data[k].from == m.to && group[w->mentions.data[k].to] == group[m.from])
+                f->note = w->mentions.data[k].place;
+    }
+}
+
+static void find_unstated_results(rlx_wf *w, const uint32_t *group, const bool *recursive, rlx_place *mention)
+{
+    for (size_t i = 0; i < w->mentions.len; i++)
+        if (group[w->mentions.data[i].from] == group[w->mentions.data[i].to] && !mention[w->mentions.data[i].to])
+            mention[w->mentions.data[i].to] = w->mentions.data[i].place;
+    for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
+        const rlx_function *f = rlx_as_function(w->module->functions[i]);
+        rlx_finding *found = f && recursive[i] && !f->ret_stated ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, function_place(w, i), w->module->gvars[i]) : NULL;
+        if (found) {
+            found->note = mention[i];
+            found->b = f->ret_sinfo;
+        }
+    }
+}
+
+static void check_recursion(rlx_wf *w)
+{
+    size_t n = w->module->num_functions;
+    if (!w->mentions.len || w->failed)
+        return;
+    uint32_t *group = rlx_mem_alloc_zero(MEMORY(w), n * sizeof *group);
+    bool *recursive = rlx_mem_alloc_zero(MEMORY(w), n);
+    rlx_place *mention = rlx_mem_alloc_zero(MEMORY(w), n * sizeof *mention);
+    if (!group || !recursive || !mention || !rlx_wf_groups(w->ctx, n, w->mentions.data, w->mentions.len, group, recursive)) {
+        rlx_wf_no_memory(w);
+    } else {
+        find_recursive_calls(w, group);
+        find_unstated_results(w, group, recursive, mention);
+    }
+    rlx_mem_free(MEMORY(w), group, group ? n * sizeof *group : 0);
+    rlx_mem_free(MEMORY(w), recursive, recursive ? n : 0);
+    rlx_mem_free(MEMORY(w), mention, mention ? n * sizeof *mention : 0);
+}
+
+/* ---- the check ---------------------------------------------------------------------------------------------------------- */
+
+static void check_normal_form(rlx_wf *w)
+{
+    for (size_t i = 0; i < w->module->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(w->module->functions[i]);
+        if (f && f->body)
+            rlx_is_normal(w->ctx, f, true);
+    }
+}
+
+static void release(rlx_wf *w)
+{
+    rlx_ptrmap *maps[] = { &w->var_at, &w->size_at, &w->checked, &w->entered };
+    for (size_t i = 0; i < RLX_COUNT(maps); i++)
+        rlx_ptrmap_free(maps[i]);
+    rlx_vec_free(MEMORY(w), &w->findings);
+    rlx_vec_free(MEMORY(w), &w->vars);
+    rlx_vec_free(MEMORY(w), &w->sizes);
+    rlx_vec_free(MEMORY(w), &w->open_vars);
+    rlx_vec_free(MEMORY(w), &w->open_dataflow);
+    rlx_vec_free(MEMORY(w), &w->open_sizes);
+    rlx_vec_free(MEMORY(w), &w->tasks);
+    rlx_vec_free(MEMORY(w), &w->marks);
+    rlx_vec_free(MEMORY(w), &w->functions);
+    rlx_vec_free(MEMORY(w), &w->mentions);
+    rlx_vec_free(MEMORY(w), &w->todo);
+    rlx_vec_free(MEMORY(w), &w->parts);
+    rlx_vec_free(MEMORY(w), &w->binders);
+}
 
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
 {
+    rlx_wf w = { .ctx = ctx, .module = m, .env = rlx_module_env(m), .stage = stage, .epoch = 1, .last_epoch = 1 };
     size_t errors = rlx_error_count(ctx);
-    for (size_t i = 0; stage != RLX_STAGE_ANY && i < m->num_functions; i++)
-        if (rlx_as_function(m->functions[i]))
-            rlx_is_normal(ctx, (const rlx_function *)m->functions[i], true);
+    rlx_ptrmap *maps[] = { &w.var_at, &w.size_at, &w.checked, &w.entered };
+    for (size_t i = 0; i < RLX_COUNT(maps); i++)
+        rlx_ptrmap_init(maps[i], MEMORY(&w));
+    check_names(&w);
+    rlx_wf_walk(&w);
+    check_recursion(&w);
+    say_stage(&w, RLX_STAGE_ANY);
+    /* Later stages only make sense on what passed the first. */
+    if (stage != RLX_STAGE_ANY && rlx_error_count(ctx) == errors && !w.failed) {
+        check_normal_form(&w);
+        say_stage(&w, RLX_STAGE_NORMAL);
+    }
+    if (stage == RLX_STAGE_EXPLICIT)
+        say_stage(&w, RLX_STAGE_EXPLICIT);
+    release(&w);
     return rlx_error_count(ctx) == errors;
 }

@@ -1,0 +1,139 @@
+/* call_groups.c: the strongly connected groups of functions that mention each other (Tarjan), callees first. */
+#include "analysis/wf_int.h"
+
+typedef struct visit { uint32_t node, edge; } visit;
+typedef struct tarjan {
+    rlx_memory *m;
+    size_t count;
+    const rlx_wf_mention *edges;
+    uint32_t *first, *next;             /* edges by `from`: first[node], next[edge]; edge + 1, 0 ends */
+    uint32_t *order, *low;              /* by node; order 0: not seen */
+    bool *on_stack;
+    uint32_t counter, groups;
+    RLX_VEC(uint32_t) stack;            /* nodes seen that have no group yet */
+    RLX_VEC(visit) frames;
+    uint32_t *group;
+    bool *recursive;
+} tarjan;
+
+static bool enter(tarjan *t, uint32_t node)
+{
+    visit v = { node, t->first[node] };
+    t->order[node] = t->low[node] = ++t->counter;
+    t->on_stack[node] = true;
+    return rlx_vec_push(t->m, &t->stack, node) && rlx_vec_push(t->m, &t->frames, v);
+}
+
+/* A node whose edges have all been followed: the root of a group takes the group off the stack. */
+static void leave(tarjan *t, uint32_t node)
+{
+    t->frames.len--;
+    if (t->frames.len) {
+        uint32_t above = rlx_vec_last(&t->frames).node;
+        if (t->low[node] < t->low[above])
+            t->low[above] = t->low[node];
+    }
+    if (t->low[node] != t->order[node])
+        return;
+    uint32_t member, size = 0;
+    do {
+        member = rlx_vec_pop(&t->stack);
+        t->on_stack[member] = false;
+        t->group[member] = t->groups;
+        t->recursive[member] |= size++ > 0 || member != node;
+    } while (member != node);
+    t->groups++;
+}
+
+static bool step(tarjan *t)
+{
+    visit *v = &rlx_vec_last(&t->frames);
+    if (!v->edge) {
+        leave(t, v->node);
+        return true;
+    }
+    uint32_t from = v->node, to = t->edges[v->edge - 1].to;
+    v->edge = t->next[v->edge - 1];
+    if (from == to)
+        t->recursive[from] = true;
+    if (!t->order[to])
+        return enter(t, to);
+    if (t->on_stack[to] && t->order[to] < t->low[from])
+        t->low[from] = t->order[to];
+    return true;
+}
+
+static bool run(tarjan *t, size_t num_edges)
+{
+    /* Last edge first, so that lists come out in order. */
+    for (size_t i = num_edges; i-- > 0;) {
+        t->next[i] = t->first[t->edges[i].from];
+        t->first[t->edges[i].from] = (uint32_t)i + 1;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->order[i])
+            continue;
+        if (!enter(t, i))
+            return false;
+        while (t->frames.len)
+            if (!step(t))
+                return false;
+    }
+    return true;
+}
+
+bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, size_t num_edges, uint32_t *group, bool *recursive)
+{
+    tarjan t = { .m = &ctx->memory, .count = count, .edges = edges, .group = group, .recursive = recursive };
+    size_t words = 3 * count + num_edges + 1;
+    uint32_t *room = count < UINT32_MAX && num_edges < UINT32_MAX ? rlx_mem_alloc_zero(t.m, words * sizeof *room) : NULL;
+    t.on_stack = rlx_mem_alloc_zero(t.m, count + 1);
+    bool good = room && t.on_stack;
+    if (good) {
+        t.first = room;
+        t.order = room + count;
+        t.low = room + 2 * count;
+        t.next = room + 3 * count;
+        memset(recursive, 0, count);
+        good = run(&t, num_edges);
+    }
+    rlx_mem_free(t.m, room, room ? words * sizeof *room : 0);
+    rlx_mem_free(t.m, t.on_stack, t.on_stack ? count + 1 : 0);
+    rlx_vec_free(t.m, &t.stack);
+    rlx_vec_free(t.m, &t.frames);
+    return good || rlx_no_memory(ctx);
+}
+
+/* ---- of a module --------------------------------------------------------------------------------------- */
+
+typedef struct collect {
+    rlx_context *ctx;
+    const rlx_module *m;
+    uint32_t from;
+    RLX_VEC(rlx_wf_mention) edges;
+    bool failed;
+} collect;
+
+static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    collect *c = user;
+    int64_t at = n->kind == RLX_NODE_GLOBAL_VAR ? rlx_module_index(c->m, (const rlx_global_var *)n) : -1;
+    rlx_wf_mention e = { c->from, (uint32_t)at, rlx_place_of(parent), false };
+    if (at >= 0 && !rlx_vec_push(&c->ctx->memory, &c->edges, e))
+        c->failed = true;
+    return c->failed ? RLX_STEP_STOP : n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, bool *recursive)
+{
+    collect c = { .ctx = ctx, .m = m };
+    rlx_walker w = { .enter = mention, .user = &c, .unique = true };
+    bool lost = false;
+    for (size_t i = 0; i < m->num_functions && !c.failed && !lost; i++) {
+        c.from = (uint32_t)i;
+        rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
+    }
+    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data, c.edges.len, group, recursive) : rlx_no_memory(ctx);
+    rlx_vec_free(&ctx->memory, &c.edges);
+    return good;
+}

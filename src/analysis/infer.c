@@ -1,0 +1,59 @@
+/* infer.c: struct info derived anew for a whole module, callees first, so that deduced results are known to callers. */
+#include "analysis/analysis.h"
+
+static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value, bool *replaced)
+{
+    return value;
+}
+
+static bool infer_function(rlx_context *ctx, rlx_module_builder *mb, const rlx_module *m, size_t i)
+{
+    const rlx_global_var *gv = rlx_as_global_var(m->gvars[i]);
+    const rlx_function *f = rlx_as_function(m->functions[i]);
+    rlx_mutator mutator;
+    if (!f || !f->body)
+        return true;
+    rlx_mutator_init(&mutator, ctx, rlx_module_builder_env(mb), NULL);
+    mutator.binding = keep_value;
+    const rlx_function *now = rlx_mutate_function(&mutator, f, gv);
+    rlx_mutator_free(&mutator);
+    return now && (now == f || rlx_module_builder_define(mb, gv, &now->node));
+}
+
+/* Functions by group, groups in order. */
+static void sort_by_group(const uint32_t *group, size_t n, uint32_t *begin, uint32_t *order)
+{
+    for (size_t i = 0; i < n; i++)
+        begin[group[i] + 1]++;
+    for (size_t i = 0; i < n; i++)
+        begin[i + 1] += begin[i];
+    for (size_t i = 0; i < n; i++)
+        order[begin[group[i]]++] = (uint32_t)i;
+}
+
+const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m)
+{
+    rlx_memory *memory = &ctx->memory;
+    size_t n = m->num_functions, errors = rlx_error_count(ctx);
+    uint32_t *room = rlx_mem_alloc_zero(memory, (3 * n + 2) * sizeof *room);
+    bool *recursive = rlx_mem_alloc_zero(memory, n + 1);
+    rlx_module_builder *mb = rlx_module_builder_create(ctx, m);
+    const rlx_module *out = NULL;
+    bool good = room && recursive && mb;
+    if (!good)
+        rlx_no_memory(ctx);
+    if (good && (good = rlx_call_groups(ctx, m, room, recursive))) {
+        uint32_t *begin = room + n, *order = room + 2 * n + 1;
+        sort_by_group(room, n, begin, order);
+        /* A function with errors does not keep the others from being looked at. */
+        for (size_t i = 0; i < n; i++)
+            good &= infer_function(ctx, mb, m, order[i]);
+    }
+    if (good && rlx_error_count(ctx) == errors)
+        out = rlx_module_builder_finish(mb, m->place);
+    if (mb)
+        rlx_module_builder_free(mb);
+    rlx_mem_free(memory, room, room ? (3 * n + 2) * sizeof *room : 0);
+    rlx_mem_free(memory, recursive, recursive ? n + 1 : 0);
+    return out;
+}

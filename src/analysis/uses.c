@@ -1,0 +1,27 @@
+/* uses.c: how often each variable of a function is mentioned, in values, results and struct info alike. */
+#include "analysis/analysis.h"
+
+typedef struct count { rlx_context *ctx; rlx_ptrmap *counts; bool failed; } count;
+
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    count *c = user;
+    uintptr_t so_far = 0;
+    bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
+    if (n->kind == RLX_NODE_CONSTANT || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+        return RLX_STEP_SKIP;
+    if (!rlx_as_var(n) || def)
+        return RLX_STEP_ON;
+    rlx_ptrmap_find(c->counts, n, &so_far);
+    c->failed = !rlx_ptrmap_put(c->counts, n, so_far + 1);
+    return c->failed ? RLX_STEP_STOP : RLX_STEP_SKIP;
+}
+
+bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts)
+{
+    count c = { ctx, counts, false };
+    rlx_walker w = { .enter = enter, .user = &c, .annotations = true };
+    bool lost = false;
+    rlx_walk(&ctx->memory, &f->node, &w, &lost);
+    return (!c.failed && !lost) || rlx_no_memory(ctx);
+}

@@ -1,0 +1,440 @@
+/* wf_walk.c: one walk over a module in text order, before or after normalisation. An explicit stack of tasks; expressions
+ * that occur twice are entered once, as long as nothing they mention has left scope. */
+#include "analysis/wf_int.h"
+
+#define MEMORY(w) (&(w)->ctx->memory)
+
+enum task { TASK_EXPR, TASK_SEQ, TASK_BLOCKS, TASK_BINDINGS, TASK_BIND, TASK_END_SCOPE, TASK_END_BLOCK, TASK_END_FUNCTION };
+
+static void push_at(rlx_wf *w, enum task kind, const rlx_node *n, size_t index, rlx_place around)
+{
+    rlx_wf_task t = { n, around, (uint32_t)index, (uint8_t)kind };
+    if (!rlx_vec_push(MEMORY(w), &w->tasks, t))
+        rlx_wf_no_memory(w);
+}
+
+static void push(rlx_wf *w, enum task kind, const rlx_node *n, size_t index) { push_at(w, kind, n, index, RLX_NO_PLACE); }
+
+static rlx_place place_or(const rlx_node *n, rlx_place otherwise)
+{
+    rlx_place p = rlx_place_of(n);
+    return p ? p : otherwise;
+}
+
+/* False the second time: what is inside has been bound already, and is reported once. */
+static bool enter_once(rlx_wf *w, const rlx_node *n)
+{
+    if (rlx_ptrmap_has(&w->entered, n))
+        return false;
+    return rlx_ptrmap_put(&w->entered, n, 1) || rlx_wf_no_memory(w);
+}
+
+/* ---- functions --------------------------------------------------------------------------------------- */
+
+static void check_params(rlx_wf *w, const rlx_function *f)
+{
+    for (size_t i = 0; i < f->num_params; i++)
+        if (rlx_as_var(f->params[i]))
+            rlx_wf_bind_var(w, (const rlx_var *)f->params[i], rlx_place_of(f->params[i]), true);
+    for (size_t i = 0; i < f->num_params; i++)
+        if (rlx_as_var(f->params[i]))
+            rlx_wf_bind_sinfo(w, ((const rlx_var *)f->params[i])->sinfo, rlx_place_of(f->params[i]));
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_var *v = rlx_as_var(f->params[i]);
+        if (v)
+            rlx_wf_sinfo(w, v->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_PARAM, .owner = rlx_vec_last(&w->functions).name, .places = v->sinfo_places,
+                                                     .num_places = v->num_sinfo_places, .place = v->place });
+    }
+}
+
+static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *name)
+{
+    rlx_wf_function frame = { .function = f, .name = name };
+    const rlx_attr_int *forced = rlx_as_attr_int(rlx_attrs_get(f->attrs, "relax.force_pure"));
+    rlx_wf_open_scope(w);
+    if (!rlx_vec_push(MEMORY(w), &w->functions, frame))
+        rlx_wf_no_memory(w);
+    if (w->failed)
+        return;
+    w->block = 0;
+    check_params(w, f);
+    if (f->ret_stated && f->ret_sinfo)
+        rlx_wf_sinfo(w, f->ret_sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_RETURN, .owner = name, .places = f->ret_places, .num_places = f->num_ret_places, .place = f->place });
+    if (forced && forced->value && !f->is_pure)
+        rlx_wf_found(w, RLX_WF21, RLX_WF_PLAIN, f->place, name);
+    push(w, TASK_END_FUNCTION, &f->node, 0);
+    if (f->body && enter_once(w, &f->node))
+        push(w, TASK_SEQ, f->body, 0);
+}
+
+static void end_function(rlx_wf *w, const rlx_function *f)
+{
+    rlx_wf_function frame = rlx_vec_pop(&w->functions);
+    rlx_wf_close_scope(w);
+    rlx_finding *found = frame.mentioned && !f->ret_stated ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, f->place, frame.name) : NULL;
+    if (found) {
+        found->note = frame.mention;
+        found->b = f->ret_sinfo;
+    }
+}
+
+/* ---- mentions of functions ----------------------------------------------------------------------------- */
+
+static void use_global(rlx_wf *w, const rlx_global_var *gv, rlx_place place, bool called)
+{
+    int64_t at = rlx_module_index(w->module, gv);
+    rlx_wf_mention m = { w->function, (uint32_t)at, place, called && w->block };
+    if (at < 0) {
+        rlx_wf_found(w, RLX_WX01, RLX_WF_PLAIN, place, &gv->node);
+        return;
+    }
+    /* Only Relax functions can lead back here. */
+    if (rlx_is(w->module->functions[at], RLX_NODE_FUNCTION) && !rlx_vec_push(MEMORY(w), &w->mentions, m))
+        rlx_wf_no_memory(w);
+}
+
+/* A call of the local function around it, in a dataflow block. */
+static void check_local_recursion(rlx_wf *w, const rlx_call *call)
+{
+    for (size_t i = w->functions.len; w->block && i-- > 1;)
+        if (w->functions.data[i].name == call->op) {
+            rlx_finding *f = rlx_wf_found(w, RLX_WF07, RLX_WF_SELF, call->place, call->op);
+            if (f)
+                f->b = call->op;
+            return;
+        }
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------ */
+
+static bool is_plain_leaf(rlx_wf *w, const rlx_expr *e, rlx_place around);
+static bool seen_before(rlx_wf *w, const rlx_expr *e);
+
+static void check_attrs(rlx_wf *w, const rlx_call *call)
+{
+    const rlx_attrs *map = rlx_as_attrs(call->attrs);
+    for (size_t i = 0; map && i < map->num_values; i++)
+        if (rlx_is(map->values[i], RLX_NODE_VDEVICE))
+            rlx_wf_device(w, map->values[i], call->place);
+}
+
+/* ---- operator normal form: the rule changes nothing (WF23) */
+static const rlx_sinfo *leaf_info(void *user, const rlx_expr *leaf)
+{
+    rlx_wf *w = user;
+    return rlx_leaf_sinfo(w->ctx, &w->env, leaf);
+}
+
+static const rlx_expr *no_value(void *user, const rlx_expr *var) { return NULL; }
+
+static void check_normal_call(rlx_wf *w, const rlx_call *call, const rlx_op_row *row)
+{
+    rlx_infer in = { .ctx = w->ctx, .call = call, .row = row, .sinfo_of = leaf_info, .value_of = no_value, .user = w, .quiet = true };
+    if (w->stage == RLX_STAGE_ANY || !row->normalize || row->flags & RLX_OP_NORMALIZE_ALWAYS)
+        return;
+    if (row->normalize(&in) != &call->node)
+        rlx_wf_found(w, RLX_WF23, RLX_WF_PLAIN, call->place, call->op);
+}
+
+static void check_op(rlx_wf *w, const rlx_op *op, rlx_place place)
+{
+    if (!op->row)
+        rlx_wf_found(w, RLX_WX02, RLX_WF_PLAIN, place, &op->node);
+}
+
+static void visit_call(rlx_wf *w, const rlx_call *call)
+{
+    const rlx_op *op = rlx_as_op(call->op);
+    const rlx_global_var *gv = rlx_as_global_var(call->op);
+    size_t deep = call->num_args;
+    if (op)
+        check_op(w, op, call->place);
+    else if (gv)
+        use_global(w, gv, call->place, true);
+    else if (rlx_as_var(call->op))
+        check_local_recursion(w, call);
+    check_attrs(w, call);
+    /* Sinfo args come after the arguments in text; a call whose arguments are leaves is done here. */
+    bool callee_done = op || gv || is_plain_leaf(w, call->op, call->place);
+    for (size_t i = 0; callee_done && i < call->num_args; i++)
+        if (!is_plain_leaf(w, call->args[i], call->place)) {
+            deep = i;
+            break;
+        }
+    for (size_t i = 0; i < call->num_sinfo_args; i++)
+        rlx_wf_sinfo(w, call->sinfo_args[i], (rlx_wf_spot){ .role = RLX_WF_IN_ARGUMENT, .owner = call->op, .place = call->place });
+    if (op && op->row)
+        check_normal_call(w, call, op->row);
+    if ((callee_done && deep == call->num_args) || seen_before(w, &call->node))
+        return;
+    for (size_t i = call->num_args; i-- > (callee_done ? deep : 0);)
+        push_at(w, TASK_EXPR, call->args[i], 0, call->place);
+    if (!callee_done)
+        push_at(w, TASK_EXPR, call->op, 0, call->place);
+}
+
+/* A leaf that is no tuple is checked on the spot. */
+static bool is_plain_leaf(rlx_wf *w, const rlx_expr *e, rlx_place around)
+{
+    rlx_wf_spot spot = { .role = RLX_WF_IN_EXPR, .owner = e, .place = around };
+    switch (e->kind) {
+    case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR:
+        rlx_wf_use_var(w, (const rlx_var *)e, around);
+        return true;
+    case RLX_NODE_GLOBAL_VAR:
+        use_global(w, (const rlx_global_var *)e, around, false);
+        return true;
+    case RLX_NODE_OP:
+        rlx_wf_found(w, RLX_WF09, RLX_WF_PLAIN, around, e);
+        return true;
+    case RLX_NODE_SHAPE_EXPR:
+        if (e->flags & RLX_FLAG_HAS_VARS || !rlx_wf_known_good(w, e)) {
+            size_t found = w->findings.len;
+            rlx_wf_dims(w, ((const rlx_shape_expr *)e)->values, ((const rlx_shape_expr *)e)->num_values, &spot);
+            if (w->findings.len == found)
+                rlx_wf_remember(w, e);
+        }
+        return true;
+    case RLX_NODE_PRIM_VALUE:
+        rlx_wf_prim_value(w, ((const rlx_prim_value *)e)->value, &spot);
+        return true;
+    case RLX_NODE_PRIM_FUNC:
+        rlx_wf_found(w, RLX_WX07, RLX_WF_PLAIN, place_or(e, around), e);
+        return true;
+    case RLX_NODE_CONSTANT: case RLX_NODE_STRING_IMM: case RLX_NODE_DTYPE_IMM: case RLX_NODE_EXTERN_FUNC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Shared expressions are looked at once, as far as they bind nothing. */
+static bool seen_before(rlx_wf *w, const rlx_expr *e)
+{
+    if (rlx_wf_known_good(w, e))
+        return true;
+    rlx_wf_remember(w, e);
+    return false;
+}
+
+static void visit_if(rlx_wf *w, const rlx_if_expr *e)
+{
+    if (w->block)
+        rlx_wf_found(w, RLX_WF07, RLX_WF_IF, e->place, &e->node);
+    if (seen_before(w, &e->node))
+        return;
+    push(w, TASK_SEQ, e->false_branch, 0);
+    push(w, TASK_SEQ, e->true_branch, 0);
+    push_at(w, TASK_EXPR, e->cond, 0, e->place);
+}
+
+static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
+{
+    if (is_plain_leaf(w, e, around))
+        return;
+    rlx_place here = place_or(e, around);
+    switch (e->kind) {
+    case RLX_NODE_TUPLE:
+        if (!seen_before(w, e))
+            for (size_t i = ((const rlx_tuple *)e)->num_fields; i-- > 0;)
+                push_at(w, TASK_EXPR, ((const rlx_tuple *)e)->fields[i], 0, here);
+        break;
+    case RLX_NODE_CALL:
+        visit_call(w, (const rlx_call *)e);
+        break;
+    case RLX_NODE_TUPLE_GET_ITEM:
+        if (((const rlx_tuple_get_item *)e)->index < 0)
+            rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, here, e);
+        if (!seen_before(w, e))
+            push_at(w, TASK_EXPR, ((const rlx_tuple_get_item *)e)->tuple, 0, here);
+        break;
+    case RLX_NODE_IF:
+        visit_if(w, (const rlx_if_expr *)e);
+        break;
+    case RLX_NODE_FUNCTION:
+        begin_function(w, (const rlx_function *)e, NULL);
+        break;
+    case RLX_NODE_SEQ_EXPR:
+        push(w, TASK_SEQ, e, 0);
+        break;
+    default:
+        rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, here, e);
+    }
+}
+
+/* ---- sequences ---------------------------------------------------------------------------------------------- */
+
+/* The same sequence in a second place binds all its variables twice; the first one is named. */
+static void bound_again(rlx_wf *w, const rlx_seq_expr *seq)
+{
+    const rlx_block *b = seq->num_blocks ? rlx_as_block(seq->blocks[0]) : NULL;
+    const rlx_node *first = b && b->num_bindings ? b->bindings[0] : NULL;
+    const rlx_var_binding *binding = rlx_as_var_binding(first);
+    if (binding && rlx_as_var(binding->var))
+        rlx_wf_bind_var(w, (const rlx_var *)binding->var, binding->place, false);
+}
+
+static void visit_sequence(rlx_wf *w, const rlx_expr *e)
+{
+    const rlx_seq_expr *seq = rlx_as_seq_expr(e);
+    if (seq && !enter_once(w, e)) {
+        bound_again(w, seq);
+        return;
+    }
+    rlx_wf_open_scope(w);
+    push(w, TASK_END_SCOPE, e, 0);
+    push_at(w, TASK_EXPR, seq ? seq->body : e, 0, rlx_place_of(seq ? e : NULL));
+    if (seq)
+        push(w, TASK_BLOCKS, e, 0);
+}
+
+static void visit_blocks(rlx_wf *w, const rlx_seq_expr *seq, size_t i)
+{
+    const rlx_block *b = i < seq->num_blocks ? rlx_as_block(seq->blocks[i]) : NULL;
+    if (i >= seq->num_blocks)
+        return;
+    push(w, TASK_BLOCKS, &seq->node, i + 1);
+    if (!b) {
+        rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, seq->place, seq->blocks[i]);
+        return;
+    }
+    if (b->node.kind == RLX_NODE_DATAFLOW_BLOCK) {
+        rlx_wf_open_block(w);
+        push(w, TASK_END_BLOCK, &b->node, 0);
+    }
+    push(w, TASK_BINDINGS, &b->node, 0);
+}
+
+static void bind_cast(rlx_wf *w, const rlx_match_cast *c)
+{
+    const rlx_var *v = rlx_as_var(c->var);
+    rlx_wf_bind_sinfo(w, c->sinfo, c->place);
+    rlx_wf_sinfo(w, c->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_CAST, .owner = c->var, .places = c->sinfo_places, .num_places = c->num_sinfo_places, .place = c->place });
+    if (v && v->sinfo != c->sinfo)
+        rlx_wf_sinfo(w, v->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_VAR, .owner = c->var, .places = v->sinfo_places, .num_places = v->num_sinfo_places, .place = v->place });
+    if (v)
+        rlx_wf_bind_var(w, v, place_or(c->var, c->place), false);
+}
+
+static void bind_variable(rlx_wf *w, const rlx_var_binding *b)
+{
+    const rlx_var *v = rlx_as_var(b->var);
+    if (!v)
+        return;
+    rlx_wf_sinfo(w, v->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_VAR, .owner = b->var, .places = v->sinfo_places, .num_places = v->num_sinfo_places, .place = place_or(b->var, b->place) });
+    if (!rlx_is(b->value, RLX_NODE_FUNCTION)) /* else it was bound before its body */
+        rlx_wf_bind_var(w, v, place_or(b->var, b->place), false);
+}
+
+static void bind(rlx_wf *w, const rlx_node *n)
+{
+    if (n->kind == RLX_NODE_MATCH_CAST)
+        bind_cast(w, (const rlx_match_cast *)n);
+    else
+        bind_variable(w, (const rlx_var_binding *)n);
+}
+
+static void visit_binding(rlx_wf *w, const rlx_node *n)
+{
+    const rlx_var_binding *b = rlx_as_var_binding(n);
+    const rlx_match_cast *c = rlx_as_match_cast(n);
+    const rlx_expr *value = b ? b->value : c ? c->value : NULL;
+    const rlx_var *v = rlx_as_var(b ? b->var : c ? c->var : NULL);
+    if (!value) {
+        rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, rlx_place_of(n), n);
+        return;
+    }
+    if (b && v && value->kind == RLX_NODE_FUNCTION) {
+        rlx_wf_bind_var(w, v, place_or(b->var, b->place), false);
+        push(w, TASK_BIND, n, 0);
+        begin_function(w, (const rlx_function *)value, &v->node);
+        return;
+    }
+    if (v)
+        rlx_wf_own_value(w, v);
+    size_t before = w->tasks.len;
+    visit(w, value, rlx_place_of(n));
+    if (w->tasks.len == before) {
+        bind(w, n);
+        return;
+    }
+    /* What was pushed comes first: the binding goes below it. */
+    push(w, TASK_BIND, n, 0);
+    if (w->failed)
+        return;
+    rlx_wf_task t = rlx_vec_last(&w->tasks);
+    memmove(w->tasks.data + before + 1, w->tasks.data + before, (w->tasks.len - 1 - before) * sizeof t);
+    w->tasks.data[before] = t;
+}
+
+static void visit_bindings(rlx_wf *w, const rlx_block *b, size_t i)
+{
+    size_t level = w->tasks.len;
+    /* Straight-line code without the stack. */
+    for (; i < b->num_bindings && !w->failed; i++) {
+        visit_binding(w, b->bindings[i]);
+        if (w->tasks.len > level) {
+            push(w, TASK_BINDINGS, &b->node, i + 1);
+            if (w->failed)
+                return;
+            rlx_wf_task t = rlx_vec_last(&w->tasks);
+            memmove(w->tasks.data + level + 1, w->tasks.data + level, (w->tasks.len - 1 - level) * sizeof t);
+            w->tasks.data[level] = t;
+            return;
+        }
+    }
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
+
+static void run(rlx_wf *w, rlx_wf_task t)
+{
+    switch ((enum task)t.kind) {
+    case TASK_EXPR: visit(w, t.node, t.around); break;
+    case TASK_SEQ: visit_sequence(w, t.node); break;
+    case TASK_BLOCKS: visit_blocks(w, (const rlx_seq_expr *)t.node, t.index); break;
+    case TASK_BINDINGS: visit_bindings(w, (const rlx_block *)t.node, t.index); break;
+    case TASK_BIND: bind(w, t.node); break;
+    case TASK_END_SCOPE: rlx_wf_close_scope(w); break;
+    case TASK_END_BLOCK: rlx_wf_close_block(w); break;
+    case TASK_END_FUNCTION: end_function(w, (const rlx_function *)t.node); break;
+    }
+}
+
+/* A TIR function: its shape variables belong to it (WX04), the functions it calls are in the module. */
+static enum rlx_step check_tir_node(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    rlx_wf *w = user;
+    if (n->kind == RLX_NODE_GLOBAL_VAR && rlx_module_index(w->module, (const rlx_global_var *)n) < 0)
+        rlx_wf_found(w, RLX_WX01, RLX_WF_PLAIN, rlx_place_of(n), n);
+    if (n->kind == RLX_NODE_PRIM_VAR && via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS))
+        rlx_wf_bind_size(w, (const rlx_prim_var *)n, rlx_place_of(parent));
+    return n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+static void walk_prim_func(rlx_wf *w, const rlx_node *f)
+{
+    rlx_walker walker = { .enter = check_tir_node, .user = w, .unique = true };
+    bool lost = false;
+    rlx_wf_open_scope(w);
+    rlx_walk(MEMORY(w), f, &walker, &lost);
+    rlx_wf_close_scope(w);
+    if (lost)
+        rlx_wf_no_memory(w);
+}
+
+void rlx_wf_walk(rlx_wf *w)
+{
+    for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
+        const rlx_function *f = rlx_as_function(w->module->functions[i]);
+        w->function = (uint32_t)i;
+        w->block = 0;
+        if (rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC))
+            walk_prim_func(w, w->module->functions[i]);
+        if (!f)
+            continue;
+        begin_function(w, f, w->module->gvars[i]);
+        while (w->tasks.len && !w->failed)
+            run(w, rlx_vec_pop(&w->tasks));
+    }
+}
