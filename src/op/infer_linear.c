@@ -95,3 +95,163 @@ const rlx_sinfo *rlx_infer_matmul(rlx_infer *in)
         return rlx_infer_rank_result(in, ndim, dtype, vdevice);
     return matmul_dims(in, &a, &b, ndim, dtype, vdevice);
 }
+
+/* ---- einsum ---------------------------------------------------------------------------------------------- */
+
+#define MAX_OPERANDS 32
+#define ELLIPSIS 128
+
+/* Letters of one operand or of the result; ELLIPSIS stands for the dimensions that are not named. */
+typedef struct labels { unsigned char at[RLX_DIMS_INLINE]; size_t n; bool ellipsis; } labels;
+
+static bool parse_labels(rlx_slice text, labels *out)
+{
+    *out = (labels){ .n = 0 };
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (c == ' ')
+            continue;
+        bool dots = c == '.' && i + 2 < text.len && text.data[i + 1] == '.' && text.data[i + 2] == '.' && !out->ellipsis;
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (out->n == RLX_DIMS_INLINE || !(dots || letter))
+            return false;
+        out->ellipsis |= dots;
+        i += dots ? 2 : 0;
+        out->at[out->n++] = dots ? ELLIPSIS : (unsigned char)c;
+    }
+    return true;
+}
+
+typedef struct equation {
+    labels in[MAX_OPERANDS], out;
+    size_t count;
+    const rlx_prim *size[ELLIPSIS];              /* of each label */
+    const rlx_prim *rest[RLX_DIMS_INLINE];       /* of the ellipsis, aligned right */
+    size_t num_rest;
+} equation;
+
+static bool parse_equation(rlx_slice text, equation *e)
+{
+    bool arrow = false;
+    int seen[ELLIPSIS] = { 0 };
+    size_t from = 0;
+    *e = (equation){ .count = 0 };
+    for (size_t i = 0; i <= text.len; i++) {
+        bool at_arrow = i + 1 < text.len && text.data[i] == '-' && text.data[i + 1] == '>';
+        if (i < text.len && text.data[i] != ',' && !at_arrow)
+            continue;
+        if (e->count == MAX_OPERANDS || !parse_labels((rlx_slice){ text.data + from, i - from }, &e->in[e->count]))
+            return false;
+        e->count++;
+        from = i + 1;
+        if (!at_arrow)
+            continue;
+        arrow = true;
+        from = i + 2;
+        break;
+    }
+    if (arrow)
+        return parse_labels((rlx_slice){ text.data + from, text.len - from }, &e->out);
+    for (size_t k = 0; k < e->count; k++)
+        for (size_t i = 0; i < e->in[k].n; i++)
+            if (e->in[k].at[i] == ELLIPSIS)
+                e->out.ellipsis = true;
+            else
+                seen[e->in[k].at[i]]++;
+    if (e->out.ellipsis)
+        e->out.at[e->out.n++] = ELLIPSIS;
+    for (int c = 0; c < ELLIPSIS && e->out.n < RLX_DIMS_INLINE; c++)
+        if (seen[c] == 1)
+            e->out.at[e->out.n++] = (unsigned char)c;
+    return true;
+}
+
+/* Extents under one label: equal ones, or 1 gives way; what is not known to be either is the greater. */
+static bool join_extent(rlx_infer *in, const rlx_prim **have, const rlx_prim *size)
+{
+    int64_t a, b;
+    if (!*have || rlx_is_int_value(*have, 1)) {
+        *have = size;
+        return true;
+    }
+    if (*have == size || rlx_is_int_value(size, 1) || rlx_infer_equal(in, *have, size) == RLX_EQUAL)
+        return true;
+    if (rlx_int_literal(*have, &a) && rlx_int_literal(size, &b)) {
+        rlx_infer_fail(in, "sizes %lld and %lld stand under one label", (long long)a, (long long)b);
+        return false;
+    }
+    *have = rlx_fold_binary(in->ctx, RLX_NODE_MAX, *have, size);
+    return *have != NULL || (in->failed = true, false);
+}
+
+static bool read_extents(rlx_infer *in, equation *e, size_t operand, const rlx_prim *const *dims, size_t n)
+{
+    const labels *l = &e->in[operand];
+    size_t named = l->n - l->ellipsis, rest = n - named;
+    if (n < named || (rest && !l->ellipsis) || rest > RLX_DIMS_INLINE) {
+        rlx_infer_fail(in, "operand %zu has rank %zu, the subscripts name %zu dimensions", operand, n, named);
+        return false;
+    }
+    for (size_t i = 0, d = 0; i < l->n; i++) {
+        if (l->at[i] != ELLIPSIS) {
+            if (!join_extent(in, &e->size[l->at[i]], dims[d++]))
+                return false;
+            continue;
+        }
+        for (size_t k = 0; k < rest; k++)
+            if (!join_extent(in, &e->rest[RLX_DIMS_INLINE - rest + k], dims[d++]))
+                return false;
+        e->num_rest = rest > e->num_rest ? rest : e->num_rest;
+    }
+    return true;
+}
+
+static const rlx_sinfo *einsum_result(rlx_infer *in, const equation *e, rlx_dtype dtype, const rlx_node *vdevice)
+{
+    rlx_dims out;
+    size_t n = 0;
+    if (!rlx_dims_init(in, &out, e->out.n - e->out.ellipsis + (e->out.ellipsis ? e->num_rest : 0)))
+        return NULL;
+    for (size_t i = 0; i < e->out.n; i++) {
+        if (e->out.at[i] == ELLIPSIS) {
+            for (size_t k = 0; k < e->num_rest; k++)
+                out.at[n++] = e->rest[RLX_DIMS_INLINE - e->num_rest + k];
+        } else if (!(out.at[n++] = e->size[e->out.at[i]])) {
+            return rlx_infer_fail(in, "label %c of the result is in no operand", e->out.at[i]);
+        }
+    }
+    return rlx_infer_dims_result(in, &out, dtype, vdevice);
+}
+
+const rlx_sinfo *rlx_infer_einsum(rlx_infer *in)
+{
+    const rlx_sinfo *s = rlx_infer_arg(in, 0);
+    const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(s);
+    rlx_slice text = rlx_attr_text(rlx_infer_attr(in, 0));
+    const rlx_node *vdevice = NULL;
+    rlx_dtype dtype = RELAX_VOID;
+    equation e;
+    if (!s)
+        return NULL;
+    if (!tuple || tuple->num_fields == 0)
+        return rlx_infer_fail(in, "operands are %s, expected a tuple of tensors", rlx_show(in->ctx, s));
+    if (!parse_equation(text, &e) || e.count != tuple->num_fields)
+        return rlx_infer_fail(in, "subscripts \"%.*s\" do not describe %zu operands", (int)text.len, text.data, tuple->num_fields);
+    for (size_t i = 0; i < tuple->num_fields; i++) {
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tuple->fields[i]);
+        if (!t || (i && t->dtype != dtype))
+            return rlx_infer_fail(in, "operand %zu is %s, expected a tensor of the dtype of the first", i, rlx_show(in->ctx, tuple->fields[i]));
+        dtype = t->dtype;
+        vdevice = rlx_device_join(vdevice, t->vdevice);
+    }
+    for (size_t i = 0; i < tuple->num_fields; i++) {
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tuple->fields[i]);
+        size_t n;
+        const rlx_prim *const *dims = rlx_literal_dims(t, &n);
+        if (!dims)
+            return rlx_infer_rank_result(in, t->ndim, dtype, vdevice);
+        if (!read_extents(in, &e, i, dims, n))
+            return NULL;
+    }
+    return einsum_result(in, &e, dtype, vdevice);
+}

@@ -610,3 +610,56 @@ const rlx_sinfo *rlx_infer_flip(rlx_infer *in)
         return NULL;
     return &x->node;
 }
+
+/* ---- layout_transform ------------------------------------------------------------------------------------------ */
+
+/* Extent of one index of the new layout: all values it takes for indices inside `dims`. NULL: not known. */
+static const rlx_prim *mapped_size(rlx_infer *in, const rlx_index_map *map, const rlx_prim *index, const rlx_prim *const *dims)
+{
+    rlx_scope ranges;
+    int64_t low, high, size;
+    bool literal = true;
+    for (size_t i = 0; i < map->num_initial; i++)
+        if (map->initial[i] == index)
+            return dims[i];
+    rlx_scope_init(&ranges, in->ctx, NULL);
+    for (size_t i = 0; i < map->num_initial && literal; i++)
+        literal = rlx_int_literal(dims[i], &size) && rlx_scope_bound(&ranges, rlx_as_prim_var(map->initial[i]), 0, size - 1);
+    rlx_bounds(in->ctx, &ranges, index, &low, &high);
+    rlx_scope_free(&ranges);
+    if (literal && low == 0 && high != INT64_MAX)
+        return rlx_int64(in->ctx, high + 1);
+    const rlx_binary *b = rlx_as_binary(index);
+    int64_t factor;
+    if (!b || !rlx_int_literal(b->b, &factor) || factor <= 0)
+        return NULL;
+    const rlx_prim *part = mapped_size(in, map, b->a, dims);
+    if (part && b->node.kind == RLX_NODE_FLOOR_DIV)
+        return simple(in, fold(in, RLX_NODE_FLOOR_DIV, fold(in, RLX_NODE_ADD, part, rlx_int64(in->ctx, factor - 1)), rlx_int64(in->ctx, factor)));
+    return part && b->node.kind == RLX_NODE_FLOOR_MOD ? rlx_int64(in->ctx, factor) : NULL;
+}
+
+/* attributes index_map, pad_value, axis_separators, input_axis_separators */
+const rlx_sinfo *rlx_infer_layout_transform(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
+    const rlx_index_map *map = rlx_as_index_map(rlx_infer_attr(in, 0));
+    const rlx_prim_value *pad = rlx_as_prim_value(rlx_infer_attr(in, 1));
+    if (!x)
+        return NULL;
+    if (!map)
+        return rlx_infer_fail(in, "index_map is no index map");
+    if (pad && !rlx_dtype_is_void(x->dtype) && rlx_prim_dtype(pad->value) != x->dtype)
+        return rlx_infer_fail(in, "pad_value differs in dtype from x, which is %s", rlx_show(in->ctx, &x->node));
+    if (x->ndim >= 0 && (size_t)x->ndim != map->num_initial)
+        return rlx_infer_fail(in, "x has rank %d, the index map takes %zu indices", x->ndim, map->num_initial);
+    rlx_dims out;
+    size_t n;
+    const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
+    if (!dims || !rlx_dims_init(in, &out, map->num_final))
+        return dims ? NULL : rlx_infer_rank_result(in, (int64_t)map->num_final, x->dtype, x->vdevice);
+    for (size_t i = 0; i < out.count; i++)
+        if (!(out.at[i] = mapped_size(in, map, map->final[i], dims)))
+            return in->failed ? NULL : rlx_infer_rank_result(in, (int64_t)out.count, x->dtype, x->vdevice);
+    return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
+}

@@ -82,6 +82,7 @@ RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements) RULE(ga
 RULE(argsort) RULE(topk) RULE(unique) RULE(nonzero) RULE(multinomial)
 RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout) RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize)
 RULE(checkpoint) RULE(second) RULE(allgather) RULE(scatter_worker)
+RULE(conv) RULE(conv_transpose) RULE(pool) RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower *l);
 LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where)
@@ -99,6 +100,8 @@ bool rlx_prepare_view(rlx_op_draft *d);
 bool rlx_prepare_scope(rlx_op_draft *d);
 bool rlx_prepare_unique(rlx_op_draft *d);
 bool rlx_prepare_var_len(rlx_op_draft *d);
+bool rlx_prepare_window(rlx_op_draft *d);
+bool rlx_prepare_resize2d(rlx_op_draft *d);
 
 /* Which member of its family an operator is: rlx_op_row.detail. */
 enum rlx_op_detail {

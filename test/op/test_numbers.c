@@ -1,0 +1,389 @@
+/* Numbers: every case of numbers.txt (calls and what numpy gives for them) is built, inferred, lowered and evaluated,
+ * with literal sizes, with one variable for each size, and with a variable of its own for every dimension, where nothing
+ * is proved and the kernel must check. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "op/op.h"
+
+#define MAX_ARGS 6
+#define MAX_RANK 6
+#define MAX_BYTES 16384
+
+typedef struct array {
+    rlx_dtype dtype;
+    int ndim;                   /* -1: an R.shape argument; -2: a scalar, its text in `text` */
+    int64_t shape[MAX_RANK];
+    unsigned char bytes[MAX_BYTES];
+    char text[64];
+} array;
+
+typedef struct number_case {
+    int line;
+    char op[48], fault[8];
+    struct { char name[32], type[16], value[64]; } attrs[6];
+    int num_attrs, num_args;
+    array args[MAX_ARGS], out;
+    double tol;
+} number_case;
+
+/* ---- reading the file ------------------------------------------------------------------------------- */
+
+static int read_ints(const char *text, int64_t *out)
+{
+    int n = 0;
+    if (text[0] == '-' && !text[1])
+        return 0;
+    for (char *end; n < MAX_RANK * 2; text = end + 1) {
+        out[n++] = strtoll(text, &end, 10);
+        if (*end != ',')
+            break;
+    }
+    return n;
+}
+
+static void read_array(char *line, array *a)
+{
+    char dtype[32], shape[64];
+    int at = 0;
+    assert_int_equal(sscanf(line, "%31s %63s %n", dtype, shape, &at), 2);
+    assert_true(rlx_dtype_parse(rlx_slice_z(dtype), &a->dtype));
+    a->ndim = read_ints(shape, a->shape);
+    const char *hex = line + at;
+    size_t n = hex[0] == '-' ? 0 : strlen(hex) / 2;
+    assert_true(n <= MAX_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        unsigned byte;
+        sscanf(hex + 2 * i, "%2x", &byte);
+        a->bytes[i] = (unsigned char)byte;
+    }
+}
+
+static void read_line(number_case *c, char *line)
+{
+    char tag[16];
+    int at = 0;
+    sscanf(line, "%15s %n", tag, &at);
+    char *rest = line + at;
+    if (!strcmp(tag, "op"))
+        snprintf(c->op, sizeof c->op, "%s", rest);
+    else if (!strcmp(tag, "attr"))
+        sscanf(rest, "%31s %15s %63s", c->attrs[c->num_attrs].name, c->attrs[c->num_attrs].type, c->attrs[c->num_attrs].value), c->num_attrs++;
+    else if (!strcmp(tag, "arg"))
+        read_array(rest, &c->args[c->num_args++]);
+    else if (!strcmp(tag, "shape"))
+        c->args[c->num_args].ndim = -1, snprintf(c->args[c->num_args++].text, 64, "%s", rest);
+    else if (!strcmp(tag, "scalar"))
+        c->args[c->num_args].ndim = -2, snprintf(c->args[c->num_args++].text, 64, "%s", rest);
+    else if (!strcmp(tag, "out"))
+        read_array(rest, &c->out);
+    else if (!strcmp(tag, "fault"))
+        snprintf(c->fault, sizeof c->fault, "%s", rest);
+    else if (!strcmp(tag, "tol"))
+        c->tol = atof(rest);
+    else
+        fail_msg("line %d: %s", c->line, tag);
+}
+
+/* The next case, false at the end. */
+static bool read_case(FILE *f, number_case *c, int *line_number)
+{
+    static char line[2 * MAX_BYTES + 256];
+    memset(c, 0, sizeof *c);
+    while (fgets(line, sizeof line, f)) {
+        ++*line_number;
+        line[strcspn(line, "\n")] = 0;
+        if (!line[0] && c->op[0])
+            return true;
+        if (!line[0])
+            continue;
+        if (!c->line)
+            c->line = *line_number;
+        read_line(c, line);
+    }
+    return c->op[0] != 0;
+}
+
+/* ---- building the call --------------------------------------------------------------------------------- */
+
+enum mode { MODE_LITERAL, MODE_SHARED, MODE_LOOSE, MODE_COUNT };
+
+typedef struct bench {
+    rlx_context *ctx;
+    rlx_scope scope;
+    const rlx_prim_var *vars[64];
+    int64_t values[64];
+    size_t num_vars;
+} bench;
+
+static const rlx_prim *symbol(bench *b, int64_t value)
+{
+    char name[16];
+    snprintf(name, sizeof name, "n%zu", b->num_vars);
+    rlx_prim_var *v = rlx_node_new(b->ctx, RLX_NODE_PRIM_VAR);
+    v->name = rlx_string_z(b->ctx, name);
+    v->dtype = RELAX_INT64;
+    assert_true(rlx_scope_add(&b->scope, v, true));
+    b->vars[b->num_vars] = v;
+    b->values[b->num_vars++] = value;
+    return &v->node;
+}
+
+static const rlx_prim *size_of(bench *b, enum mode mode, int64_t value)
+{
+    if (mode == MODE_LITERAL || (mode == MODE_SHARED && value == 1))
+        return rlx_int64(b->ctx, value);
+    for (size_t i = 0; mode == MODE_SHARED && i < b->num_vars; i++)
+        if (b->values[i] == value)
+            return &b->vars[i]->node;
+    return symbol(b, value);
+}
+
+static const rlx_expr *scalar_expr(bench *b, const char *text)
+{
+    char name[32], value[32];
+    rlx_dtype t;
+    sscanf(text, "%31s %31s", name, value);
+    assert_true(rlx_dtype_parse(rlx_slice_z(name), &t));
+    const rlx_prim *p = rlx_dtype_is_float(t) ? rlx_float(b->ctx, t, atof(value)) : rlx_int(b->ctx, t, atoll(value));
+    return rlx_prim_value_new(b->ctx, p);
+}
+
+static const rlx_expr *arg_expr(bench *b, enum mode mode, const array *a, int i)
+{
+    char name[16];
+    const rlx_prim *dims[MAX_RANK];
+    if (a->ndim == -2)
+        return scalar_expr(b, a->text);
+    if (a->ndim == -1) {
+        int64_t sizes[MAX_RANK * 2];
+        return rlx_shape_ints(b->ctx, sizes, (size_t)read_ints(a->text, sizes));
+    }
+    for (int k = 0; k < a->ndim; k++)
+        dims[k] = size_of(b, mode, a->shape[k]);
+    snprintf(name, sizeof name, "a%d", i);
+    const rlx_sinfo *s = rlx_tensor_info(b->ctx, rlx_shape(b->ctx, dims, (size_t)a->ndim), a->dtype, a->ndim, NULL);
+    return &rlx_var_new(b->ctx, false, rlx_string_z(b->ctx, name), -1, s, RLX_NO_PLACE)->node;
+}
+
+static const rlx_attr *attr_value(rlx_context *ctx, const char *type, const char *value)
+{
+    if (!strcmp(type, "none"))
+        return rlx_attr_none(ctx);
+    if (!strcmp(type, "bool"))
+        return rlx_attr_bool_new(ctx, atoi(value));
+    if (!strcmp(type, "int"))
+        return rlx_attr_int_new(ctx, atoll(value));
+    if (!strcmp(type, "float"))
+        return rlx_attr_float_new(ctx, atof(value));
+    if (!strcmp(type, "dtype"))
+        return rlx_attr_string_new(ctx, rlx_slice_z(value));
+    int64_t v[MAX_RANK * 2];
+    const rlx_attr *items[MAX_RANK * 2];
+    int n = read_ints(value, v);
+    for (int i = 0; i < n; i++)
+        items[i] = rlx_attr_int_new(ctx, v[i]);
+    return rlx_attr_list_new(ctx, items, (size_t)n);
+}
+
+static const rlx_attr *attrs_of(rlx_context *ctx, const number_case *c)
+{
+    const rlx_attr *keys[6], *values[6];
+    for (int i = 0; i < c->num_attrs; i++) {
+        keys[i] = rlx_attr_string_new(ctx, rlx_slice_z(c->attrs[i].name));
+        values[i] = attr_value(ctx, c->attrs[i].type, c->attrs[i].value);
+    }
+    return c->num_attrs ? rlx_attrs_new(ctx, keys, values, (size_t)c->num_attrs) : NULL;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------- */
+
+static double element(const array *a, const unsigned char *bytes, size_t i)
+{
+    size_t n = rlx_dtype_bytes(a->dtype);
+    uint64_t raw = 0;
+    memcpy(&raw, bytes + i * n, n);
+    uint16_t half = (uint16_t)raw;
+    float f;
+    double d;
+    switch (a->dtype) {
+    case RELAX_FLOAT16: return rlx_half_to_float(half);
+    case RELAX_BFLOAT16: return rlx_bfloat_to_float(half);
+    case RELAX_FLOAT32: return memcpy(&f, bytes + i * n, 4), f;
+    default: return memcpy(&d, bytes + i * n, 8), d;
+    }
+}
+
+static bool near(double got, double want, double tol)
+{
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got);
+    if (got == want)
+        return true;
+    return fabs(got - want) <= tol * fmax(fabs(want), tol > 1e-7 ? 1e-2 : 1e-3);
+}
+
+static size_t count_of(const array *a)
+{
+    size_t n = 1;
+    for (int i = 0; i < a->ndim; i++)
+        n *= (size_t)a->shape[i];
+    return n;
+}
+
+static bool same_numbers(const number_case *c, const unsigned char *got, enum mode mode)
+{
+    const array *want = &c->out;
+    size_t size = rlx_dtype_bytes(want->dtype);
+    for (size_t i = 0; i < count_of(want); i++) {
+        bool same = rlx_dtype_is_float(want->dtype) ? near(element(want, got, i), element(want, want->bytes, i), c->tol)
+                                                    : memcmp(got + i * size, want->bytes + i * size, size) == 0;
+        if (same)
+            continue;
+        if (rlx_dtype_is_float(want->dtype))
+            print_error("line %d: %s mode %d: element %zu is %.9g, expected %.9g\n", c->line, c->op, mode, i, element(want, got, i),
+                        element(want, want->bytes, i));
+        else
+            print_error("line %d: %s mode %d: element %zu differs\n", c->line, c->op, mode, i);
+        return false;
+    }
+    return true;
+}
+
+/* The stated sizes of the result must evaluate to the real ones. */
+static bool right_sizes(bench *b, const number_case *c, const rlx_sinfo *result)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(result);
+    const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
+    rlx_assignment values = { b->vars, b->values, b->num_vars };
+    if (!s || s->num_values != (size_t)c->out.ndim || t->dtype != c->out.dtype)
+        return false;
+    for (size_t i = 0; i < s->num_values; i++) {
+        int64_t v;
+        if (!rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &v) || v != c->out.shape[i])
+            return false;
+    }
+    return true;
+}
+
+/* ---- one case -------------------------------------------------------------------------------------------------- */
+
+enum outcome { PASSED, FAILED, NOT_LOWERED };
+
+static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs)
+{
+    static unsigned char out[MAX_BYTES];
+    rlx_tir_arg args[MAX_ARGS + 1] = { 0 };
+    const rlx_prim_func *f = rlx_as_prim_func(rlx_module_builder_function(mb, rlx_as_global_var(tir->args[0])));
+    const rlx_tuple *inputs = rlx_as_tuple(tir->args[1]);
+    assert_non_null(f);
+    assert_true(rlx_tir_verify(b->ctx, f, false));
+    for (size_t i = 0; i < inputs->num_fields; i++)
+        for (int k = 0; k < c->num_args; k++)
+            if (inputs->fields[i] == exprs[k])
+                args[i] = (rlx_tir_arg){ .dtype = c->args[k].dtype, .data = (void *)c->args[k].bytes, .shape = c->args[k].shape, .ndim = c->args[k].ndim };
+    int64_t sizes[MAX_RANK] = { 0 };
+    const array *shape = &c->out;
+    if (c->fault[0]) { /* the result's sizes are those that are stated */
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tir->sinfo_args[0]);
+        const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
+        rlx_assignment values = { b->vars, b->values, b->num_vars };
+        for (size_t i = 0; i < s->num_values; i++)
+            assert_true(rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &sizes[i]));
+        args[inputs->num_fields] = (rlx_tir_arg){ .dtype = t->dtype, .data = out, .shape = sizes, .ndim = (int32_t)s->num_values };
+    } else {
+        args[inputs->num_fields] = (rlx_tir_arg){ .dtype = shape->dtype, .data = out, .shape = shape->shape, .ndim = shape->ndim };
+    }
+    memset(out, 0x5a, sizeof out);
+    rlx_fault why = { 0 };
+    bool ran = rlx_tir_eval(&b->ctx->memory, f, args, inputs->num_fields + 1, NULL, &why);
+    if (c->fault[0]) {
+        if (!ran && strcmp(rlx_code_row(why.code)->name, c->fault) == 0)
+            return PASSED;
+        print_error("line %d: %s mode %d: expected %s, %s\n", c->line, c->op, mode, c->fault, ran ? "but it ran" : why.text);
+        return FAILED;
+    }
+    if (!ran) {
+        print_error("line %d: %s mode %d: %s\n", c->line, c->op, mode, why.text);
+        return FAILED;
+    }
+    return same_numbers(c, out, mode) ? PASSED : FAILED;
+}
+
+static enum outcome lower_and_run(bench *b, const number_case *c, enum mode mode)
+{
+    const rlx_expr *exprs[MAX_ARGS], *tuple;
+    for (int i = 0; i < c->num_args; i++)
+        exprs[i] = arg_expr(b, mode, &c->args[i], i);
+    bool joined = !strcmp(c->op, "concat");
+    if (joined)
+        tuple = rlx_tuple_new(b->ctx, exprs, (size_t)c->num_args, RLX_NO_PLACE);
+    const rlx_expr *e = rlx_call_op_z(b->ctx, c->op, joined ? &tuple : exprs, joined ? 1 : (size_t)c->num_args, attrs_of(b->ctx, c), RLX_NO_PLACE);
+    const rlx_call *call = rlx_as_call(e);
+    const rlx_sinfo *result = call ? rlx_op_infer(b->ctx, &b->scope, NULL, call, mode != MODE_LITERAL) : NULL;
+    if (!result)
+        return mode == MODE_LITERAL ? FAILED : NOT_LOWERED;
+    rlx_module_builder *mb = rlx_module_builder_create(b->ctx, NULL);
+    const char *why = NULL;
+    enum outcome out = NOT_LOWERED;
+    const rlx_call *tir = rlx_as_call(rlx_op_lower(mb, &b->scope, call, result, &why));
+    if (tir && !c->fault[0] && !right_sizes(b, c, tir->sinfo_args[0])) {
+        print_error("line %d: %s mode %d: result stated as %s\n", c->line, c->op, mode, rlx_show(b->ctx, tir->sinfo_args[0]));
+        out = FAILED;
+    } else if (tir) {
+        out = evaluate(b, c, mode, mb, tir, exprs);
+    } else if (mode == MODE_LITERAL || !why) {
+        print_error("line %d: %s mode %d: not lowered: %s\n", c->line, c->op, mode, why ? why : "an error");
+        out = FAILED;
+    }
+    rlx_module_builder_free(mb);
+    return out;
+}
+
+static enum outcome run_case(const number_case *c, enum mode mode)
+{
+    bench b = { 0 };
+    b.ctx = rlx_context_create(NULL, 0);
+    assert_non_null(b.ctx);
+    b.ctx->ops = rlx_op_table_get();
+    rlx_scope_init(&b.scope, b.ctx, NULL);
+    enum outcome out = lower_and_run(&b, c, mode);
+    for (const rlx_diag *d = b.ctx->diags.first; d; d = d->next) {
+        print_error("line %d: %s mode %d: %.*s\n", c->line, c->op, mode, (int)d->len, d->message);
+        out = FAILED;
+    }
+    rlx_scope_free(&b.scope);
+    rlx_context_release(b.ctx);
+    return out;
+}
+
+static void all_cases(void **state)
+{
+    enum mode mode = (enum mode)(intptr_t)*state;
+    static number_case c;
+    int line = 0, count[3] = { 0 };
+    FILE *f = fopen("test/op/numbers.txt", "r");
+    assert_non_null(f);
+    while (read_case(f, &c, &line))
+        count[run_case(&c, mode)]++;
+    fclose(f);
+    print_message("%d right, %d wrong, %d not lowered\n", count[PASSED], count[FAILED], count[NOT_LOWERED]);
+    assert_int_equal(count[FAILED], 0);
+    assert_true(count[PASSED] > 1000);
+    if (mode == MODE_LITERAL)
+        assert_int_equal(count[NOT_LOWERED], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        { "literal sizes", all_cases, NULL, NULL, (void *)MODE_LITERAL },
+        { "shared variables", all_cases, NULL, NULL, (void *)MODE_SHARED },
+        { "nothing proved", all_cases, NULL, NULL, (void *)MODE_LOOSE },
+    };
+    return cmocka_run_group_tests_name("numbers of operators", tests, NULL, NULL);
+}
