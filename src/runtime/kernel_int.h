@@ -15,6 +15,7 @@ typedef struct rlx_kernel_buffer {
     uint8_t kind, rank, elem, bytes;
     uint32_t name;
     uint64_t data, count; /* constants: offset in data, elements */
+    bool written;         /* some instruction stores into it */
 } rlx_kernel_buffer;
 struct rlx_kernel {
     rlx_memory *memory;

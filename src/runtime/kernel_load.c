@@ -285,11 +285,12 @@ static bool check_buffer(loading *l, instruction *in, uint32_t b, char letter)
 {
     if (b >= l->count[RLX_KERNEL_BUFFERS])
         return bad_operand(l, in);
-    const rlx_kernel_buffer *buffer = &l->buffers[b];
+    rlx_kernel_buffer *buffer = &l->buffers[b];
     bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE;
     if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) || (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
         (fused && in->elem >= 0 && in->elem != buffer->elem))
         return bad_operand(l, in);
+    buffer->written |= letter == 'B';
     in->elem = buffer->elem;
     in->buffer_class = rlx_kernel_elems[buffer->elem].klass;
     return true;
@@ -416,6 +417,14 @@ void rlx_kernel_free(rlx_kernel *k)
 int rlx_kernel_num_params(const rlx_kernel *k)
 {
     return (int)k->num_params;
+}
+
+bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param)
+{
+    if (param < 0 || (uint32_t)param >= k->num_params)
+        return false;
+    const rlx_kernel_param *p = &k->params[param];
+    return p->kind == RLX_KERNEL_PARAM_BUFFER && k->buffers[p->index].written;
 }
 
 rlx_slice rlx_kernel_name(const rlx_kernel *k)
