@@ -122,10 +122,17 @@ static const rlx_prim *compare(reader *r)
     return level(r, 0);
 }
 
-const rlx_prim *prim_parse(prim_names *t, const char *text)
+const rlx_prim *prim_parse_at(prim_names *t, const char **at)
 {
-    reader r = { t, text, false };
+    reader r = { t, *at, false };
     const rlx_prim *p = compare(&r);
     skip(&r);
-    return r.bad || *r.at ? NULL : p;
+    *at = r.at;
+    return r.bad ? NULL : p;
+}
+
+const rlx_prim *prim_parse(prim_names *t, const char *text)
+{
+    const rlx_prim *p = prim_parse_at(t, &text);
+    return *text ? NULL : p;
 }

@@ -17,5 +17,7 @@ typedef struct prim_names {
 const rlx_prim_var *prim_name(prim_names *t, const char *name);
 /* NULL if the text is malformed: fails the test that gave it. */
 const rlx_prim *prim_parse(prim_names *t, const char *text);
+/* The expression at *at, which is moved behind it. */
+const rlx_prim *prim_parse_at(prim_names *t, const char **at);
 
 #endif
