@@ -1,0 +1,1024 @@
+/* eval: what a PrimFunc means, step by step. Everything else that runs PrimFuncs is compared with this.
+ *
+ * Values are int64 (unsigned ones by their bits) or double; each operation brings its result back to its dtype. */
+#include "tir/tir_int.h"
+#include "format/kernel_format.h"
+#include "format/kernel_math.h"
+
+#include <inttypes.h>
+
+#define MAX_DEPTH 256 /* statements inside each other */
+
+typedef struct value { int64_t i; double f; } value;
+
+/* Memory seen through a buffer: element (i, j) is at offset + i * strides[0] + j * strides[1]. */
+typedef struct storage {
+    unsigned char *data;
+    int64_t count;                 /* elements of the memory */
+    enum rlx_kernel_elem elem;
+    int32_t ndim;
+    int64_t offset, shape[RLX_TIR_MAX_DIMS], strides[RLX_TIR_MAX_DIMS];
+    bool is_const;
+} storage;
+
+typedef struct temporary { void *data; size_t size; } temporary;
+typedef struct step { const rlx_prim *p; uint32_t at, base, chosen; } step;
+
+typedef struct machine {
+    rlx_memory *memory;
+    rlx_fault *why;
+    rlx_ptrmap vars;               /* variable -> index + 1 in values */
+    RLX_VEC(value) values;
+    rlx_ptrmap buffers;            /* buffer or data pointer -> index + 1 in storages */
+    RLX_VEC(storage) storages;
+    RLX_VEC(temporary) temporaries;
+    RLX_VEC(step) steps;           /* expressions at work */
+    RLX_VEC(value) operands;
+    uint64_t steps_left;
+    bool counts_steps;
+    size_t bytes_left;
+    int depth;
+} machine;
+
+static bool no_memory(machine *m)
+{
+    return rlx_fail(m->why, RLX_RT10, "out of memory");
+}
+
+static bool tick(machine *m)
+{
+    if (!m->counts_steps || m->steps_left--)
+        return true;
+    return rlx_fail(m->why, RLX_RT12, "step limit reached");
+}
+
+/* ---- scalars -------------------------------------------------------------------------------------------------- */
+
+static enum rlx_kernel_elem elem(rlx_dtype t)
+{
+    return rlx_kernel_elem_of(t);
+}
+
+static bool is_float(enum rlx_kernel_elem e)
+{
+    return e >= RLX_ELEM_F16 && e < RLX_ELEM_COUNT;
+}
+
+static int64_t wrap(enum rlx_kernel_elem e, int64_t v)
+{
+    switch (e) {
+    case RLX_ELEM_BOOL: return v & 1;
+    case RLX_ELEM_I8: return (int8_t)v;
+    case RLX_ELEM_U8: return (uint8_t)v;
+    case RLX_ELEM_I16: return (int16_t)v;
+    case RLX_ELEM_U16: return (uint16_t)v;
+    case RLX_ELEM_I32: return (int32_t)v;
+    case RLX_ELEM_U32: return (uint32_t)v;
+    default: return v;
+    }
+}
+
+static double round_to(enum rlx_kernel_elem e, double v)
+{
+    switch (e) {
+    case RLX_ELEM_F16: return (double)rlx_half_to_float(rlx_double_to_half(v));
+    case RLX_ELEM_BF16: return (double)rlx_bfloat_to_float(rlx_double_to_bfloat(v));
+    case RLX_ELEM_F32: return (double)(float)v;
+    default: return v;
+    }
+}
+
+static value int_value(int64_t v)
+{
+    return (value){ .i = v };
+}
+
+static value float_value(enum rlx_kernel_elem e, double v)
+{
+    return (value){ .f = round_to(e, v) };
+}
+
+static value convert(value v, enum rlx_kernel_elem from, enum rlx_kernel_elem to)
+{
+    static const int64_t low[] = { [RLX_ELEM_I8] = INT8_MIN, [RLX_ELEM_I16] = INT16_MIN, [RLX_ELEM_I32] = INT32_MIN, [RLX_ELEM_I64] = INT64_MIN };
+    static const int64_t high[] = { [RLX_ELEM_I8] = INT8_MAX,   [RLX_ELEM_U8] = UINT8_MAX, [RLX_ELEM_I16] = INT16_MAX, [RLX_ELEM_U16] = UINT16_MAX,
+                                    [RLX_ELEM_I32] = INT32_MAX, [RLX_ELEM_U32] = UINT32_MAX, [RLX_ELEM_I64] = INT64_MAX };
+    if (to == RLX_ELEM_BOOL)
+        return int_value(is_float(from) ? v.f != 0 : v.i != 0);
+    if (!is_float(from) && !is_float(to))
+        return int_value(wrap(to, v.i));
+    if (is_float(from) && is_float(to))
+        return float_value(to, v.f);
+    if (is_float(to) && to == RLX_ELEM_F32)
+        return (value){ .f = from == RLX_ELEM_U64 ? (double)(float)(uint64_t)v.i : (double)(float)v.i };
+    if (is_float(to))
+        return float_value(to, from == RLX_ELEM_U64 ? (double)(uint64_t)v.i : (double)v.i);
+    if (to == RLX_ELEM_U64)
+        return int_value((int64_t)rlx_saturate_u64(v.f));
+    return int_value(rlx_saturate(v.f, to == RLX_ELEM_U8 || to == RLX_ELEM_U16 || to == RLX_ELEM_U32 ? 0 : low[to], high[to]));
+}
+
+static bool divided_by_zero(machine *m)
+{
+    return rlx_fail(m->why, RLX_RT14, "integer division by zero");
+}
+
+static int64_t divide(enum rlx_node_kind kind, enum rlx_kernel_elem e, int64_t a, int64_t b)
+{
+    bool remainder = kind == RLX_NODE_MOD || kind == RLX_NODE_FLOOR_MOD;
+    if (e == RLX_ELEM_U64)
+        return (int64_t)(remainder ? (uint64_t)a % (uint64_t)b : (uint64_t)a / (uint64_t)b);
+    switch (kind) {
+    case RLX_NODE_DIV: return rlx_div_i64(a, b);
+    case RLX_NODE_MOD: return rlx_mod_i64(a, b);
+    case RLX_NODE_FLOOR_DIV: return rlx_floor_div_i64(a, b);
+    default: return rlx_floor_mod_i64(a, b);
+    }
+}
+
+static bool unsupported(machine *m, const char *what)
+{
+    return rlx_fail(m->why, RLX_RT19, "%s cannot be evaluated", what);
+}
+
+/* Of three-way order: -1, 0, 1; 2: unordered. */
+static int order(enum rlx_kernel_elem e, value a, value b)
+{
+    if (is_float(e))
+        return a.f < b.f ? -1 : a.f > b.f ? 1 : a.f == b.f ? 0 : 2;
+    if (e == RLX_ELEM_U64)
+        return (uint64_t)a.i < (uint64_t)b.i ? -1 : a.i != b.i;
+    return a.i < b.i ? -1 : a.i > b.i;
+}
+
+static bool compare(enum rlx_node_kind kind, int o)
+{
+    switch (kind) {
+    case RLX_NODE_EQ: return o == 0;
+    case RLX_NODE_NE: return o != 0;
+    case RLX_NODE_LT: return o == -1;
+    case RLX_NODE_LE: return o == -1 || o == 0;
+    case RLX_NODE_GT: return o == 1;
+    default: return o == 1 || o == 0;
+    }
+}
+
+static bool float_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, double a, double b, double *out)
+{
+    bool narrow = e != RLX_ELEM_F64;
+    switch (kind) {
+    case RLX_NODE_ADD: *out = narrow ? (double)((float)a + (float)b) : a + b; break;
+    case RLX_NODE_SUB: *out = narrow ? (double)((float)a - (float)b) : a - b; break;
+    case RLX_NODE_MUL: *out = narrow ? (double)((float)a * (float)b) : a * b; break;
+    case RLX_NODE_DIV: *out = narrow ? (double)((float)a / (float)b) : a / b; break;
+    case RLX_NODE_MOD: *out = narrow ? (double)fmodf((float)a, (float)b) : fmod(a, b); break;
+    case RLX_NODE_MIN: *out = rlx_min_f64(a, b); break;
+    case RLX_NODE_MAX: *out = rlx_max_f64(a, b); break;
+    default: return unsupported(m, "floor division of floats");
+    }
+    return true;
+}
+
+static bool int_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, value a, value b, int64_t *out)
+{
+    switch (kind) {
+    case RLX_NODE_ADD: *out = (int64_t)((uint64_t)a.i + (uint64_t)b.i); break;
+    case RLX_NODE_SUB: *out = (int64_t)((uint64_t)a.i - (uint64_t)b.i); break;
+    case RLX_NODE_MUL: *out = (int64_t)((uint64_t)a.i * (uint64_t)b.i); break;
+    case RLX_NODE_MIN: *out = order(e, a, b) < 0 ? a.i : b.i; break;
+    case RLX_NODE_MAX: *out = order(e, a, b) > 0 ? a.i : b.i; break;
+    default:
+        if (b.i == 0)
+            return divided_by_zero(m);
+        *out = divide(kind, e, a.i, b.i);
+    }
+    return true;
+}
+
+static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out)
+{
+    enum rlx_node_kind kind = (enum rlx_node_kind)b->node.kind;
+    enum rlx_kernel_elem e = elem(rlx_prim_dtype(b->a));
+    if (e == RLX_ELEM_COUNT || rlx_prim_dtype(b->a) != rlx_prim_dtype(b->b))
+        return unsupported(m, "an operator on these dtypes");
+    if (kind >= RLX_NODE_EQ && kind <= RLX_NODE_GE) {
+        *out = int_value(compare(kind, order(e, x, y)));
+        return true;
+    }
+    if (is_float(e)) {
+        bool ok = float_binary(m, kind, e, x.f, y.f, &out->f);
+        *out = float_value(e, out->f);
+        return ok;
+    }
+    bool ok = int_binary(m, kind, e, x, y, &out->i);
+    *out = int_value(wrap(e, out->i));
+    return ok;
+}
+
+/* ---- intrinsics --------------------------------------------------------------------------------------------------- */
+
+typedef struct float_row {
+    float (*f1)(float);
+    double (*d1)(double);
+    float (*f2)(float, float);
+    double (*d2)(double, double);
+} float_row;
+
+static float exp_f(float x) { return rlx_exp_f32(x); }
+static float sigmoid_f(float x) { return rlx_sigmoid_f32(x); }
+static double sigmoid_d(double x) { return rlx_sigmoid_f64(x); }
+static float rsqrt_f(float x) { return rlx_rsqrt_f32(x); }
+static double rsqrt_d(double x) { return rlx_rsqrt_f64(x); }
+static float round_f(float x) { return rlx_round_f32(x); }
+static double round_d(double x) { return rlx_round_f64(x); }
+static float exp10_f(float x) { return rlx_exp10_f32(x); }
+static double exp10_d(double x) { return rlx_exp10_f64(x); }
+
+#define F1(name) [RLX_TIR_##name] = { .f1 = name##f, .d1 = name }
+#define F2(name) [RLX_TIR_##name] = { .f2 = name##f, .d2 = name }
+static const float_row floats[RLX_TIR_NUM_INTRINSICS] = {
+    F1(acos), F1(acosh), F1(asin), F1(asinh), F1(atan), F1(atanh), F1(ceil), F1(cos), F1(cosh), F1(erf), F1(exp2), F1(fabs),
+    F1(floor), F1(log), F1(log1p), F1(log2), F1(log10), F1(sin), F1(sinh), F1(sqrt), F1(tan), F1(tanh), F1(trunc),
+    F2(atan2), F2(copysign), F2(fmod), F2(hypot), F2(nextafter), F2(pow),
+    [RLX_TIR_exp] = { .f1 = exp_f, .d1 = exp }, [RLX_TIR_exp10] = { .f1 = exp10_f, .d1 = exp10_d },
+    [RLX_TIR_sigmoid] = { .f1 = sigmoid_f, .d1 = sigmoid_d }, [RLX_TIR_rsqrt] = { .f1 = rsqrt_f, .d1 = rsqrt_d },
+    [RLX_TIR_round] = { .f1 = round_f, .d1 = round_d }, [RLX_TIR_nearbyint] = { .f1 = round_f, .d1 = round_d },
+};
+
+static bool float_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e, const value *v, value *out)
+{
+    const float_row *r = &floats[id];
+    bool wide = e == RLX_ELEM_F64;
+    float a = (float)v[0].f;
+    switch (id) {
+    case RLX_TIR_isnan: *out = int_value(v[0].f != v[0].f); return true;
+    case RLX_TIR_isinf: *out = int_value(fabs(v[0].f) == (double)INFINITY); return true;
+    case RLX_TIR_isfinite: *out = int_value(fabs(v[0].f) < (double)INFINITY); return true;
+    case RLX_TIR_fma: *out = float_value(e, wide ? fma(v[0].f, v[1].f, v[2].f) : (double)fmaf(a, (float)v[1].f, (float)v[2].f)); return true;
+    case RLX_TIR_ldexp: *out = float_value(e, wide ? ldexp(v[0].f, rlx_ldexp_count(v[1].i)) : (double)ldexpf(a, rlx_ldexp_count(v[1].i))); return true;
+    default: break;
+    }
+    if (r->f1)
+        *out = float_value(e, wide ? r->d1(v[0].f) : (double)r->f1(a));
+    else if (r->f2)
+        *out = float_value(e, wide ? r->d2(v[0].f, v[1].f) : (double)r->f2(a, (float)v[1].f));
+    else
+        return unsupported(m, rlx_tir_intrinsics[id].name);
+    return true;
+}
+
+static bool shift(machine *m, bool left, enum rlx_kernel_elem e, int64_t a, int64_t n, int64_t *out)
+{
+    if (e == RLX_ELEM_U64) {
+        *out = (int64_t)(left ? rlx_shl_u64((uint64_t)a, (uint64_t)n) : rlx_shr_u64((uint64_t)a, (uint64_t)n));
+        return true;
+    }
+    if (n < 0)
+        return rlx_fail(m->why, RLX_RT14, "negative shift count");
+    *out = left ? rlx_shl_i64(a, n) : rlx_shr_i64(a, n);
+    return true;
+}
+
+static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e, const value *v, value *out)
+{
+    int64_t a = v[0].i, b = v[1].i, r = 0;
+    int bits = 8 * rlx_kernel_elems[e].bytes;
+    uint64_t raw = bits == 64 ? (uint64_t)a : (uint64_t)a & (((uint64_t)1 << bits) - 1);
+    switch (id) {
+    case RLX_TIR_bitwise_and: r = a & b; break;
+    case RLX_TIR_bitwise_or: r = a | b; break;
+    case RLX_TIR_bitwise_xor: r = a ^ b; break;
+    case RLX_TIR_bitwise_not: r = ~a; break;
+    case RLX_TIR_shift_left: case RLX_TIR_shift_right:
+        if (!shift(m, id == RLX_TIR_shift_left, e, a, b, &r))
+            return false;
+        break;
+    case RLX_TIR_popcount: r = rlx_popcount_u64(raw); break;
+    case RLX_TIR_clz: *out = int_value(rlx_clz_u64(raw) - (64 - bits)); return true;
+    case RLX_TIR_floor: case RLX_TIR_ceil: case RLX_TIR_round: case RLX_TIR_trunc: case RLX_TIR_nearbyint: r = a; break;
+    case RLX_TIR_pow:
+        if (e != RLX_ELEM_U64 && rlx_pow_fails(a, b))
+            return rlx_fail(m->why, RLX_RT14, "negative exponent of an integer");
+        r = e == RLX_ELEM_U64 ? (int64_t)rlx_pow_u64((uint64_t)a, (uint64_t)b) : rlx_pow_i64(a, b);
+        break;
+    default: return unsupported(m, rlx_tir_intrinsics[id].name);
+    }
+    *out = int_value(wrap(e, r));
+    return true;
+}
+
+static bool reinterpret(machine *m, enum rlx_kernel_elem from, enum rlx_kernel_elem to, value v, value *out)
+{
+    float f = (float)v.f;
+    uint32_t low = (uint32_t)v.i;
+    int64_t bits = v.i;
+    if (rlx_kernel_elems[from].bytes != rlx_kernel_elems[to].bytes || from == RLX_ELEM_F16 || from == RLX_ELEM_BF16 || to == RLX_ELEM_F16 ||
+        to == RLX_ELEM_BF16)
+        return unsupported(m, "reinterpret");
+    if (from == RLX_ELEM_F32) {
+        memcpy(&low, &f, 4);
+        bits = (int32_t)low;
+    } else if (from == RLX_ELEM_F64)
+        memcpy(&bits, &v.f, 8);
+    *out = int_value(wrap(to, bits));
+    low = (uint32_t)bits;
+    if (to == RLX_ELEM_F32) {
+        memcpy(&f, &low, 4);
+        *out = (value){ .f = (double)f };
+    } else if (to == RLX_ELEM_F64)
+        memcpy(&out->f, &bits, 8);
+    return true;
+}
+
+static bool call(machine *m, const rlx_prim_call *c, const value *v, value *out)
+{
+    enum rlx_tir_intrinsic id = c->op ? rlx_tir_find_intrinsic(rlx_string_slice(c->op)) : RLX_TIR_NO_INTRINSIC;
+    enum rlx_kernel_elem e = c->num_args ? elem(rlx_prim_dtype(c->args[0])) : RLX_ELEM_COUNT;
+    if (e == RLX_ELEM_COUNT || id == RLX_TIR_NO_INTRINSIC || c->num_args != rlx_tir_intrinsics[id].num_args)
+        return unsupported(m, c->op ? c->op->data : "a call of another function");
+    if (id == RLX_TIR_likely) {
+        *out = v[0];
+        return true;
+    }
+    if (id == RLX_TIR_reinterpret)
+        return reinterpret(m, e, elem(c->dtype), v[0], out);
+    return is_float(e) ? float_call(m, id, e, v, out) : int_call(m, id, e, v, out);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+
+static storage *storage_of(machine *m, const rlx_node *buffer)
+{
+    uintptr_t at;
+    if (rlx_ptrmap_find(&m->buffers, buffer, &at))
+        return &m->storages.data[at - 1];
+    rlx_fail(m->why, RLX_RT19, "a buffer is not defined here");
+    return NULL;
+}
+
+static bool locate(machine *m, const rlx_node *buffer, const value *index, size_t count, unsigned char **out, storage **used)
+{
+    const rlx_buffer *b = rlx_as_buffer(buffer);
+    storage *s = storage_of(m, buffer);
+    if (!s || (size_t)s->ndim != count)
+        return s ? unsupported(m, "an access with a wrong number of indices") : false;
+    int64_t at = s->offset;
+    for (size_t d = 0; d < count; d++) {
+        if (index[d].i < 0 || index[d].i >= s->shape[d])
+            return rlx_fail(m->why, RLX_RT09, "index %" PRId64 " is out of range for dimension %zu of %s, which has size %" PRId64, index[d].i, d,
+                            b->name ? b->name->data : "?", s->shape[d]);
+        at += index[d].i * s->strides[d];
+    }
+    if (at < 0 || at >= s->count)
+        return rlx_fail(m->why, RLX_RT09, "offset %" PRId64 " is outside %s", at, b->name ? b->name->data : "?");
+    *out = s->data + at * rlx_kernel_elems[s->elem].bytes;
+    *used = s;
+    return true;
+}
+
+static value get(enum rlx_kernel_elem e, const unsigned char *p)
+{
+    int8_t i8; uint8_t u8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32; int64_t i64; float f; double d;
+    switch (e) {
+    case RLX_ELEM_BOOL: return int_value(*p != 0);
+    case RLX_ELEM_I8: memcpy(&i8, p, 1); return int_value(i8);
+    case RLX_ELEM_U8: memcpy(&u8, p, 1); return int_value(u8);
+    case RLX_ELEM_I16: memcpy(&i16, p, 2); return int_value(i16);
+    case RLX_ELEM_U16: memcpy(&u16, p, 2); return int_value(u16);
+    case RLX_ELEM_I32: memcpy(&i32, p, 4); return int_value(i32);
+    case RLX_ELEM_U32: memcpy(&u32, p, 4); return int_value(u32);
+    case RLX_ELEM_F16: memcpy(&u16, p, 2); return (value){ .f = (double)rlx_half_to_float(u16) };
+    case RLX_ELEM_BF16: memcpy(&u16, p, 2); return (value){ .f = (double)rlx_bfloat_to_float(u16) };
+    case RLX_ELEM_F32: memcpy(&f, p, 4); return (value){ .f = (double)f };
+    case RLX_ELEM_F64: memcpy(&d, p, 8); return (value){ .f = d };
+    default: memcpy(&i64, p, 8); return int_value(i64);
+    }
+}
+
+static void put(enum rlx_kernel_elem e, unsigned char *p, value v)
+{
+    float f = (float)v.f;
+    uint16_t half = e == RLX_ELEM_F16 ? rlx_float_to_half(f) : rlx_float_to_bfloat(f);
+    uint64_t u = (uint64_t)v.i;
+    switch (e) {
+    case RLX_ELEM_F16: case RLX_ELEM_BF16: memcpy(p, &half, 2); return;
+    case RLX_ELEM_F32: memcpy(p, &f, 4); return;
+    case RLX_ELEM_F64: memcpy(p, &v.f, 8); return;
+    case RLX_ELEM_BOOL: *p = v.i != 0; return;
+    default: break;
+    }
+    if (rlx_kernel_elems[e].bytes == 1)
+        *p = (uint8_t)u;
+    else if (rlx_kernel_elems[e].bytes == 2)
+        memcpy(p, &(uint16_t){ (uint16_t)u }, 2);
+    else if (rlx_kernel_elems[e].bytes == 4)
+        memcpy(p, &(uint32_t){ (uint32_t)u }, 4);
+    else
+        memcpy(p, &u, 8);
+}
+
+/* ---- expressions --------------------------------------------------------------------------------------------------------- */
+
+static bool set_var(machine *m, const rlx_prim *var, value v)
+{
+    uintptr_t at;
+    if (rlx_ptrmap_find(&m->vars, var, &at)) {
+        m->values.data[at - 1] = v;
+        return true;
+    }
+    if (!rlx_vec_push(m->memory, &m->values, v) || !rlx_ptrmap_put(&m->vars, var, m->values.len))
+        return no_memory(m);
+    return true;
+}
+
+static bool leaf(machine *m, const rlx_prim *p, value *out)
+{
+    const rlx_int_imm *i = rlx_as_int_imm(p);
+    const rlx_float_imm *f = rlx_as_float_imm(p);
+    const rlx_prim_var *v = rlx_as_prim_var(p);
+    uintptr_t at;
+    if (i)
+        *out = int_value(elem(i->dtype) == RLX_ELEM_COUNT ? i->value : wrap(elem(i->dtype), i->value));
+    else if (f)
+        *out = float_value(elem(f->dtype), f->value);
+    else if (v && rlx_ptrmap_find(&m->vars, p, &at))
+        *out = m->values.data[at - 1];
+    else if (v)
+        return rlx_fail(m->why, RLX_RT19, "variable %s has no value here", v->name ? v->name->data : "?");
+    else
+        return unsupported(m, rlx_kinds[p->kind].name);
+    return true;
+}
+
+static size_t num_operands(const rlx_prim *p)
+{
+    switch (p->kind) {
+    case RLX_NODE_NOT: case RLX_NODE_CAST: return 1;
+    case RLX_NODE_SELECT: return 3;
+    case RLX_NODE_PRIM_LET: return 2;
+    case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->num_args;
+    case RLX_NODE_BUFFER_LOAD: return ((const rlx_buffer_load *)p)->num_indices;
+    default: return rlx_as_binary(p) ? 2 : 0;
+    }
+}
+
+static const rlx_prim *operand(const rlx_prim *p, size_t i)
+{
+    const rlx_select *s = rlx_as_select(p);
+    switch (p->kind) {
+    case RLX_NODE_NOT: case RLX_NODE_CAST: return ((const rlx_unary *)p)->a;
+    case RLX_NODE_SELECT: return i == 0 ? s->cond : i == 1 ? s->true_value : s->false_value;
+    case RLX_NODE_PRIM_LET: return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
+    case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->args[i];
+    case RLX_NODE_BUFFER_LOAD: return ((const rlx_buffer_load *)p)->indices[i];
+    default: return i == 0 ? ((const rlx_binary *)p)->a : ((const rlx_binary *)p)->b;
+    }
+}
+
+static bool is_choice(const rlx_prim *p)
+{
+    return p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)p)->op && ((const rlx_prim_call *)p)->num_args == 3 &&
+           rlx_slice_is(rlx_string_slice(((const rlx_prim_call *)p)->op), "if_then_else");
+}
+
+/* Which operand comes next; as many as there are: none, the operands are complete. */
+static size_t next_operand(const step *s, const value *v)
+{
+    size_t n = num_operands(s->p);
+    if (is_choice(s->p))
+        return s->at == 0 ? 0 : s->at == 1 ? (v[0].i ? 1 : 2) : n;
+    if (s->p->kind == RLX_NODE_AND && s->at == 1 && !v[0].i)
+        return n;
+    if (s->p->kind == RLX_NODE_OR && s->at == 1 && v[0].i)
+        return n;
+    return s->at;
+}
+
+static bool combine(machine *m, const step *s, const value *v, value *out)
+{
+    const rlx_prim *p = s->p;
+    const rlx_unary *u = (const rlx_unary *)p;
+    const rlx_buffer_load *l = rlx_as_buffer_load(p);
+    unsigned char *at;
+    storage *st;
+    switch (p->kind) {
+    case RLX_NODE_NOT: *out = int_value(!v[0].i); return true;
+    case RLX_NODE_CAST:
+        if (elem(u->dtype) == RLX_ELEM_COUNT || elem(rlx_prim_dtype(u->a)) == RLX_ELEM_COUNT)
+            return unsupported(m, "a cast of these dtypes");
+        *out = convert(v[0], elem(rlx_prim_dtype(u->a)), elem(u->dtype));
+        return true;
+    case RLX_NODE_SELECT: *out = v[0].i ? v[1] : v[2]; return true;
+    case RLX_NODE_AND: case RLX_NODE_OR: *out = v[s->at - 1]; return true; /* the last one looked at decides */
+    case RLX_NODE_PRIM_LET: *out = v[1]; return true;
+    case RLX_NODE_BUFFER_LOAD:
+        if (l->predicate || !locate(m, l->buffer, v, l->num_indices, &at, &st))
+            return l->predicate ? unsupported(m, "a predicated load") : false;
+        *out = get(st->elem, at);
+        return true;
+    case RLX_NODE_PRIM_CALL:
+        if (!is_choice(p))
+            return call(m, (const rlx_prim_call *)p, v, out);
+        *out = v[1];
+        return true;
+    default: return binary(m, (const rlx_binary *)p, v[0], v[1], out);
+    }
+}
+
+static bool push_operand(machine *m, value v)
+{
+    return rlx_vec_push(m->memory, &m->operands, v) || no_memory(m);
+}
+
+/* Takes up p: its value goes onto the operands at once if it is a leaf, else its own operands come first. */
+static bool take(machine *m, const rlx_prim *p)
+{
+    value v = { 0 };
+    if (!tick(m))
+        return false;
+    bool has_parts = num_operands(p) > 0 || p->kind == RLX_NODE_BUFFER_LOAD;
+    if (!has_parts)
+        return leaf(m, p, &v) && push_operand(m, v);
+    return rlx_vec_push(m->memory, &m->steps, ((step){ p, 0, (uint32_t)m->operands.len, 0 })) || no_memory(m);
+}
+
+static bool evaluate(machine *m, const rlx_prim *p, value *out)
+{
+    size_t floor = m->steps.len, base = m->operands.len;
+    if (!p || !take(m, p))
+        return p ? false : unsupported(m, "an absent expression");
+    while (m->steps.len > floor) {
+        step *s = &rlx_vec_last(&m->steps);
+        value v[RLX_TIR_MAX_DIMS] = { { 0 } }, result = { 0 };
+        s->at = (uint32_t)(m->operands.len - s->base);
+        if (s->at > RLX_TIR_MAX_DIMS)
+            return unsupported(m, "an expression of that many operands");
+        if (s->at)
+            memcpy(v, m->operands.data + s->base, s->at * sizeof *v);
+        if (s->p->kind == RLX_NODE_PRIM_LET && s->at == 1 && !set_var(m, ((const rlx_prim_let *)s->p)->var, v[0]))
+            return false;
+        size_t next = next_operand(s, v);
+        if (next < num_operands(s->p)) {
+            if (!take(m, operand(s->p, next)))
+                return false;
+            continue;
+        }
+        if (!combine(m, s, v, &result))
+            return false;
+        m->operands.len = s->base;
+        (void)rlx_vec_pop(&m->steps);
+        if (!push_operand(m, result))
+            return false;
+    }
+    *out = m->operands.data[base];
+    m->operands.len = base;
+    return true;
+}
+
+static bool evaluate_int(machine *m, const rlx_prim *p, int64_t *out)
+{
+    value v;
+    if (!evaluate(m, p, &v))
+        return false;
+    *out = v.i;
+    return true;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------------------------------------- */
+
+static bool add_storage(machine *m, const rlx_node *key, const storage *s)
+{
+    uintptr_t at;
+    if (rlx_ptrmap_find(&m->buffers, key, &at)) {
+        m->storages.data[at - 1] = *s;
+        return true;
+    }
+    if (!rlx_vec_push(m->memory, &m->storages, *s) || !rlx_ptrmap_put(&m->buffers, key, m->storages.len))
+        return no_memory(m);
+    return true;
+}
+
+/* Shape and compact strides of a buffer over memory that is there. */
+static bool lay_out(machine *m, const rlx_buffer *b, storage *s)
+{
+    int64_t step_size = 1;
+    if (b->num_shape > RLX_TIR_MAX_DIMS || elem(b->dtype) == RLX_ELEM_COUNT)
+        return unsupported(m, "a buffer of this form");
+    s->elem = elem(b->dtype);
+    s->ndim = (int32_t)b->num_shape;
+    for (size_t d = b->num_shape; d-- > 0;) {
+        if (!evaluate_int(m, b->shape[d], &s->shape[d]))
+            return false;
+        s->strides[d] = step_size;
+        if (s->shape[d] < 0 || !rlx_mul_i64(step_size, s->shape[d], &step_size))
+            return rlx_fail(m->why, RLX_RT05, "a dimension of %s is %" PRId64, b->name ? b->name->data : "?", s->shape[d]);
+    }
+    for (size_t d = 0; d < b->num_strides; d++)
+        if (b->strides[d]->kind == RLX_NODE_PRIM_VAR && !set_var(m, b->strides[d], int_value(s->strides[d])))
+            return false;
+    return !b->elem_offset || b->elem_offset->kind != RLX_NODE_PRIM_VAR || set_var(m, b->elem_offset, int_value(0));
+}
+
+static bool make_temporary(machine *m, int64_t count, enum rlx_kernel_elem e, unsigned char **out)
+{
+    size_t bytes;
+    *out = NULL;
+    if (count < 0 || !rlx_mul_size((size_t)count, rlx_kernel_elems[e].bytes, &bytes))
+        return rlx_fail(m->why, RLX_RT05, "a temporary would have %" PRId64 " elements", count);
+    if (bytes > m->bytes_left)
+        return rlx_fail(m->why, RLX_RT10, "temporaries are over the limit");
+    if (!bytes)
+        return true;
+    void *p = rlx_mem_alloc_zero(m->memory, bytes);
+    if (!p || !rlx_vec_push(m->memory, &m->temporaries, ((temporary){ p, bytes }))) {
+        rlx_mem_free(m->memory, p, bytes);
+        return no_memory(m);
+    }
+    m->bytes_left -= bytes;
+    *out = p;
+    return true;
+}
+
+static void drop_temporaries(machine *m, size_t keep)
+{
+    while (m->temporaries.len > keep) {
+        temporary t = rlx_vec_pop(&m->temporaries);
+        m->bytes_left += t.size;
+        rlx_mem_free(m->memory, t.data, t.size);
+    }
+}
+
+static bool alloc_buffer(machine *m, const rlx_buffer *b)
+{
+    storage s = { 0 };
+    s.count = 1;
+    if (!lay_out(m, b, &s))
+        return false;
+    for (int32_t d = 0; d < s.ndim; d++)
+        s.count *= s.shape[d];
+    return make_temporary(m, s.count, s.elem, &s.data) && add_storage(m, &b->node, &s) && add_storage(m, b->data, &s);
+}
+
+/* A buffer over a region of another: the trailing dimensions. */
+static bool match_buffer(machine *m, const rlx_match_buffer_region *r)
+{
+    const rlx_buffer_region *source = rlx_as_buffer_region(r->source);
+    const rlx_buffer *b = rlx_as_buffer(r->buffer);
+    const storage *outer = storage_of(m, source->buffer);
+    if (!outer)
+        return false;
+    storage from = *outer, s = from;
+    if (source->num_region < b->num_shape || (size_t)from.ndim != source->num_region || !lay_out(m, b, &s))
+        return unsupported(m, "this match_buffer");
+    size_t lead = source->num_region - b->num_shape;
+    for (size_t d = 0; d < source->num_region; d++) {
+        int64_t min;
+        if (!evaluate_int(m, rlx_as_range(source->region[d])->min, &min))
+            return false;
+        s.offset += min * from.strides[d];
+        if (d >= lead)
+            s.strides[d - lead] = from.strides[d];
+    }
+    return add_storage(m, &b->node, &s);
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------------------ */
+
+static bool execute(machine *m, const rlx_stmt *s);
+
+static bool store(machine *m, const rlx_buffer_store *s)
+{
+    value v, index[RLX_TIR_MAX_DIMS];
+    unsigned char *at;
+    storage *st;
+    if (s->predicate || s->num_indices > RLX_TIR_MAX_DIMS)
+        return unsupported(m, "this store");
+    if (!evaluate(m, s->value, &v))
+        return false;
+    for (size_t i = 0; i < s->num_indices; i++)
+        if (!evaluate(m, s->indices[i], &index[i]))
+            return false;
+    if (!locate(m, s->buffer, index, s->num_indices, &at, &st))
+        return false;
+    if (st->is_const)
+        return unsupported(m, "a store to a constant");
+    put(st->elem, at, v);
+    return true;
+}
+
+/* Follows loops down to a block with an init. */
+static const rlx_block_realize *block_below(const rlx_stmt *s)
+{
+    while (s && s->kind == RLX_NODE_FOR)
+        s = ((const rlx_for_stmt *)s)->body;
+    const rlx_block_realize *r = rlx_as_block_realize(s);
+    const rlx_tir_block *b = r ? rlx_as_tir_block(r->block) : NULL;
+    return b && b->init && b->num_iter_vars == r->num_iter_values ? r : NULL;
+}
+
+static enum rlx_step find_same(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+static bool is_spatial_loop(machine *m, const rlx_block_realize *r, const rlx_prim *var)
+{
+    const rlx_tir_block *b = rlx_as_tir_block(r->block);
+    rlx_walker w = { .enter = find_same, .user = (void *)var };
+    for (size_t i = 0; i < b->num_iter_vars; i++)
+        if (((const rlx_iter_var *)b->iter_vars[i])->iter_type != RLX_ITER_REDUCE &&
+            rlx_walk(m->memory, r->iter_values[i], &w, NULL) == RLX_STEP_STOP)
+            return true;
+    return false;
+}
+
+static bool bind_axes(machine *m, const rlx_block_realize *r, bool spatial_only)
+{
+    const rlx_tir_block *b = rlx_as_tir_block(r->block);
+    for (size_t i = 0; i < b->num_iter_vars; i++) {
+        const rlx_iter_var *iter = (const rlx_iter_var *)b->iter_vars[i];
+        value v;
+        if (spatial_only && iter->iter_type == RLX_ITER_REDUCE)
+            continue;
+        if (!evaluate(m, r->iter_values[i], &v) || !set_var(m, iter->var, v))
+            return false;
+    }
+    return true;
+}
+
+/* A reduction over nothing: init alone, for each spatial point. */
+static bool init_only(machine *m, const rlx_stmt *s, const rlx_block_realize *r)
+{
+    const rlx_for_stmt *f = rlx_as_for_stmt(s);
+    int64_t min, extent, go;
+    if (!f)
+        return bind_axes(m, r, true) && evaluate_int(m, r->predicate, &go) && (!go || execute(m, rlx_as_tir_block(r->block)->init));
+    if (!is_spatial_loop(m, r, f->loop_var))
+        return init_only(m, f->body, r);
+    if (!evaluate_int(m, f->min, &min) || !evaluate_int(m, f->extent, &extent))
+        return false;
+    for (int64_t i = 0; i < extent; i++)
+        if (!tick(m) || !set_var(m, f->loop_var, int_value(min + i)) || !init_only(m, f->body, r))
+            return false;
+    return true;
+}
+
+static bool loop(machine *m, const rlx_for_stmt *s)
+{
+    int64_t min, extent;
+    if (s->for_kind == RLX_FOR_THREAD_BINDING)
+        return unsupported(m, "a thread binding");
+    if (!evaluate_int(m, s->min, &min) || !evaluate_int(m, s->extent, &extent))
+        return false;
+    const rlx_block_realize *r = extent <= 0 ? block_below(&s->node) : NULL;
+    if (r && !is_spatial_loop(m, r, s->loop_var))
+        return init_only(m, s->body, r);
+    for (int64_t i = 0; i < extent; i++)
+        if (!tick(m) || !set_var(m, s->loop_var, int_value(min + i)) || !execute(m, s->body))
+            return false;
+    return true;
+}
+
+static bool while_loop(machine *m, const rlx_while_stmt *s)
+{
+    int64_t go;
+    for (;;) {
+        if (!tick(m) || !evaluate_int(m, s->cond, &go))
+            return false;
+        if (!go)
+            return true;
+        if (!execute(m, s->body))
+            return false;
+    }
+}
+
+static bool branch(machine *m, const rlx_if_stmt *s)
+{
+    int64_t go;
+    if (!evaluate_int(m, s->cond, &go))
+        return false;
+    return go ? execute(m, s->then_case) : !s->else_case || execute(m, s->else_case);
+}
+
+static bool at_first_step(machine *m, const rlx_tir_block *b, bool *first)
+{
+    *first = true;
+    for (size_t i = 0; i < b->num_iter_vars; i++) {
+        const rlx_iter_var *iter = (const rlx_iter_var *)b->iter_vars[i];
+        int64_t at, min;
+        if (iter->iter_type != RLX_ITER_REDUCE)
+            continue;
+        if (!evaluate_int(m, iter->var, &at) || !evaluate_int(m, rlx_as_range(iter->dom)->min, &min))
+            return false;
+        *first &= at == min;
+    }
+    return true;
+}
+
+static bool block_body(machine *m, const rlx_tir_block *b)
+{
+    bool first;
+    for (size_t i = 0; i < b->num_alloc_buffers; i++)
+        if (!alloc_buffer(m, rlx_as_buffer(b->alloc_buffers[i])))
+            return false;
+    for (size_t i = 0; i < b->num_match_buffers; i++)
+        if (!match_buffer(m, rlx_as_match_buffer_region(b->match_buffers[i])))
+            return false;
+    if (b->init && (!at_first_step(m, b, &first) || (first && !execute(m, b->init))))
+        return false;
+    return execute(m, b->body);
+}
+
+static bool realize(machine *m, const rlx_block_realize *r)
+{
+    const rlx_tir_block *b = rlx_as_tir_block(r->block);
+    size_t temporaries = m->temporaries.len;
+    int64_t go;
+    if (!b || b->num_iter_vars != r->num_iter_values)
+        return unsupported(m, "a damaged block");
+    if (!bind_axes(m, r, false) || !evaluate_int(m, r->predicate, &go))
+        return false;
+    bool ok = !go || block_body(m, b);
+    drop_temporaries(m, temporaries);
+    return ok;
+}
+
+static bool one(machine *m, const rlx_stmt *s)
+{
+    value ignored;
+    switch (s->kind) {
+    case RLX_NODE_SEQ_STMT:
+        for (size_t i = 0; i < ((const rlx_seq_stmt *)s)->num_stmts; i++)
+            if (!execute(m, ((const rlx_seq_stmt *)s)->stmts[i]))
+                return false;
+        return true;
+    case RLX_NODE_EVALUATE: return evaluate(m, ((const rlx_evaluate *)s)->value, &ignored);
+    case RLX_NODE_BUFFER_STORE: return store(m, (const rlx_buffer_store *)s);
+    case RLX_NODE_FOR: return loop(m, (const rlx_for_stmt *)s);
+    case RLX_NODE_WHILE: return while_loop(m, (const rlx_while_stmt *)s);
+    case RLX_NODE_IF_THEN_ELSE: return branch(m, (const rlx_if_stmt *)s);
+    case RLX_NODE_BLOCK_REALIZE: return realize(m, (const rlx_block_realize *)s);
+    default: return unsupported(m, rlx_kinds[s->kind].name);
+    }
+}
+
+static bool let(machine *m, const rlx_let_stmt *s)
+{
+    value v;
+    return evaluate(m, s->value, &v) && set_var(m, s->var, v);
+}
+
+static bool assertion(machine *m, const rlx_assert_stmt *s)
+{
+    const rlx_tir_string *text = rlx_as_tir_string(s->message);
+    int64_t go;
+    if (!evaluate_int(m, s->cond, &go))
+        return false;
+    return go ? true : rlx_fail(m->why, RLX_RT15, "%s", text ? text->value->data : "assertion failed");
+}
+
+static bool allocate(machine *m, const rlx_allocate *a)
+{
+    storage s = { .count = 1, .elem = elem(a->dtype) };
+    if (s.elem == RLX_ELEM_COUNT)
+        return unsupported(m, "an allocation of this dtype");
+    for (size_t i = 0; i < a->num_extents; i++) {
+        int64_t n;
+        if (!evaluate_int(m, a->extents[i], &n))
+            return false;
+        if (n < 0 || !rlx_mul_i64(s.count, n, &s.count))
+            return rlx_fail(m->why, RLX_RT05, "an extent of an allocation is %" PRId64, n);
+    }
+    return make_temporary(m, s.count, s.elem, &s.data) && add_storage(m, a->var, &s);
+}
+
+static bool allocate_const(machine *m, const rlx_allocate_const *a)
+{
+    const rlx_constant *c = rlx_as_constant(a->data);
+    storage s = { .elem = elem(a->dtype), .is_const = true };
+    if (!c || !c->data || s.elem == RLX_ELEM_COUNT || c->dtype != a->dtype)
+        return unsupported(m, "constant data of this form");
+    s.data = c->data->data;
+    s.count = (int64_t)(c->data->size / rlx_kernel_elems[s.elem].bytes);
+    return add_storage(m, a->var, &s);
+}
+
+static bool declare(machine *m, const rlx_buffer *b)
+{
+    const storage *memory = storage_of(m, b->data);
+    if (!memory)
+        return false;
+    storage s = *memory;
+    enum rlx_kernel_elem e = s.elem;
+    if (!lay_out(m, b, &s) || s.elem != e)
+        return s.elem == e ? false : unsupported(m, "a buffer over memory of another dtype");
+    return add_storage(m, &b->node, &s);
+}
+
+/* Statements that cover the rest: *body. */
+static bool cover(machine *m, const rlx_stmt *s, const rlx_stmt **body)
+{
+    *body = NULL;
+    switch (s->kind) {
+    case RLX_NODE_LET_STMT: *body = ((const rlx_let_stmt *)s)->body; return let(m, (const rlx_let_stmt *)s);
+    case RLX_NODE_ASSERT_STMT: *body = ((const rlx_assert_stmt *)s)->body; return assertion(m, (const rlx_assert_stmt *)s);
+    case RLX_NODE_ATTR_STMT: *body = ((const rlx_attr_stmt *)s)->body; return true;
+    case RLX_NODE_ALLOCATE: *body = ((const rlx_allocate *)s)->body; return allocate(m, (const rlx_allocate *)s);
+    case RLX_NODE_ALLOCATE_CONST: *body = ((const rlx_allocate_const *)s)->body; return allocate_const(m, (const rlx_allocate_const *)s);
+    case RLX_NODE_DECL_BUFFER: *body = ((const rlx_decl_buffer *)s)->body; return declare(m, rlx_as_buffer(((const rlx_decl_buffer *)s)->buffer));
+    default: return true;
+    }
+}
+
+static bool execute(machine *m, const rlx_stmt *s)
+{
+    size_t temporaries = m->temporaries.len;
+    const rlx_stmt *body;
+    bool ok = true;
+    if (m->depth >= MAX_DEPTH)
+        return unsupported(m, "a program nested that deep");
+    m->depth++;
+    while (ok && (ok = tick(m) && cover(m, s, &body)) && body)
+        s = body;
+    ok = ok && one(m, s);
+    m->depth--;
+    drop_temporaries(m, temporaries);
+    return ok;
+}
+
+/* ---- the function -------------------------------------------------------------------------------------------------------------- */
+
+static bool bind_buffer(machine *m, const rlx_buffer *b, const rlx_tir_arg *a)
+{
+    const char *name = b->name ? b->name->data : "?";
+    storage s = { .data = a->data, .count = 1, .elem = elem(b->dtype), .ndim = a->ndim };
+    if (s.elem == RLX_ELEM_COUNT || a->dtype != b->dtype)
+        return rlx_fail(m->why, RLX_RT03, "%s has the wrong dtype", name);
+    if ((size_t)a->ndim != b->num_shape || a->ndim > RLX_TIR_MAX_DIMS)
+        return rlx_fail(m->why, RLX_RT04, "%s has rank %d, expected %zu", name, a->ndim, b->num_shape);
+    for (int32_t d = a->ndim; d-- > 0;) {
+        s.shape[d] = a->shape[d];
+        s.strides[d] = s.count;
+        s.count *= a->shape[d];
+        if (a->shape[d] < 0)
+            return rlx_fail(m->why, RLX_RT05, "dimension %d of %s is %" PRId64, d, name, a->shape[d]);
+        if (b->shape[d]->kind == RLX_NODE_PRIM_VAR && !rlx_ptrmap_has(&m->vars, b->shape[d]) && !set_var(m, b->shape[d], int_value(a->shape[d])))
+            return false;
+    }
+    return add_storage(m, &b->node, &s) && add_storage(m, b->data, &s);
+}
+
+static bool check_dims(machine *m, const rlx_buffer *b, const rlx_tir_arg *a)
+{
+    storage s = { 0 };
+    if (!lay_out(m, b, &s))
+        return false;
+    for (int32_t d = 0; d < a->ndim; d++)
+        if (s.shape[d] != a->shape[d])
+            return rlx_fail(m->why, RLX_RT05, "dimension %d of %s is %" PRId64 ", expected %" PRId64, d, b->name ? b->name->data : "?", a->shape[d],
+                            s.shape[d]);
+    return true;
+}
+
+static bool bind_args(machine *m, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args)
+{
+    if (num_args != f->num_params)
+        return rlx_fail(m->why, RLX_RT01, "%zu arguments came, expected %zu", num_args, f->num_params);
+    for (size_t i = 0; i < num_args; i++) {
+        enum rlx_kernel_elem e = elem(rlx_prim_dtype(f->params[i]));
+        value v = { args[i].i, args[i].f };
+        if (f->buffers[i])
+            continue;
+        if (e == RLX_ELEM_COUNT)
+            return unsupported(m, "a pointer parameter");
+        if (!set_var(m, f->params[i], is_float(e) ? float_value(e, v.f) : int_value(wrap(e, v.i))))
+            return false;
+    }
+    for (size_t i = 0; i < num_args; i++)
+        if (f->buffers[i] && !bind_buffer(m, rlx_as_buffer(f->buffers[i]), &args[i]))
+            return false;
+    for (size_t i = 0; i < num_args; i++)
+        if (f->buffers[i] && !check_dims(m, rlx_as_buffer(f->buffers[i]), &args[i]))
+            return false;
+    return true;
+}
+
+bool rlx_tir_eval(rlx_memory *memory, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args, const rlx_tir_limits *limits,
+                  rlx_fault *why)
+{
+    machine m = { .memory = memory, .why = why, .bytes_left = limits && limits->max_bytes ? limits->max_bytes : SIZE_MAX };
+    m.counts_steps = limits && limits->max_steps;
+    m.steps_left = m.counts_steps ? limits->max_steps : 0;
+    rlx_ptrmap_init(&m.vars, memory);
+    rlx_ptrmap_init(&m.buffers, memory);
+    bool ok = bind_args(&m, f, args, num_args) && execute(&m, f->body);
+    drop_temporaries(&m, 0);
+    rlx_ptrmap_free(&m.vars);
+    rlx_ptrmap_free(&m.buffers);
+    rlx_vec_free(memory, &m.values);
+    rlx_vec_free(memory, &m.storages);
+    rlx_vec_free(memory, &m.temporaries);
+    rlx_vec_free(memory, &m.steps);
+    rlx_vec_free(memory, &m.operands);
+    return ok;
+}
