@@ -266,7 +266,7 @@ static bool call_relax(relax_vm *vm, const rlx_file_function *fn, const relax_va
         return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff), name.data, fn->num_params,
                         fn->num_params == 1 ? "" : "s", num_args);
     rlx_frame *f = rlx_frame_push(vm, fn, RLX_NO_INDEX, why);
-    return f && take_args(vm, f->regs, args, num_args, why) && rlx_vm_poll_slow(vm, why) && rlx_frame_enter(vm, false, why) &&
+    return f && take_args(vm, f->regs, args, num_args, why) && rlx_vm_poll_slow(vm, why) && rlx_vm_frame_enter(vm, false, why) &&
            run(vm, result, why);
 }
 

@@ -81,7 +81,7 @@ rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t ds
 /* Drops what the frame holds and takes it off the stack; its parent becomes vm->frame. */
 void rlx_frame_pop(relax_vm *vm);
 /* Entry of the frame on top, whose parameters are filled: checks them and binds sizes. */
-bool rlx_frame_enter(relax_vm *vm, bool proved, rlx_fault *why);
+bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why);
 /* Slow part of a poll. */
 bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why);
 int rlx_vm_poll_kernel(void *vm);

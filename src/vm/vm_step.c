@@ -82,7 +82,7 @@ void rlx_frame_pop(relax_vm *vm)
     vm->env.syms = f->parent ? f->parent->syms : NULL;
 }
 
-bool rlx_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
+bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
 {
     const rlx_frame *f = vm->frame;
     if (proved && !rlx_desc_binds(vm->exe->descs, f->fn->params))
@@ -490,7 +490,7 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_
     bool ok = pass_args(vm, caller->regs, operands, count, f->regs, why);
     vm->env.regs = f->regs;
     vm->env.syms = f->syms;
-    if (RLX_LIKELY(ok && rlx_frame_enter(vm, proved, why)))
+    if (RLX_LIKELY(ok && rlx_vm_frame_enter(vm, proved, why)))
         return true;
     rlx_frame_pop(vm);
     return false;
@@ -550,7 +550,7 @@ bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return false;
     }
     memcpy(f->regs, vm->args, count * sizeof *f->regs);
-    return rlx_frame_enter(vm, pc[2] & RLX_CALL_PROVED, why);
+    return rlx_vm_frame_enter(vm, pc[2] & RLX_CALL_PROVED, why);
 }
 
 /* A packed function object: ours is called directly, a foreign one through the entry that its layout promises. */
