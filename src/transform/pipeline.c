@@ -4,6 +4,8 @@
 /* Level 0 lowers only; level 1 cleans up before and after, and plans memory; 2 is 1 until fusion exists. */
 static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "normalize" },
+    { 1, "canonicalize_bindings" },
+    { 1, "fold_constant" },
     { 1, "dead_code_elimination" },
     { 0, "legalize_ops" },
     { 0, "call_tir_rewrite" },

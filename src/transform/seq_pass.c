@@ -258,6 +258,8 @@ static bool begin_binding(rlx_seq_pass *p, const rlx_binding *b)
     const rlx_if_expr *branch = rlx_as_if_expr(value);
     const rlx_function *literal = rlx_as_function(value);
     rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    if (p->before && !p->before(p, b))
+        return false;
     if (!branch && !literal)
         return finish_binding(p, b, NULL, rlx_seq_rename(p, value));
     f->pending = b;
@@ -314,9 +316,11 @@ static bool step(rlx_seq_pass *p)
 
 static void reset(rlx_seq_pass *p)
 {
-    rlx_ptrmap_clear(&p->names.map);
+    if (!p->keep_names) {
+        rlx_ptrmap_clear(&p->names.map);
+        p->num_names = 0;
+    }
     p->names.failed = false;
-    p->num_names = 0;
     p->frames.len = p->bindings.len = p->blocks.len = 0;
     p->result = NULL;
 }

@@ -20,8 +20,10 @@ struct rlx_seq_pass {
     bool (*binding)(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now);
     /* A function (also a local one) is done: a replacement or `now`. NULL pointer: `now`. */
     const rlx_function *(*function)(rlx_seq_pass *p, const rlx_function *old, const rlx_function *now);
+    bool (*before)(rlx_seq_pass *p, const rlx_binding *old); /* a binding comes next, nothing in it is renamed yet; may be NULL */
     bool (*enter_block)(rlx_seq_pass *p, const rlx_block *block); /* before the first binding of a block; may be NULL */
     bool plain_blocks;   /* dataflow blocks become ordinary ones, their variables ordinary variables */
+    bool keep_names;     /* what was replaced before stays replaced in the next function */
     bool use_scope;      /* keep `scope`: the shape variables bound so far in this function */
     rlx_scope scope;
     /* private */

@@ -1,0 +1,216 @@
+/* canonicalize_bindings: copies and what amounts to copies go away.
+ *     y = x                                   ->   uses of y are uses of x
+ *     t = (a, b); u = t[0]                         uses of u are uses of a
+ *     v = (t[0], t[1])                             v is t, if t has two fields
+ *     z = match_cast(x, R.Tensor((m, 4)))          with x: R.Tensor((n, 4)): m is n, z is x
+ *     lv = f(x); gv = lv; R.output(gv)             gv = f(x); R.output(gv)
+ * needs: normal form, struct info. keeps: meaning, order. Stays: a copy whose annotation promises more than the value proves (it is a
+ * check), and an output that copies a dataflow variable in another way than above. */
+#include "transform/transform_int.h"
+
+typedef struct canonicalize {
+    rlx_env env;
+    rlx_ptrmap values;     /* variable -> its TUPLE or TUPLE_GET_ITEM */
+    rlx_ptrmap turned;     /* bindings whose variable has been given to the value's definition */
+    rlx_ptrmap origin;     /* dataflow variable of this block -> the one it copies, or itself */
+} canonicalize;
+
+static bool put(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *value)
+{
+    return rlx_ptrmap_put(map, key, (uintptr_t)value) || rlx_no_memory(p->ctx);
+}
+
+/* ---- outputs of dataflow blocks --------------------------------------------------------------------- */
+
+/* `gv = lv`: lv's definition may bind gv instead, once, if both say the same. */
+static bool turn_around(rlx_seq_pass *p, const rlx_binding *b, const rlx_var *output, const rlx_var *copied)
+{
+    canonicalize *c = p->user;
+    const rlx_var *root = rlx_ptrmap_get(&c->origin, copied);
+    if (!root || root->sinfo != output->sinfo)
+        return true;
+    rlx_ptrmap_remove(&c->origin, root);
+    return rlx_seq_replace(p, &root->node, &output->node) && put(p, &c->turned, b, b);
+}
+
+static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
+{
+    canonicalize *c = p->user;
+    rlx_ptrmap_clear(&c->origin);
+    if (block->node.kind != RLX_NODE_DATAFLOW_BLOCK)
+        return true;
+    for (size_t i = 0; i < block->num_bindings; i++) {
+        const rlx_binding *b = block->bindings[i];
+        const rlx_var *v = rlx_binding_var(b), *copied = rlx_as_var(rlx_binding_value(b));
+        bool plain = v && b->kind == RLX_NODE_VAR_BINDING && copied && copied->node.kind == RLX_NODE_DATAFLOW_VAR;
+        const rlx_var *root = plain && copied->sinfo == v->sinfo ? rlx_ptrmap_get(&c->origin, copied) : NULL;
+        bool good = true;
+        if (v && v->node.kind == RLX_NODE_DATAFLOW_VAR)
+            good = put(p, &c->origin, v, root ? root : v);
+        else if (plain)
+            good = turn_around(p, b, v, copied);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* ---- shape variables whose value is known -------------------------------------------------------------- */
+
+typedef struct unbound { rlx_seq_pass *p; rlx_prims vars; bool good; } unbound;
+
+static void find_unbound(void *user, const rlx_prim *p, bool is_size)
+{
+    unbound *u = user;
+    const rlx_prim_var *v = rlx_position_var(p);
+    if (v && u->good && !rlx_scope_has(&u->p->scope, v) && rlx_seq_rename(u->p, &v->node) == &v->node)
+        u->good = rlx_vec_push(&u->p->ctx->memory, &u->vars, &v->node);
+}
+
+static bool replace_known(rlx_seq_pass *p, const rlx_mapping *m)
+{
+    const rlx_prim *zero = rlx_int64(p->ctx, 0);
+    if (!zero)
+        return false;
+    for (size_t i = 0; i < m->list.len; i++) {
+        const rlx_prim *value = m->list.data[i].value;
+        if (rlx_prim_dtype(value) == m->list.data[i].var->dtype && rlx_prove_compare(p->ctx, &p->scope, RLX_NODE_GE, value, zero) == RLX_TRUE &&
+            !rlx_seq_replace(p, &m->list.data[i].var->node, value))
+            return false;
+    }
+    return true;
+}
+
+/* A cast of a value whose sizes are known names what has a name already. */
+static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
+{
+    const canonicalize *c = p->user;
+    const rlx_match_cast *cast = rlx_as_match_cast(old);
+    const rlx_expr *value = cast ? rlx_seq_rename(p, cast->value) : NULL;
+    if (!cast)
+        return true;
+    if (!value)
+        return false;
+    const rlx_sinfo *info = rlx_as_call(value) || rlx_as_if_expr(value) ? NULL : rlx_leaf_sinfo(p->ctx, &c->env, value);
+    unbound u = { p, { 0 }, true };
+    rlx_mapping m;
+    bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) && (u.good || rlx_no_memory(p->ctx));
+    if (good && info && u.vars.len) {
+        rlx_mapping_init(&m, p->ctx, &p->scope, u.vars.data, u.vars.len);
+        rlx_mapping_add(&m, cast->sinfo, info, 0);
+        good = m.failed ? rlx_no_memory(p->ctx) : m.conflict || replace_known(p, &m);
+        rlx_mapping_free(&m);
+    }
+    rlx_vec_free(&p->ctx->memory, &u.vars);
+    return good;
+}
+
+/* ---- bindings --------------------------------------------------------------------------------------------- */
+
+/* May `leaf` stand wherever v does? Whatever is told of v is certain, and the leaf is visible wherever v is. */
+static bool stands_for(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *leaf)
+{
+    const rlx_var *x = rlx_as_var(leaf);
+    if (!x || (x->node.kind == RLX_NODE_DATAFLOW_VAR && v->node.kind != RLX_NODE_DATAFLOW_VAR))
+        return false;
+    return x->sinfo == v->sinfo || (x->sinfo && v->sinfo && rlx_fit(p->ctx, &p->scope, x->sinfo, v->sinfo, NULL) == RLX_FIT_YES);
+}
+
+/* The tuple that (t[0], t[1], ...) spells out; NULL: it does not. */
+static const rlx_expr *spelled_out(const canonicalize *c, const rlx_tuple *t)
+{
+    const rlx_expr *whole = NULL;
+    for (size_t i = 0; i < t->num_fields; i++) {
+        const rlx_tuple_get_item *get = rlx_as_tuple_get_item(rlx_ptrmap_get(&c->values, t->fields[i]));
+        if (!get || get->index != (int64_t)i || (whole && get->tuple != whole))
+            return NULL;
+        whole = get->tuple;
+    }
+    const rlx_var *v = rlx_as_var(whole);
+    const rlx_tuple_sinfo *info = v ? rlx_as_tuple_sinfo(v->sinfo) : NULL;
+    return info && info->num_fields == t->num_fields ? whole : NULL;
+}
+
+/* What the value of a binding is known to be: a variable, or a leaf out of a tuple; NULL: nothing simpler. */
+static const rlx_expr *simpler(const canonicalize *c, const rlx_expr *value)
+{
+    const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);
+    const rlx_tuple *tuple = rlx_as_tuple(value);
+    if (rlx_as_var(value))
+        return value;
+    if (tuple)
+        return spelled_out(c, tuple);
+    const rlx_expr *indexed = get ? get->tuple : NULL;
+    const rlx_tuple *known = indexed ? rlx_as_tuple(rlx_as_tuple(indexed) ? indexed : rlx_ptrmap_get(&c->values, indexed)) : NULL;
+    return known && (uint64_t)get->index < known->num_fields ? known->fields[get->index] : NULL;
+}
+
+/* A cast that always holds and binds nothing. */
+static bool is_redundant(rlx_seq_pass *p, const rlx_match_cast *cast)
+{
+    const canonicalize *c = p->user;
+    unbound u = { p, { 0 }, true };
+    const rlx_sinfo *info = rlx_as_call(cast->value) || rlx_as_if_expr(cast->value) ? NULL : rlx_leaf_sinfo(p->ctx, &c->env, cast->value);
+    if (!info || rlx_fit(p->ctx, &p->scope, info, cast->sinfo, NULL) != RLX_FIT_YES)
+        return false;
+    bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) && u.good;
+    bool binds = u.vars.len > 0;
+    rlx_vec_free(&p->ctx->memory, &u.vars);
+    return good && !binds;
+}
+
+static bool remember(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *value)
+{
+    canonicalize *c = p->user;
+    return (value->kind != RLX_NODE_TUPLE && value->kind != RLX_NODE_TUPLE_GET_ITEM) || put(p, &c->values, v, value);
+}
+
+static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
+{
+    const rlx_match_cast *cast = (const rlx_match_cast *)now;
+    const rlx_var *v = rlx_as_var(cast->var);
+    if (!is_redundant(p, cast))
+        return rlx_seq_emit(p, now);
+    if (!v)
+        return true;
+    if (stands_for(p, v, cast->value))
+        return rlx_seq_replace(p, &rlx_binding_var(old)->node, cast->value);
+    bool hidden = rlx_as_var(cast->value) && cast->value->kind == RLX_NODE_DATAFLOW_VAR;
+    return rlx_seq_emit(p, hidden ? now : rlx_bind(p->ctx, v, cast->value, cast->place)) && remember(p, v, cast->value);
+}
+
+static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
+{
+    const canonicalize *c = p->user;
+    if (rlx_ptrmap_has(&c->turned, old))
+        return true;
+    if (now->kind == RLX_NODE_MATCH_CAST)
+        return canonicalize_cast(p, old, now);
+    const rlx_var *v = rlx_binding_var(now);
+    const rlx_expr *value = rlx_binding_value(now), *leaf = simpler(c, value);
+    if (leaf && stands_for(p, v, leaf))
+        return rlx_seq_replace(p, &rlx_binding_var(old)->node, leaf);
+    /* A field that is no variable, a constant for instance, is bound as it is. */
+    if (leaf && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE)
+        return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
+    return rlx_seq_emit(p, now) && remember(p, v, value);
+}
+
+const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_module *m)
+{
+    canonicalize c = { .env = rlx_module_env(m) };
+    rlx_ptrmap *maps[] = { &c.values, &c.turned, &c.origin };
+    rlx_seq_pass p;
+    for (size_t i = 0; i < RLX_COUNT(maps); i++)
+        rlx_ptrmap_init(maps[i], &run->ctx->memory);
+    rlx_seq_init(&p, run->ctx, m, &c);
+    p.binding = canonicalize_binding;
+    p.before = before_cast;
+    p.enter_block = enter_block;
+    p.use_scope = true;
+    const rlx_module *out = rlx_seq_module(&p, m);
+    rlx_seq_free(&p);
+    for (size_t i = 0; i < RLX_COUNT(maps); i++)
+        rlx_ptrmap_free(maps[i]);
+    return out;
+}
