@@ -1,0 +1,549 @@
+/* print_call.c: Relax calls, constants and attribute values. */
+#include "script/print_int.h"
+
+/* ---- constants */
+static double float_at(const rlx_constant *c, size_t i)
+{
+    const unsigned char *at = c->data->data + i * rlx_dtype_bytes(c->dtype);
+    uint16_t h;
+    float f;
+    double d;
+    switch (c->dtype) {
+    case RELAX_FLOAT16: memcpy(&h, at, sizeof h); return rlx_half_to_float(h);
+    case RELAX_BFLOAT16: memcpy(&h, at, sizeof h); return rlx_bfloat_to_float(h);
+    case RELAX_FLOAT32: memcpy(&f, at, sizeof f); return f;
+    case RELAX_FLOAT64: memcpy(&d, at, sizeof d); return d;
+    default: return *at;
+    }
+}
+
+/* Little-endian, widened by its sign where it has one. */
+static int64_t int_at(const rlx_constant *c, size_t i)
+{
+    size_t size = rlx_dtype_bytes(c->dtype);
+    const unsigned char *at = c->data->data + i * size;
+    uint64_t v = 0;
+    for (size_t k = 0; k < size && k < 8; k++)
+        v |= (uint64_t)at[k] << 8 * k;
+    if (rlx_dtype_code(c->dtype) == RELAX_DTYPE_INT && size < 8 && (at[size - 1] & 0x80))
+        v |= ~(uint64_t)0 << 8 * size;
+    return (int64_t)v;
+}
+
+/* The NaN that float("nan") reads as; any other keeps its bits in the metadata. */
+static bool is_plain_nan(const rlx_constant *c)
+{
+    static const unsigned char half[] = { 0, 0x7e }, single[] = { 0, 0, 0xc0, 0x7f }, twice[] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+    switch (c->dtype) {
+    case RELAX_FLOAT16: return memcmp(c->data->data, half, sizeof half) == 0;
+    case RELAX_FLOAT32: return memcmp(c->data->data, single, sizeof single) == 0;
+    default: return memcmp(c->data->data, twice, sizeof twice) == 0;
+    }
+}
+
+static bool is_printable(const rlx_constant *c)
+{
+    if (c->num_shape || !c->data || c->data->size < rlx_dtype_bytes(c->dtype))
+        return false;
+    switch (c->dtype) {
+    case RELAX_BOOL: return c->data->data[0] <= 1;
+    case RELAX_INT8: case RELAX_INT16: case RELAX_INT32: case RELAX_INT64: return true;
+    case RELAX_FLOAT16: case RELAX_FLOAT32: case RELAX_FLOAT64: {
+        double v = float_at(c, 0);
+        return v == v || is_plain_nan(c);
+    }
+    default: return false;
+    }
+}
+
+static void put_const_float(rlx_printer *p, double v)
+{
+    bool finite = v - v == 0;
+    if (!finite)
+        rlx_put(p, "float(");
+    rlx_put_float(p, v);
+    if (!finite)
+        rlx_put(p, ")");
+}
+
+void rlx_put_constant(rlx_printer *p, const rlx_constant *c)
+{
+    if (!is_printable(c)) {
+        rlx_put_metadata(p, RLX_META_CONSTANT, &c->node);
+        return;
+    }
+    rlx_put_r(p);
+    rlx_put(p, "const(");
+    if (c->dtype == RELAX_BOOL)
+        rlx_buf_z(p->out, c->data->data[0] ? "True" : "False");
+    else if (rlx_dtype_is_float(c->dtype))
+        put_const_float(p, float_at(c, 0));
+    else
+        rlx_buf_i64(p->out, int_at(c, 0));
+    rlx_put(p, ", ");
+    rlx_put_dtype(p, c->dtype);
+    rlx_put(p, ")");
+}
+
+/* Elements of a table, as a flat list. */
+void rlx_put_elements(rlx_printer *p, const rlx_constant *c)
+{
+    size_t size = rlx_dtype_bytes(c->dtype), count = size && c->data ? c->data->size / size : 0;
+    for (size_t i = 0; i < count && !p->out->failed; i++) {
+        if (i)
+            rlx_put(p, ", ");
+        if (rlx_dtype_is_float(c->dtype))
+            put_const_float(p, float_at(c, i));
+        else if (rlx_dtype_code(c->dtype) == RELAX_DTYPE_UINT)
+            rlx_buf_u64(p->out, (uint64_t)int_at(c, i));
+        else
+            rlx_buf_i64(p->out, int_at(c, i));
+    }
+}
+
+/* ---- devices */
+static rlx_slice device_kind(const rlx_node *device)
+{
+    const rlx_vdevice *d = rlx_as_vdevice(device);
+    const rlx_attr *kind = d ? d->target : NULL;
+    if (rlx_as_attrs(kind))
+        kind = rlx_attrs_get(kind, "kind");
+    const rlx_attr_string *s = rlx_as_attr_string(kind);
+    if (!s)
+        return RLX_SLICE("vdevice");
+    /* a target string begins with its kind: "cuda -arch=sm_80" */
+    const char *blank = memchr(s->value->data, ' ', s->value->len);
+    return (rlx_slice){ s->value->data, blank ? (size_t)(blank - s->value->data) : s->value->len };
+}
+
+/* Number among the module's devices of this kind (of all, for one without a target); else the device's own number. */
+static int64_t device_index(const rlx_printer *p, const rlx_node *device, rlx_slice kind)
+{
+    const rlx_attr *infos = p->module ? p->module->global_infos : NULL;
+    const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(infos, "vdevice"));
+    bool any = rlx_slice_is(kind, "vdevice");
+    int64_t index = 0;
+    for (size_t i = 0; list && i < list->num_items; i++) {
+        if (list->items[i] == device)
+            return index;
+        index += any || rlx_slice_equal(device_kind(list->items[i]), kind);
+    }
+    return ((const rlx_vdevice *)device)->id;
+}
+
+void rlx_put_vdevice(rlx_printer *p, const rlx_node *device)
+{
+    rlx_slice kind = device_kind(device);
+    rlx_buf_put(p->out, kind.data, kind.len);
+    rlx_put(p, ":");
+    rlx_buf_i64(p->out, rlx_is(device, RLX_NODE_VDEVICE) ? device_index(p, device, kind) : 0);
+}
+
+/* I.vdevice({...}, 0, "global") */
+static void step_vdevice(rlx_printer *p, const rlx_vdevice *d)
+{
+    p->uses |= RLX_USES_I;
+    rlx_put(p, "I.vdevice(");
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = d });
+    rlx_push_node(p, d->target, 0, RLX_ITEM_PLAIN);
+}
+
+static void vdevice_rest(rlx_printer *p, const rlx_vdevice *d)
+{
+    rlx_put(p, ", ");
+    rlx_buf_i64(p->out, d->id);
+    rlx_put(p, ", ");
+    rlx_put_string(p, d->scope ? rlx_string_slice(d->scope) : RLX_SLICE("global"));
+    rlx_put(p, ")");
+}
+
+/* ---- attribute values */
+static void put_bool(rlx_printer *p, bool value, unsigned flags)
+{
+    bool plain = flags & RLX_ITEM_PLAIN;
+    if (!plain)
+        rlx_put_t(p);
+    rlx_buf_z(p->out, plain ? (value ? "True" : "False") : value ? "bool(True)" : "bool(False)");
+}
+
+static void put_attr_float(rlx_printer *p, double v, unsigned flags)
+{
+    bool plain = (flags & (RLX_ITEM_PLAIN | RLX_ITEM_MODULE)) && !(flags & RLX_ITEM_FLOAT32);
+    if (plain) {
+        put_const_float(p, v);
+        return;
+    }
+    rlx_put_t(p);
+    rlx_put(p, "float32(");
+    rlx_put_float(p, v);
+    rlx_put(p, ")");
+}
+
+static void put_attr_string(rlx_printer *p, const rlx_attr_string *s, unsigned flags)
+{
+    if (memchr(s->value->data, '\n', s->value->len))
+        rlx_put_metadata(p, RLX_META_STRING, &s->node);
+    else
+        rlx_put_string(p, rlx_string_slice(s->value));
+}
+
+/* A description of a target: {"keys": ["cpu"], "kind": "llvm", ...} under a name of its own in TIR. */
+static bool is_target(const rlx_attrs *a)
+{
+    return rlx_as_attr_string(rlx_attrs_get(&a->node, "kind")) && rlx_as_attr_list(rlx_attrs_get(&a->node, "keys"));
+}
+
+static void step_attrs(rlx_printer *p, const rlx_attrs *a, unsigned flags)
+{
+    bool target = !(flags & (RLX_ITEM_PLAIN | RLX_ITEM_MODULE)) && is_target(a);
+    if (target) {
+        rlx_put_t(p);
+        rlx_put(p, "target(");
+        rlx_push_text(p, ")");
+        flags |= RLX_ITEM_PLAIN;
+    }
+    rlx_put(p, "{");
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_ATTRS, .flags = (uint16_t)(flags & ~(unsigned)RLX_ITEM_FLOAT32), .ptr = a });
+}
+
+static void step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags)
+{
+    unsigned inside = flags & RLX_ITEM_PLAIN ? RLX_ITEM_BARE : 0;
+    rlx_put_t(p);
+    rlx_put(p, "index_map(");
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .flags = (uint16_t)inside, .ptr = m });
+    rlx_step_index_map(p, m, inside);
+}
+
+static void index_map_rest(rlx_printer *p, const rlx_index_map *m, unsigned flags)
+{
+    rlx_push_text(p, ")");
+    if (rlx_as_index_map(m->inverse)) {
+        rlx_put(p, ", inverse_index_map=");
+        rlx_step_index_map(p, rlx_as_index_map(m->inverse), flags);
+    }
+}
+
+void rlx_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
+{
+    switch (a->kind) {
+    case RLX_NODE_ATTR_NULL: rlx_put(p, "None"); break;
+    case RLX_NODE_ATTR_INT: rlx_buf_i64(p->out, ((const rlx_attr_int *)a)->value); break;
+    case RLX_NODE_ATTR_BOOL: put_bool(p, ((const rlx_attr_int *)a)->value != 0, flags); break;
+    case RLX_NODE_ATTR_FLOAT: put_attr_float(p, ((const rlx_attr_float *)a)->value, flags); break;
+    case RLX_NODE_ATTR_STRING: put_attr_string(p, (const rlx_attr_string *)a, flags); break;
+    case RLX_NODE_ATTR_DTYPE: rlx_put_dtype(p, ((const rlx_attr_dtype *)a)->value); break;
+    case RLX_NODE_ATTR_LIST:
+        rlx_put(p, "[");
+        rlx_push_text(p, "]");
+        rlx_push_list(p, ((const rlx_attr_list *)a)->items, ((const rlx_attr_list *)a)->num_items, flags & ~(unsigned)RLX_ITEM_FLOAT32);
+        break;
+    case RLX_NODE_ATTRS: step_attrs(p, (const rlx_attrs *)a, flags); break;
+    case RLX_NODE_INDEX_MAP: step_index_map(p, (const rlx_index_map *)a, flags); break;
+    case RLX_NODE_VDEVICE: step_vdevice(p, (const rlx_vdevice *)a); break;
+    default:
+        p->uses |= RLX_USES_I;
+        rlx_put(p, "I.dummy_global_info()");
+        break;
+    }
+}
+
+/* ---- calls */
+
+/* How the calls print that are not `R.name(arguments, attributes, sinfo_args)`. */
+enum form { FORM_PLAIN, FORM_TIR, FORM_PRINT, FORM_ASSERT, FORM_HINT, FORM_VDEVICE, FORM_PURE_CLOSURE };
+static const struct { const char *name; uint8_t form; } forms[] = {
+    { "relax.call_tir", FORM_TIR }, { "relax.call_tir_with_grad", FORM_TIR }, { "relax.call_tir_inplace", FORM_TIR },
+    { "relax.call_dps_packed", FORM_TIR }, { "relax.print", FORM_PRINT }, { "relax.assert_op", FORM_ASSERT },
+    { "relax.hint_on_device", FORM_HINT }, { "relax.to_vdevice", FORM_VDEVICE }, { "relax.invoke_pure_closure", FORM_PURE_CLOSURE },
+};
+
+static enum form form_of(const rlx_op *op)
+{
+    /* Only rows that do not read as "arguments, then attributes" can have a form of their own. */
+    if (op->row && !op->row->params && !(op->row->flags & RLX_OP_SINFO_ARGS) && op->name->data[6] != 't')
+        return FORM_PLAIN;
+    for (size_t i = 0; i < RLX_COUNT(forms); i++)
+        if (strcmp(forms[i].name, op->name->data) == 0)
+            return (enum form)forms[i].form;
+    return FORM_PLAIN;
+}
+
+/* What follows the positional arguments, from step `at` on. comma: something stands before. */
+static void push_keywords(rlx_printer *p, const rlx_node *n, size_t at, bool comma, unsigned form)
+{
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_KEYWORDS, .prec = (uint8_t)form, .flags = comma, .count = at, .ptr = n });
+}
+
+static void open_op(rlx_printer *p, const rlx_op *op)
+{
+    size_t skip = op->name->len > 6 && memcmp(op->name->data, "relax.", 6) == 0 ? 6 : 0;
+    rlx_put_r(p);
+    rlx_buf_put(p->out, op->name->data + skip, op->name->len - skip);
+    rlx_put(p, "(");
+}
+
+static void push_args(rlx_printer *p, const rlx_call *c, size_t first, size_t count)
+{
+    rlx_push_list(p, c->args + first, count, first == 0 ? RLX_ITEM_SYMBOL : 0);
+}
+
+/* (out_sinfo=, inplace_indices= ...): the two first arguments are positional. */
+static void step_call_tir(rlx_printer *p, const rlx_call *c)
+{
+    size_t count = c->num_args < 2 ? c->num_args : 2;
+    push_keywords(p, &c->node, 0, count != 0, FORM_TIR);
+    push_args(p, c, 0, count);
+}
+
+/* R.print(values, format=...): the format is the first argument. */
+static void step_print(rlx_printer *p, const rlx_call *c)
+{
+    rlx_push_text(p, ")");
+    if (!c->num_args)
+        return;
+    rlx_push_node(p, c->args[0], 0, 0);
+    rlx_push_text(p, c->num_args > 1 ? ", format=" : "format=");
+    push_args(p, c, 1, c->num_args - 1);
+}
+
+/* R.assert_op(condition, values, format=...): several values stand in a list. */
+static void step_assert(rlx_printer *p, const rlx_call *c)
+{
+    size_t values = c->num_args > 2 ? c->num_args - 2 : 0;
+    rlx_push_text(p, ")");
+    if (c->num_args > 1) {
+        rlx_push_node(p, c->args[1], 0, 0);
+        rlx_push_text(p, ", format=");
+    }
+    if (values) {
+        if (values > 1)
+            rlx_push_text(p, "]");
+        push_args(p, c, 2, values);
+        rlx_push_text(p, values > 1 ? ", [" : ", ");
+    }
+    push_args(p, c, 0, c->num_args ? 1 : 0);
+}
+
+static void step_packed(rlx_printer *p, const rlx_call *c, const rlx_extern_func *f)
+{
+    rlx_put_r(p);
+    rlx_put(p, "call_packed(");
+    rlx_put_string(p, rlx_string_slice(f->symbol));
+    if (c->num_args)
+        rlx_put(p, ", ");
+    push_keywords(p, &c->node, 0, true, FORM_PLAIN);
+    rlx_push_list(p, c->args, c->num_args, 0);
+}
+
+void rlx_step_call(rlx_printer *p, const rlx_call *c)
+{
+    const rlx_op *op = rlx_as_op(c->op);
+    const rlx_extern_func *f = rlx_as_extern_func(c->op);
+    if (f) {
+        step_packed(p, c, f);
+        return;
+    }
+    if (!op) {
+        push_keywords(p, &c->node, 0, c->num_args != 0, FORM_PLAIN);
+        rlx_push_list(p, c->args, c->num_args, 0);
+        rlx_push_text(p, "(");
+        rlx_push_node(p, c->op, 0, 0);
+        return;
+    }
+    enum form form = form_of(op);
+    open_op(p, op);
+    switch (form) {
+    case FORM_TIR: step_call_tir(p, c); break;
+    case FORM_PRINT: step_print(p, c); break;
+    case FORM_ASSERT: step_assert(p, c); break;
+    default:
+        push_keywords(p, &c->node, 0, c->num_args != 0, form);
+        push_args(p, c, 0, c->num_args);
+        break;
+    }
+}
+
+/* ---- keyword arguments */
+static void put_key(rlx_printer *p, const char *name, bool *comma)
+{
+    if (*comma)
+        rlx_put(p, ", ");
+    *comma = true;
+    rlx_buf_z(p->out, name);
+    rlx_put(p, "=");
+}
+
+static const char *key_at(const rlx_attrs *a, size_t i)
+{
+    const rlx_attr_string *s = rlx_as_attr_string(a->keys[i]);
+    return s ? s->value->data : "";
+}
+
+/* Are floats of this attribute nodes, T.float32(0.5), or plain numbers? */
+static unsigned value_flags(const rlx_call *c, size_t i)
+{
+    const rlx_op *op = rlx_as_op(c->op);
+    if (!op)
+        return RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32;
+    if (!op->row || i >= op->row->num_attrs)
+        return RLX_ITEM_PLAIN;
+    return op->row->attrs[i].type == RLX_ATTR_FLOAT_OR_NONE ? RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32 : RLX_ITEM_PLAIN;
+}
+
+static bool is_plain_attr(const rlx_attr *a)
+{
+    return a && a->kind >= RLX_NODE_ATTR_NULL && a->kind <= RLX_NODE_ATTR_DTYPE;
+}
+
+/* roi=[T.float32(0.0), ...] */
+static void push_floats(rlx_printer *p, const rlx_attr_list *list)
+{
+    rlx_put(p, "[");
+    rlx_push_text(p, "]");
+    rlx_push_list(p, list->items, list->num_items, RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32);
+}
+
+static void value(rlx_printer *p, const rlx_call *c, const rlx_attrs *a, size_t i)
+{
+    const rlx_op *op = rlx_as_op(c->op);
+    const rlx_attr_list *list = rlx_as_attr_list(a->values[i]);
+    if (list && op && op->row && i < op->row->num_attrs && op->row->attrs[i].type == RLX_ATTR_FLOATS)
+        push_floats(p, list);
+    else
+        rlx_push_node(p, a->values[i], 0, value_flags(c, i));
+}
+
+static void sinfo_args(rlx_printer *p, const rlx_call *c, bool comma, enum form form)
+{
+    rlx_push_text(p, ")");
+    if (!c->num_sinfo_args)
+        return;
+    put_key(p, "sinfo_args", &comma);
+    rlx_put(p, "(");
+    rlx_push_text(p, c->num_sinfo_args == 1 ? ",)" : ")");
+    rlx_push_list(p, c->sinfo_args, c->num_sinfo_args, form == FORM_PURE_CLOSURE ? RLX_ITEM_OBJECT : 0);
+}
+
+static void hint_device(rlx_printer *p, const rlx_attrs *a)
+{
+    rlx_put(p, ", ");
+    rlx_put_r(p);
+    rlx_put(p, "device(");
+    bool comma = false;
+    for (size_t i = 0; i < a->num_keys; i++) {
+        put_key(p, key_at(a, i), &comma);
+        rlx_step_attr(p, a->values[i], RLX_ITEM_PLAIN);
+    }
+    rlx_put(p, "))");
+}
+
+/* Attributes at `at` and after. */
+static void plain_keywords(rlx_printer *p, const rlx_item *it)
+{
+    const rlx_call *c = it->ptr;
+    const rlx_attrs *a = rlx_as_attrs(c->attrs);
+    bool comma = it->flags;
+    size_t at = it->count, count = a ? a->num_keys : 0;
+    if (at == 0 && a && rlx_as_extern_func(c->op)) {
+        put_key(p, "attrs_type_key", &comma);
+        rlx_put(p, "\"DictAttrs\"");
+    }
+    for (; at < count; at++) {
+        put_key(p, key_at(a, at), &comma);
+        if (is_plain_attr(a->values[at])) {
+            rlx_step_attr(p, a->values[at], value_flags(c, at));
+            continue;
+        }
+        push_keywords(p, &c->node, at + 1, true, it->prec);
+        value(p, c, a, at);
+        return;
+    }
+    sinfo_args(p, c, comma, (enum form)it->prec);
+}
+
+static bool is_empty_map(const rlx_attr *a)
+{
+    return !a || a->kind == RLX_NODE_ATTR_NULL || (rlx_as_attrs(a) && rlx_as_attrs(a)->num_keys == 0);
+}
+
+static void out_sinfo(rlx_printer *p, const rlx_call *c)
+{
+    const rlx_tuple_sinfo *t = c->num_sinfo_args == 1 ? rlx_as_tuple_sinfo(c->sinfo_args[0]) : NULL;
+    bool comma = true;
+    if (!c->num_sinfo_args)
+        return;
+    put_key(p, "out_sinfo", &comma);
+    if (!t && c->num_sinfo_args == 1) {
+        rlx_push_node(p, c->sinfo_args[0], 0, 0);
+        return;
+    }
+    rlx_put(p, "[");
+    rlx_push_text(p, "]");
+    rlx_push_list(p, t ? t->fields : c->sinfo_args, t ? t->num_fields : c->num_sinfo_args, 0);
+}
+
+/* Stages of a call of the call_tir family: out_sinfo, then each attribute, then tir_vars. */
+static void call_tir_keywords(rlx_printer *p, const rlx_item *it)
+{
+    const rlx_call *c = it->ptr;
+    const rlx_attrs *a = rlx_as_attrs(c->attrs);
+    size_t at = it->count, count = a ? a->num_keys : 0;
+    bool comma = true;
+    if (at == 0) {
+        push_keywords(p, &c->node, 1, true, FORM_TIR);
+        out_sinfo(p, c);
+    } else if (at <= count) {
+        push_keywords(p, &c->node, at + 1, true, FORM_TIR);
+        if (strcmp(key_at(a, at - 1), "te_grad_kwargs") == 0 && is_empty_map(a->values[at - 1]))
+            return;
+        put_key(p, key_at(a, at - 1), &comma);
+        rlx_push_node(p, a->values[at - 1], 0, RLX_ITEM_PLAIN);
+    } else {
+        rlx_push_text(p, ")");
+        if (c->num_args > 2) {
+            put_key(p, "tir_vars", &comma);
+            rlx_push_node(p, c->args[2], 0, 0);
+        }
+    }
+}
+
+void rlx_step_keywords(rlx_printer *p, const rlx_item *it)
+{
+    const rlx_call *c = it->ptr;
+    const rlx_attrs *a = rlx_as_attrs(c->attrs);
+    switch ((enum form)it->prec) {
+    case FORM_TIR: call_tir_keywords(p, it); break;
+    case FORM_HINT:
+        if (a)
+            hint_device(p, a);
+        else
+            rlx_put(p, ")");
+        break;
+    case FORM_VDEVICE:
+        rlx_put(p, ", dst_vdevice=\"");
+        if (a && a->num_values)
+            rlx_put_vdevice(p, a->values[0]);
+        rlx_put(p, "\")");
+        break;
+    default: plain_keywords(p, it); break;
+    }
+}
+
+/* What follows the first part of a node: of a tensor its shape, of a device its target ... */
+void rlx_step_rest(rlx_printer *p, const rlx_item *it)
+{
+    const rlx_node *n = it->ptr;
+    switch (n->kind) {
+    case RLX_NODE_TENSOR_SINFO: case RLX_NODE_FUNC_SINFO: rlx_step_sinfo_rest(p, n); break;
+    case RLX_NODE_VDEVICE: vdevice_rest(p, (const rlx_vdevice *)n); break;
+    case RLX_NODE_INDEX_MAP: index_map_rest(p, (const rlx_index_map *)n, it->flags); break;
+    case RLX_NODE_ITER_VAR: rlx_step_iter_tag(p, (const rlx_iter_var *)n); break;
+    case RLX_NODE_TUPLE_GET_ITEM:
+        rlx_put(p, "[");
+        rlx_buf_i64(p->out, ((const rlx_tuple_get_item *)n)->index);
+        rlx_put(p, "]");
+        break;
+    default: break;
+    }
+}

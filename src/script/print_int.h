@@ -1,0 +1,226 @@
+/* print_int.h: what the files of the printer share.
+ *
+ * Text goes straight to the caller's buffer. What belongs further up than where it is found out (header comments,
+ * declarations, the metadata block) is kept as an insert and put in place once, at the end, in one sweep.
+ *
+ *   print.c           entry points, modules, inserts       print_relax.c    functions, blocks, bindings
+ *   print_names.c     unique names, frames                 print_tir.c      statements of PrimFuncs
+ *   print_expr.c      expressions of all families          print_block.c    PrimFuncs, blocks and loops
+ *   print_call.c      calls, constants, attributes         print_buffer.c   buffers and regions
+ *   print_sinfo.c     annotations                          print_scope.c    where undeclared variables belong
+ *   print_prim.c      integer and scalar expressions       metadata_write.c the metadata block
+ *
+ * No recursion: expressions run on a stack of items, statements on a stack of tasks.
+ */
+#ifndef RLX_PRINT_INT_H
+#define RLX_PRINT_INT_H
+
+#include "script/script.h"
+
+/* ---- names */
+typedef struct rlx_name { uint32_t len, next; bool live; char text[]; } rlx_name; /* next: least suffix that may be free */
+enum rlx_bound_how { RLX_BOUND_NAME, RLX_BOUND_DATA, RLX_BOUND_STRIDE, RLX_BOUND_OFFSET };
+/* What a variable or buffer prints as while its frame lasts: a name, or a part of a buffer (B.data, B.strides[0]). */
+typedef struct rlx_bound {
+    rlx_name *name;
+    const rlx_node *node, *buffer;
+    uint32_t index;
+    uint8_t how;
+    bool live;
+} rlx_bound;
+typedef struct rlx_frame {
+    size_t first;            /* of p->bound */
+    const rlx_node *stmt;    /* TIR: whose frame */
+    size_t line;             /* TIR: where the statement under way begins */
+    uint32_t indent;
+} rlx_frame;
+
+/* ---- inserts */
+enum rlx_insert_rank { RLX_INSERT_DECLARE, RLX_INSERT_HEADER };
+typedef struct rlx_insert { size_t at, from, len; uint32_t seq; uint8_t rank; } rlx_insert;
+
+/* ---- stacks */
+typedef struct rlx_item {
+    uint8_t what, prec;
+    uint16_t flags;
+    uint32_t at;
+    size_t count;
+    const void *ptr;
+} rlx_item;
+typedef struct rlx_task {
+    uint8_t what, stage, flags;
+    const rlx_node *node, *target;
+    size_t at, pos;
+} rlx_task;
+
+enum { RLX_USES_I = 1, RLX_USES_T = 2, RLX_USES_R = 4 };
+enum rlx_print_where { RLX_PRINT_LONE, RLX_PRINT_RELAX, RLX_PRINT_TIR };
+
+typedef struct rlx_uses rlx_uses;
+typedef struct rlx_printer {
+    rlx_memory *m;
+    rlx_buf *out;
+    size_t start;                /* of our text in out */
+    const rlx_print_options *options;
+    const char *module_name;
+    const rlx_module *module;    /* NULL: a lone node */
+    bool failed;
+    uint8_t uses;
+    enum rlx_print_where where;
+    uint32_t indent;             /* in blanks */
+
+    rlx_region region;
+    rlx_intern names;
+    rlx_ptrmap table;            /* variable or buffer -> rlx_bound */
+    RLX_VEC(rlx_bound *) bound;  /* innermost frame last */
+    RLX_VEC(rlx_frame) frames;
+
+    RLX_VEC(rlx_item) items;
+    RLX_VEC(rlx_task) tasks;
+
+    rlx_buf side;                /* text of inserts, and of what is printed before its place */
+    RLX_VEC(rlx_insert) inserts;
+
+    /* the top-level Relax function under way */
+    size_t function_frame;
+    uint32_t depth;              /* of nested functions */
+    bool signature;              /* dimensions with variables are quoted, variables are declared by declare_first */
+    bool aside;                  /* this text moves elsewhere: do not remember where it stands */
+    bool alias;                  /* `cls = Module` is there */
+    size_t hoist;                /* where declarations of the body go */
+    size_t body;                 /* texts of struct info with variables from here on may be copied */
+    rlx_ptrmap sinfo_texts;      /* struct info -> offset << 20 | length */
+    RLX_VEC(const rlx_prim_var *) declare;
+
+    /* the PrimFunc under way */
+    const rlx_node *unit;        /* root of the analysis */
+    size_t unit_frame;
+    struct rlx_uses *uses_of;    /* made on first need */
+    uint32_t declaring;          /* declarations under way */
+    rlx_ptrmap loops;            /* loop variable -> FOR */
+
+    /* metadata */
+    rlx_ptrmap meta_index;       /* node -> index + 1 */
+    RLX_VEC(const rlx_node *) meta[3];
+    uint8_t meta_order[3], num_meta;
+} rlx_printer;
+enum rlx_meta_key { RLX_META_CONSTANT, RLX_META_TIR_STRING, RLX_META_STRING };
+
+#define rlx_put(p, literal) rlx_buf_lit((p)->out, literal)
+void rlx_put_newline(rlx_printer *p);                 /* ends a line */
+void rlx_put_indent(rlx_printer *p);                  /* begins one */
+void rlx_put_string(rlx_printer *p, rlx_slice s);     /* quoted, TVM's escapes, UTF-8 raw */
+void rlx_put_dtype(rlx_printer *p, rlx_dtype t);      /* quoted; void as "void" */
+void rlx_put_float(rlx_printer *p, double v);         /* "inf" and the like in quotes */
+RLX_INLINE void rlx_put_t(rlx_printer *p) { p->uses |= RLX_USES_T; rlx_put(p, "T."); }
+RLX_INLINE void rlx_put_r(rlx_printer *p) { p->uses |= RLX_USES_R; rlx_put(p, "R."); }
+bool rlx_print_fail(rlx_printer *p);                  /* out of memory; returns false */
+
+/* Text written since `mark` of out becomes an insert at `at`. */
+void rlx_print_move(rlx_printer *p, size_t mark, size_t at, enum rlx_insert_rank rank);
+void rlx_print_header(rlx_printer *p);                /* comment lines of the dialects used so far, at the indentation */
+
+/* ---- print_names.c */
+bool rlx_names_reserve(rlx_printer *p, const char *name);
+void rlx_frame_push(rlx_printer *p, const rlx_node *stmt);
+void rlx_frame_pop(rlx_printer *p);
+/* A unique name for `node` in frame number `frame`. number -1: none. NULL: out of memory. */
+rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number, size_t frame);
+rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node); /* variable or buffer, innermost frame, unless it is defined */
+rlx_bound *rlx_define_at(rlx_printer *p, const rlx_node *node, size_t frame);
+rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer, enum rlx_bound_how how, uint32_t index, size_t frame);
+RLX_INLINE rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node)
+{
+    rlx_bound *b = rlx_ptrmap_get(&p->table, node);
+    return b && b->live ? b : NULL;
+}
+void rlx_put_bound(rlx_printer *p, const rlx_bound *b);
+/* Name of a variable or buffer; one that nothing defines is declared where it belongs. */
+void rlx_put_var(rlx_printer *p, const rlx_node *var);
+/* A name as it can stand in Python: other characters are '_', keywords and leading digits are amended. */
+void rlx_put_identifier(rlx_printer *p, rlx_slice name);
+
+/* ---- print_expr.c: any expression, struct info, attribute value, buffer or region */
+enum {
+    RLX_ITEM_BARE = 1,      /* an int64 literal needs no T.int64() here */
+    RLX_ITEM_PLAIN = 2,     /* attribute values as plain Python (Relax) */
+    RLX_ITEM_MODULE = 4,    /* attribute values of modules: booleans as T.bool() */
+    RLX_ITEM_FLOAT32 = 8,   /* a float as T.float32() */
+    RLX_ITEM_DIMS = 16,     /* dimensions: quoted in signatures */
+    RLX_ITEM_OBJECT = 32,   /* R.Object as R.Object() */
+    RLX_ITEM_OPEN = 64,     /* a tuple of two or more without parentheses */
+    RLX_ITEM_SYMBOL = 128   /* an ExternFunc as a string */
+};
+enum rlx_item_what {
+    RLX_ITEM_TEXT, RLX_ITEM_NODE, RLX_ITEM_LIST, RLX_ITEM_QUOTE, RLX_ITEM_CACHE, RLX_ITEM_ATTRS, RLX_ITEM_LEAVE, RLX_ITEM_KEYWORDS,
+    RLX_ITEM_REST, RLX_ITEM_INDEX, RLX_ITEM_COUNT, RLX_ITEM_DTYPE
+};
+void rlx_print_expr(rlx_printer *p, const rlx_node *n, unsigned flags);
+void rlx_print_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
+void rlx_print_item(rlx_printer *p, rlx_item item);
+/* Steps of the machine: push what follows in reverse, then put what comes first. */
+void rlx_push_text(rlx_printer *p, const char *text);
+void rlx_push_node(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
+void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
+void rlx_push_item(rlx_printer *p, rlx_item item);
+/* Prints n if that takes no further steps. */
+bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
+void rlx_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
+void rlx_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags);
+void rlx_step_sinfo_rest(rlx_printer *p, const rlx_node *n);
+void rlx_step_rest(rlx_printer *p, const rlx_item *it); /* what follows the first part of a node */
+void rlx_step_call_dtype(rlx_printer *p, const rlx_item *it);
+void rlx_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags);
+void rlx_step_call(rlx_printer *p, const rlx_call *c);
+void rlx_step_keywords(rlx_printer *p, const rlx_item *it);
+void rlx_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags);
+void rlx_step_region(rlx_printer *p, const rlx_node *n);
+void rlx_step_index(rlx_printer *p, const rlx_item *it);
+void rlx_push_indices(rlx_printer *p, const rlx_node *const *indices, size_t count); /* after '[' */
+bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
+void rlx_put_constant(rlx_printer *p, const rlx_constant *c);
+void rlx_put_vdevice(rlx_printer *p, const rlx_node *device); /* "cuda:1" */
+
+/* ---- print_relax.c */
+void rlx_print_function(rlx_printer *p, const rlx_function *f, rlx_slice name);
+void rlx_print_relax_stmt(rlx_printer *p, const rlx_node *n); /* lone binding, block, sequence, if */
+void rlx_use_alias(rlx_printer *p);
+void rlx_declare_symbolic(rlx_printer *p, const rlx_node *var);
+void rlx_put_creation(rlx_printer *p, const rlx_node *var); /* T.int64() */
+/* "@R.function(...)\n" and the like; attrs of a function without the symbol that its name says already. */
+void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name, bool tir);
+rlx_slice rlx_function_symbol(const rlx_node *f); /* global_symbol; data NULL: none */
+
+/* ---- TIR */
+void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name);
+void rlx_print_tir_stmt(rlx_printer *p, const rlx_stmt *s);
+void rlx_print_block(rlx_printer *p, const rlx_tir_block *b, const rlx_block_realize *r);
+void rlx_push_tir_body(rlx_printer *p, const rlx_stmt *s);      /* the statements of a suite */
+void rlx_push_tir_rest(rlx_printer *p, const rlx_stmt *s);      /* the same, once what is pushed after it is done */
+void rlx_open_tir_suite(rlx_printer *p, const rlx_node *owner); /* after the colon */
+void rlx_run_tir(rlx_printer *p);
+void rlx_put_var_type(rlx_printer *p, const rlx_node *var);     /* T.int32, T.handle("float32", "global") */
+
+/* ---- print_buffer.c. Variables met first get their line above the one under way in frame number `frame`. */
+const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim *b); /* a + b as reading folds it */
+void rlx_print_subscript(rlx_printer *p, const rlx_node *const *indices, size_t count);
+void rlx_put_elements(rlx_printer *p, const rlx_constant *c);
+void rlx_step_iter_tag(rlx_printer *p, const rlx_iter_var *v);
+bool rlx_buffer_is_simple(const rlx_buffer *b);
+void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function, const rlx_node *first, size_t frame);
+void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame); /* annotation of a parameter */
+void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, size_t frame);   /* T.decl_buffer that allocates */
+void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame);        /* T.decl_buffer over a pointer */
+
+/* ---- print_scope.c */
+bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s); /* and s is the innermost such */
+size_t rlx_frame_around(rlx_printer *p, const rlx_node *var);                    /* frame of the innermost suite with all uses */
+void rlx_uses_free(rlx_printer *p);
+
+/* ---- metadata_write.c */
+/* metadata["relax.expr.Constant"][0] */
+void rlx_put_metadata(rlx_printer *p, enum rlx_meta_key key, const rlx_node *n);
+/* The whole block, with its line end. */
+void rlx_print_metadata(rlx_printer *p);
+
+#endif

@@ -1,0 +1,178 @@
+/* print_scope.c: variables and buffers of a PrimFunc that nothing declares, and where they belong.
+ *
+ * Such a variable is declared in the innermost suite that holds all its uses, above the statement under way. One walk
+ * over the function finds for each variable the innermost statement around all its occurrences.
+ */
+#include "script/print_int.h"
+
+#define DECLARE_DEPTH 32 /* a declaration may need another one, and so on */
+
+typedef struct place { const rlx_node *stmt; uint32_t parent; bool open; } place;
+struct rlx_uses {
+    rlx_printer *p;
+    rlx_ptrmap around;      /* variable or buffer -> place */
+    RLX_VEC(place) places;  /* of statements, preorder */
+    uint32_t now;
+    bool lost;
+};
+
+/* ---- the walk */
+static bool has_place(const rlx_uses *u, const rlx_node *n)
+{
+    return rlx_family_of(n) == RLX_FAMILY_STMT || n == u->p->unit;
+}
+
+/* One more occurrence: the innermost statement around all of them is one that is still open. */
+static bool seen(rlx_uses *u, const rlx_node *var, bool *first)
+{
+    uintptr_t at;
+    *first = !rlx_ptrmap_find(&u->around, var, &at);
+    if (*first)
+        at = u->now;
+    while (!u->places.data[at].open)
+        at = u->places.data[at].parent;
+    return rlx_ptrmap_put(&u->around, var, at);
+}
+
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    rlx_uses *u = user;
+    bool first = true;
+    if (has_place(u, n)) {
+        place here = { n, u->now, true };
+        if (!rlx_vec_push(u->p->m, &u->places, here)) {
+            u->lost = true;
+            return RLX_STEP_STOP;
+        }
+        u->now = (uint32_t)u->places.len - 1;
+        return RLX_STEP_ON;
+    }
+    if (n->kind != RLX_NODE_PRIM_VAR && n->kind != RLX_NODE_BUFFER)
+        return RLX_STEP_ON;
+    if (!seen(u, n, &first)) {
+        u->lost = true;
+        return RLX_STEP_STOP;
+    }
+    return first ? RLX_STEP_ON : RLX_STEP_SKIP;
+}
+
+static enum rlx_step leave(void *user, const rlx_node *n)
+{
+    rlx_uses *u = user;
+    if (has_place(u, n)) {
+        u->places.data[u->now].open = false;
+        u->now = u->places.data[u->now].parent;
+    }
+    return RLX_STEP_ON;
+}
+
+static rlx_uses *uses_of(rlx_printer *p)
+{
+    if (p->uses_of || !p->unit)
+        return p->uses_of;
+    rlx_uses *u = rlx_mem_alloc_zero(p->m, sizeof *u);
+    if (!u)
+        return rlx_print_fail(p), NULL;
+    u->p = p;
+    rlx_ptrmap_init(&u->around, p->m);
+    p->uses_of = u;
+    rlx_walker w = { .enter = enter, .leave = leave, .user = u };
+    rlx_walk(p->m, p->unit, &w, &u->lost);
+    if (u->lost)
+        return rlx_print_fail(p), NULL;
+    return u;
+}
+
+void rlx_uses_free(rlx_printer *p)
+{
+    rlx_uses *u = p->uses_of;
+    p->uses_of = NULL;
+    if (!u)
+        return;
+    rlx_vec_free(p->m, &u->places);
+    rlx_ptrmap_free(&u->around);
+    rlx_mem_free(p->m, u, sizeof *u);
+}
+
+/* ---- answers */
+bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s)
+{
+    uintptr_t at;
+    rlx_uses *u = uses_of(p);
+    return u && rlx_ptrmap_find(&u->around, var, &at) && u->places.data[at].stmt == s;
+}
+
+size_t rlx_frame_around(rlx_printer *p, const rlx_node *var)
+{
+    uintptr_t at;
+    rlx_uses *u = uses_of(p);
+    rlx_ptrmap frames;
+    size_t found = 0;
+    if (!u || !rlx_ptrmap_find(&u->around, var, &at))
+        return p->unit_frame;
+    rlx_ptrmap_init(&frames, p->m);
+    for (size_t i = p->frames.len; i-- > 0;)
+        if (p->frames.data[i].stmt && !rlx_ptrmap_put(&frames, p->frames.data[i].stmt, i + 1))
+            rlx_print_fail(p);
+    for (;; at = u->places.data[at].parent) {
+        uintptr_t frame;
+        if (rlx_ptrmap_find(&frames, u->places.data[at].stmt, &frame)) {
+            found = frame - 1;
+            break;
+        }
+        if (at == 0)
+            break;
+    }
+    rlx_ptrmap_free(&frames);
+    return found ? found : p->unit_frame;
+}
+
+/* ---- declaring */
+static void declare_line(rlx_printer *p, const rlx_node *var, size_t frame)
+{
+    uint32_t old = p->indent;
+    size_t mark = p->out->len, at = p->frames.data[frame].line;
+    size_t kept = rlx_vec_last(&p->frames).line;
+    p->indent = p->frames.data[frame].indent;
+    rlx_put_indent(p);
+    const rlx_bound *b = rlx_find_bound(p, var);
+    if (b)
+        rlx_put_bound(p, b);
+    rlx_put(p, " = ");
+    if (var->kind == RLX_NODE_BUFFER)
+        rlx_put_buffer(p, (const rlx_buffer *)var, "Buffer", NULL, frame);
+    else
+        rlx_put_creation(p, var);
+    rlx_put_newline(p);
+    p->indent = old;
+    rlx_vec_last(&p->frames).line = kept;
+    rlx_print_move(p, mark, at, RLX_INSERT_DECLARE);
+}
+
+static const rlx_bound *declare_tir(rlx_printer *p, const rlx_node *var)
+{
+    size_t frame = rlx_frame_around(p, var);
+    if (!rlx_define_at(p, var, frame))
+        return NULL;
+    if (p->declaring < DECLARE_DEPTH) {
+        p->declaring++;
+        declare_line(p, var, frame);
+        p->declaring--;
+    }
+    return rlx_find_bound(p, var);
+}
+
+void rlx_put_var(rlx_printer *p, const rlx_node *var)
+{
+    const rlx_bound *b = rlx_find_bound(p, var);
+    if (!b && p->where == RLX_PRINT_TIR) {
+        b = declare_tir(p, var);
+    } else if (!b && p->where == RLX_PRINT_RELAX && var->kind == RLX_NODE_PRIM_VAR) {
+        rlx_declare_symbolic(p, var);
+        b = rlx_find_bound(p, var);
+    } else if (!b) {
+        b = rlx_define_at(p, var, 0);
+    }
+    if (b)
+        rlx_put_bound(p, b);
+}

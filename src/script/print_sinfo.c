@@ -1,0 +1,187 @@
+/* print_sinfo.c: struct info as annotations. */
+#include "script/print_int.h"
+
+/* "(" or ", " before the next argument. */
+static void next(rlx_printer *p, bool *any)
+{
+    rlx_buf_z(p->out, *any ? ", " : "(");
+    *any = true;
+}
+
+static void keyword_dtype(rlx_printer *p, rlx_dtype t, bool *any)
+{
+    next(p, any);
+    rlx_put(p, "dtype=");
+    rlx_put_dtype(p, t);
+}
+
+/* After the shape: dtype, ndim, vdevice and the closing bracket. */
+static void tensor_rest(rlx_printer *p, const rlx_tensor_sinfo *t, bool any)
+{
+    if (!rlx_dtype_is_void(t->dtype))
+        keyword_dtype(p, t->dtype, &any);
+    if (!t->shape && t->ndim >= 0) {
+        next(p, &any);
+        rlx_put(p, "ndim=");
+        rlx_buf_i64(p->out, t->ndim);
+    }
+    if (t->vdevice) {
+        next(p, &any);
+        rlx_put(p, "vdevice=\"");
+        rlx_put_vdevice(p, t->vdevice);
+        rlx_put(p, "\"");
+    }
+    if (any)
+        rlx_put(p, ")");
+}
+
+/* Literal and variable dimensions, put at once. False: nothing put. */
+static bool plain_dims(const rlx_printer *p, const rlx_shape_expr *s)
+{
+    if (p->signature && (s->node.flags & RLX_FLAG_HAS_VARS))
+        return false;
+    for (size_t i = 0; i < s->num_values; i++) {
+        const rlx_node *d = s->values[i];
+        if (d->kind != RLX_NODE_PRIM_VAR && (d->kind != RLX_NODE_INT_IMM || ((const rlx_int_imm *)d)->dtype != RELAX_INT64))
+            return false;
+    }
+    return true;
+}
+
+static void step_tensor(rlx_printer *p, const rlx_tensor_sinfo *t)
+{
+    const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
+    rlx_put(p, "Tensor");
+    if (!t->shape) {
+        tensor_rest(p, t, false);
+    } else if (!s) {
+        rlx_put(p, "(");
+        rlx_print_leaf(p, t->shape, 0);
+        tensor_rest(p, t, true);
+    } else if (plain_dims(p, s)) {
+        rlx_put(p, "((");
+        for (size_t i = 0; i < s->num_values; i++) {
+            if (i)
+                rlx_put(p, ", ");
+            rlx_print_leaf(p, s->values[i], RLX_ITEM_BARE);
+        }
+        rlx_buf_z(p->out, s->num_values == 1 ? ",)" : ")");
+        tensor_rest(p, t, true);
+    } else {
+        rlx_put(p, "((");
+        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = t });
+        rlx_push_text(p, s->num_values == 1 ? ",)" : ")");
+        rlx_push_list(p, s->values, s->num_values, RLX_ITEM_BARE | RLX_ITEM_DIMS);
+    }
+}
+
+static void step_shape(rlx_printer *p, const rlx_shape_sinfo *s)
+{
+    rlx_put(p, "Shape(");
+    if (!s->has_values) {
+        rlx_put(p, "ndim=");
+        rlx_buf_i64(p->out, s->ndim);
+        rlx_put(p, ")");
+        return;
+    }
+    rlx_put(p, "[");
+    rlx_push_text(p, "])");
+    rlx_push_list(p, s->values, s->num_values, RLX_ITEM_BARE | RLX_ITEM_DIMS);
+}
+
+static void step_prim(rlx_printer *p, const rlx_prim_sinfo *s)
+{
+    rlx_put(p, "Prim(");
+    if (!s->value) {
+        rlx_put_dtype(p, s->dtype);
+        rlx_put(p, ")");
+        return;
+    }
+    rlx_put(p, "value=");
+    rlx_push_text(p, ")");
+    rlx_push_list(p, &s->value, 1, RLX_ITEM_BARE | RLX_ITEM_DIMS);
+}
+
+static void step_tuple(rlx_printer *p, const rlx_tuple_sinfo *t)
+{
+    rlx_put(p, "Tuple");
+    if (!t->num_fields)
+        return;
+    rlx_put(p, "(");
+    rlx_push_text(p, ")");
+    rlx_push_list(p, t->fields, t->num_fields, 0);
+}
+
+/* R.Callable without parameters: what is known of the result. */
+static void step_opaque(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    bool named = f->derive == RLX_DERIVE_NAMED && f->derive_name;
+    bool plain = rlx_is(f->ret, RLX_NODE_OBJECT_SINFO) && !f->is_pure && !named;
+    rlx_put(p, "Callable");
+    if (plain)
+        return;
+    rlx_put(p, "(ret=");
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = f });
+    rlx_push_node(p, f->ret, 0, 0);
+}
+
+static void opaque_rest(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    rlx_buf_z(p->out, f->is_pure ? ", purity=True" : ", purity=False");
+    if (f->derive == RLX_DERIVE_NAMED && f->derive_name) {
+        rlx_put(p, ", derive_func=");
+        rlx_put_string(p, rlx_string_slice(f->derive_name));
+    }
+    rlx_put(p, ")");
+}
+
+static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    if (f->derive != RLX_DERIVE_NONE) {
+        step_opaque(p, f);
+        return;
+    }
+    rlx_put(p, "Callable((");
+    rlx_push_text(p, f->is_pure ? ", True)" : ", False)");
+    rlx_push_node(p, f->ret, 0, 0);
+    rlx_push_text(p, f->num_params == 1 ? ",), " : "), ");
+    rlx_push_list(p, f->params, f->num_params, 0);
+}
+
+/* What follows the shape of a tensor, the result of an opaque function, the arguments of a call. */
+void rlx_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
+{
+    if (n->kind == RLX_NODE_TENSOR_SINFO)
+        tensor_rest(p, (const rlx_tensor_sinfo *)n, true);
+    else
+        opaque_rest(p, (const rlx_func_sinfo *)n);
+}
+
+/* May the text be copied when the same struct info comes again? A Relax variable inside changes its name from place
+ * to place; quoted dimensions stand in signatures only. */
+static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
+    if (p->aside || s->kind == RLX_NODE_OBJECT_SINFO)
+        return false;
+    if (!(s->flags & RLX_FLAG_HAS_VARS))
+        return true;
+    if (p->signature || s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO)
+        return false;
+    return !t || rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);
+}
+
+void rlx_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
+{
+    if (text_keeps(p, s))
+        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });
+    rlx_put_r(p);
+    switch (s->kind) {
+    case RLX_NODE_OBJECT_SINFO: rlx_buf_z(p->out, flags & RLX_ITEM_OBJECT ? "Object()" : "Object"); break;
+    case RLX_NODE_PRIM_SINFO: step_prim(p, (const rlx_prim_sinfo *)s); break;
+    case RLX_NODE_SHAPE_SINFO: step_shape(p, (const rlx_shape_sinfo *)s); break;
+    case RLX_NODE_TENSOR_SINFO: step_tensor(p, (const rlx_tensor_sinfo *)s); break;
+    case RLX_NODE_TUPLE_SINFO: step_tuple(p, (const rlx_tuple_sinfo *)s); break;
+    default: step_func(p, (const rlx_func_sinfo *)s); break;
+    }
+}
