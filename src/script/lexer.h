@@ -67,7 +67,7 @@ typedef struct rlx_word {
     uint8_t keyword;            /* token kind of a keyword, 0 for other names */
     bool looked_relax, looked_tir;
     const struct rlx_relax_fn *relax; /* R.<name> with a meaning of its own */
-    const struct rlx_tir_fn *tir;     /* T.<name> likewise */
+    const struct rlx_rt_fn *tir;     /* T.<name> likewise */
     const rlx_op_row *row;      /* R.<name>, an operator */
     uint32_t frame;             /* serial number of the frame that bound it last */
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */

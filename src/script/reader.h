@@ -56,7 +56,7 @@ typedef struct rlx_pending {
     const rlx_sinfo *ret; const rlx_place *ret_places; size_t num_ret_places;
     const rlx_undo *names; size_t num_names; /* what the header binds: parameters and shape variables */
     rlx_dtype ret_dtype;                /* of a PrimFunc */
-    const struct rlx_tir_param *tir_params;
+    const rlx_node **tir_buffers;       /* of a PrimFunc: parallel to params, NULL where there is none */
 } rlx_pending;
 
 typedef struct rlx_reader {
@@ -80,7 +80,7 @@ typedef struct rlx_reader {
     RLX_VEC(rlx_pending *) pending;
     const rlx_attr *module_attrs, *global_infos;
     struct rlx_relax_state *relax;      /* the Relax function being read */
-    struct rlx_tir_state *tir;          /* the PrimFunc being read */
+    struct rlx_rt_state *tir;          /* the PrimFunc being read */
     struct rlx_metadata *metadata;
     rlx_region kept;                    /* metadata: lives as long as the reader */
 
@@ -177,7 +177,7 @@ const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v,
 bool rlx_call_row(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call, rlx_val *out);
 bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
 /* T.name without a call: dtype or NULL. */
-bool rlx_tir_dtype_name(rlx_slice name, rlx_dtype *out);
+bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out);
 const rlx_attr *rlx_read_index_map(rlx_reader *r, const rlx_ast *lambda, rlx_dtype index_dtype, const rlx_attr *inverse);
 /* f(x) of another PrimFunc, in a PrimFunc. */
 bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call, rlx_val *out);
@@ -199,8 +199,8 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f);
 /* What the current frame bound since mark, kept for the body; bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);
-bool rlx_tir_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
-bool rlx_tir_body(rlx_reader *r, rlx_pending *f);
+bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
+bool rlx_rt_body(rlx_reader *r, rlx_pending *f);
 /* Options of @R.function(...), @T.prim_func(...): literals pure, private, check_well_formed. */
 bool rlx_read_decorator(rlx_reader *r, const rlx_ast *decorator, rlx_pending *f);
 const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before, const char *what);

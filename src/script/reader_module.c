@@ -139,7 +139,7 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
     const rlx_lexer *lx = &r->parser.lexer;
     f->body = rlx_lexer_save(lx);
     f->indent = lx->indents[lx->num_indents - 1];
-    f->broken = !rlx_read_decorator(r, decorator, f) || !(f->tir ? rlx_tir_header(r, def, f) : rlx_relax_header(r, def, f));
+    f->broken = !rlx_read_decorator(r, decorator, f) || !(f->tir ? rlx_rt_header(r, def, f) : rlx_relax_header(r, def, f));
     size_t errors = r->ctx->diags.num_errors;
     f->gvar = rlx_module_builder_declare(r->module, rlx_string_slice(f->name->text), provisional(r, f), rlx_place_make(r->source, f->begin, f->end - f->begin));
     if (!f->gvar) {
@@ -250,7 +250,7 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     r->parser.blocks = 0;
     rlx_region_mark unit = rlx_region_save(&r->unit), trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
-    bool ok = f->tir ? rlx_tir_body(r, f) : rlx_relax_body(r, f);
+    bool ok = f->tir ? rlx_rt_body(r, f) : rlx_relax_body(r, f);
     if (!ok && errors == rlx_error_count(r->ctx))
         RLX_BUG(r->ctx, "body of %s failed without a reason", f->name->text->data);
     rlx_region_rewind(&r->unit, unit);

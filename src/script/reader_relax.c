@@ -366,7 +366,7 @@ static bool declares_var(rlx_reader *r, const rlx_ast *value, rlx_dtype *dtype)
     const rlx_val *base = &value->base->base->name->value;
     if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T || !rlx_read_value(r, value->base, &v))
         return false;
-    return rlx_tir_dtype_name(rlx_string_slice(v.fn.path->text), dtype) && *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
+    return rlx_rt_dtype_name(rlx_string_slice(v.fn.path->text), dtype) && *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
 }
 
 static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)

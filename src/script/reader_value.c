@@ -1,5 +1,5 @@
 /* reader_value.c: expressions to values: literals, names, attributes, indexing, lists; conversions between kinds. */
-#include "script/reader.h"
+#include "script/reader_tir.h"
 
 bool rlx_val_set(rlx_val *out, uint8_t kind, const rlx_node *node, const rlx_ast *at)
 {
@@ -72,7 +72,7 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
     case RLX_VAL_DTYPE: *out = (rlx_dtype)v->i; return true;
     case RLX_VAL_STR: return dtype_text(r, at, v->s, out);
     case RLX_VAL_FUNC:
-        if (v->sub == RLX_SPACE_T && rlx_tir_dtype_name(rlx_string_slice(v->fn.path->text), out))
+        if (v->sub == RLX_SPACE_T && rlx_rt_dtype_name(rlx_string_slice(v->fn.path->text), out))
             return true;
         break;
     default: break;
@@ -555,7 +555,7 @@ static bool call_callee(rlx_reader *r, const rlx_val *callee, const rlx_ast *a, 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
 /* An operand: slices of buffers are vector loads there (1.3 trap 3). */
-static bool read_operand(rlx_reader *r, const rlx_ast *a, rlx_val *out)
+bool rlx_read_operand(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     return a->kind == RLX_AST_INDEX ? read_index(r, a, true, out) : rlx_read_value(r, a, out);
 }
@@ -573,10 +573,10 @@ static bool read_binary(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     for (size_t k = n; k-- > 0; i = i->base)
         spine[k] = i;
     rlx_val left, right;
-    if (!read_operand(r, i, &left))
+    if (!rlx_read_operand(r, i, &left))
         return false;
     for (size_t k = 0; k < n; k++) {
-        if (!read_operand(r, spine[k]->first, &right) || !rlx_read_binary(r, spine[k]->op, spine[k], &left, &right, out))
+        if (!rlx_read_operand(r, spine[k]->first, &right) || !rlx_read_binary(r, spine[k]->op, spine[k], &left, &right, out))
             return false;
         left = *out;
     }
@@ -628,7 +628,7 @@ bool rlx_read_value(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     case RLX_AST_INDEX: return read_index(r, a, false, out);
     case RLX_AST_CALL: return read_call(r, a, out);
     case RLX_AST_BINARY: return read_binary(r, a, out);
-    case RLX_AST_UNARY: return read_operand(r, a->base, &v) && rlx_read_unary(r, a->op, a, &v, out);
+    case RLX_AST_UNARY: return rlx_read_operand(r, a->base, &v) && rlx_read_unary(r, a->op, a, &v, out);
     case RLX_AST_CHOICE: return read_choice(r, a, out);
     case RLX_AST_VALUE: *out = *a->value; return a->value->kind != RLX_VAL_ERROR;
     case RLX_AST_LAMBDA: return rlx_read_error(r, RLX_PA16, a, "a lambda stands only in T.index_map and T.comm_reducer");
