@@ -1,0 +1,334 @@
+/* Values, tensors and DLPack as a host sees them. */
+#include "../base/cmocka_all.h"
+#include "../base/failing.h"
+#include <relax/dlpack.h>
+#include <relax/vm.h>
+#include "runtime/runtime.h"
+
+/* ---- numbers that other programs rely on ---------------------------------------------------------------------- */
+
+static void layouts_are_those_of_tvm_ffi(void **state)
+{
+    assert_int_equal(sizeof(relax_value), 16);
+    assert_int_equal(offsetof(relax_value, v), 8);
+    assert_int_equal(sizeof(rlx_object), 24);
+    assert_int_equal(offsetof(rlx_object, type_index), 8);
+    assert_int_equal(offsetof(rlx_object, deleter), 16);
+    assert_int_equal(offsetof(rlx_tensor_object, view), 24);
+    assert_int_equal(offsetof(rlx_string_object, data), 24);
+    assert_int_equal(offsetof(rlx_shape_object, dims), 24);
+    assert_int_equal(offsetof(rlx_packed, safe_call), 24);
+    assert_int_equal(offsetof(struct relax_error, kind), 24);
+    assert_int_equal(offsetof(struct relax_error, message), 40);
+    assert_int_equal(offsetof(struct relax_error, update_trace), 72);
+    assert_int_equal(sizeof(DLTensor), 48);
+    assert_int_equal(offsetof(struct DLManagedTensorVersioned, dl_tensor), 32);
+    assert_int_equal(sizeof(struct DLManagedTensorVersioned), 80);
+    assert_int_equal(sizeof(DLManagedTensor), 64);
+}
+
+/* A host that knows the layout only frees our objects by the protocol of tvm-ffi. */
+static void foreign_hosts_can_count_our_objects(void **state)
+{
+    relax_value v;
+    assert_int_equal(relax_value_set_string(&v, "abc", 3), RELAX_OK);
+    rlx_object *o = v.v.p;
+    atomic_fetch_add(&o->refs, 1);
+    assert_int_equal(atomic_fetch_sub(&o->refs, 1), ((uint64_t)1 << 32) + 2);
+    atomic_fetch_add(&o->refs, (uint64_t)1 << 32); /* a weak reference */
+    assert_int_equal((uint32_t)atomic_fetch_sub(&o->refs, 1), 1);
+    o->deleter(o, 1);
+    atomic_fetch_sub(&o->refs, (uint64_t)1 << 32);
+    assert_int_equal(atomic_fetch_sub(&o->refs, (uint64_t)1 << 32), (uint64_t)1 << 32);
+    o->deleter(o, 2);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static void plain_values(void **state)
+{
+    relax_value v;
+    int64_t i;
+    int32_t b;
+    double f;
+    relax_value_set_int(&v, -5);
+    assert_int_equal(relax_value_kind(&v), RELAX_KIND_INT);
+    assert_int_equal(relax_value_get_int(&v, &i), RELAX_OK);
+    assert_true(i == -5);
+    assert_int_equal(relax_value_get_float(&v, &f), RELAX_OK);
+    assert_true(f == -5.0);
+    assert_int_equal(relax_value_get_bool(&v, &b), RELAX_ERROR_INVALID_ARGUMENT);
+    relax_value_set_bool(&v, 7);
+    assert_int_equal(relax_value_get_bool(&v, &b), RELAX_OK);
+    assert_int_equal(b, 1);
+    assert_int_equal(relax_value_get_int(&v, &i), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_value_kind(NULL), RELAX_KIND_NULL);
+    v.type_index = 40;
+    assert_int_equal(relax_value_kind(&v), RELAX_KIND_OTHER);
+    v.type_index = 1000;
+    v.v.p = NULL;
+    assert_int_equal(relax_value_kind(&v), RELAX_KIND_OTHER);
+    v.type_index = RELAX_VALUE_SMALL_STRING;
+    v.reserved = 2;
+    memcpy(v.v.bytes, "hi", 3);
+    const char *s;
+    size_t len;
+    assert_int_equal(relax_value_get_string(&v, &s, &len), RELAX_OK);
+    assert_true(len == 2 && memcmp(s, "hi", 2) == 0);
+}
+
+static void deep_tuples_go_without_recursion(void **state)
+{
+    relax_value v, inner;
+    relax_value_set_int(&v, 1);
+    for (int i = 0; i < 200000; i++) {
+        inner = v;
+        assert_int_equal(relax_value_set_tuple(&v, &inner, 1), RELAX_OK);
+        relax_value_release(&inner);
+    }
+    assert_int_equal(relax_value_tuple_size(&v), 1);
+    assert_int_equal(relax_value_tuple_get(&v, 1, &inner), RELAX_ERROR_INVALID_ARGUMENT);
+    relax_value_release(&v);
+    assert_int_equal(relax_value_kind(&v), RELAX_KIND_NULL);
+}
+
+static void counts(void *user) { ++*(int *)user; }
+static int answer(void *self, const relax_value *args, int32_t n, relax_value *result)
+{
+    relax_value_set_int(result, *(int *)self + n);
+    return 0;
+}
+
+static void functions_end_once(void **state)
+{
+    int user = 40;
+    relax_value v, r;
+    relax_function *f = relax_function_create(answer, &user, counts);
+    relax_value_set_function(&v, f);
+    relax_function_release(f);
+    assert_ptr_equal(relax_value_get_function(&v), f);
+    relax_value args[2] = { v, v };
+    assert_int_equal(relax_function_call(f, args, 2, &r), 0);
+    assert_int_equal(r.v.i, 42);
+    relax_value_release(&v);
+    assert_int_equal(user, 41);
+    assert_null(relax_function_create(NULL, &user, counts));
+    assert_int_equal(user, 42);
+    relax_registry *reg;
+    assert_int_equal(relax_registry_create(NULL, &reg, NULL), RELAX_OK);
+    assert_int_equal(relax_registry_register(reg, "a", 1, answer, &user, counts, NULL), RELAX_OK);
+    assert_int_equal(relax_registry_register(reg, "a", 1, answer, &user, counts, NULL), RELAX_OK);
+    assert_int_equal(user, 43); /* the first one is replaced */
+    assert_int_equal(relax_registry_register(reg, "\xff", 1, answer, &user, counts, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(user, 44);
+    assert_non_null(relax_registry_lookup(reg, "a", 1));
+    assert_null(relax_registry_lookup(reg, "b", 1));
+    relax_registry_release(reg);
+    assert_int_equal(user, 45);
+}
+
+/* ---- tensors -------------------------------------------------------------------------------------------------------- */
+
+static void tensors_check_what_they_are_made_of(void **state)
+{
+    relax_tensor *t;
+    relax_error *err;
+    int64_t negative[] = { 2, -1 }, huge[] = { INT64_MAX, 3 }, none[] = { INT64_MAX, 0, INT64_MAX };
+    int32_t data[4] = { 1, 2, 3, 4 };
+    int ended = 0;
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, negative, 2, NULL, &t, &err), RELAX_ERROR_RUNTIME);
+    assert_string_equal(relax_error_code(err), "RT05");
+    relax_error_release(err);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, huge, 2, NULL, &t, NULL), RELAX_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(relax_tensor_create(RELAX_HANDLE, NULL, 0, NULL, &t, NULL), RELAX_ERROR_UNSUPPORTED);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, NULL, 2, NULL, &t, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, huge, 65, NULL, &t, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_null(t);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, none, 3, NULL, &t, NULL), RELAX_OK);
+    assert_int_equal(relax_tensor_bytes(t), 0);
+    assert_null(relax_tensor_data(t));
+    relax_tensor_release(t);
+    int64_t three = 3;
+    assert_int_equal(relax_tensor_from_memory(RELAX_INT32, &three, 1, (char *)data + 1, &ended, counts, &t, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(ended, 1);
+    assert_int_equal(relax_tensor_from_memory(RELAX_INT32, &three, 1, data, &ended, counts, &t, NULL), RELAX_OK);
+    int32_t out[3];
+    assert_int_equal(relax_tensor_copy_out(t, out, sizeof out), RELAX_OK);
+    assert_int_equal(out[2], 3);
+    assert_int_equal(relax_tensor_copy_out(t, out, 8), RELAX_ERROR_INVALID_ARGUMENT);
+    relax_tensor_release(t);
+    assert_int_equal(ended, 2);
+}
+
+typedef struct lender { struct DLManagedTensorVersioned m; int64_t shape[2], strides[2]; float data[6]; int ended; } lender;
+static void end_lender(struct DLManagedTensorVersioned *self) { ((lender *)self->manager_ctx)->ended++; }
+static lender lend(void)
+{
+    return (lender){ .m = { .version = { 1, 1 }, .deleter = end_lender,
+                            .dl_tensor = { .device = { 1, 0 }, .ndim = 2, .dtype = { 2, 32, 1 } } },
+                     .shape = { 2, 3 }, .strides = { 3, 1 }, .data = { 0, 1, 2, 3, 4, 5 } };
+}
+static void point(lender *l)
+{
+    l->m.manager_ctx = l;
+    l->m.dl_tensor.data = l->data;
+    l->m.dl_tensor.shape = l->shape;
+    l->m.dl_tensor.strides = l->strides;
+}
+
+static void imports_without_a_copy(void **state)
+{
+    lender l = lend();
+    relax_tensor *t;
+    point(&l);
+    assert_int_equal(relax_tensor_from_dlpack(&l.m, &t, NULL), RELAX_OK);
+    assert_ptr_equal(relax_tensor_data(t), l.data);
+    assert_int_equal(relax_tensor_is_read_only(t), 0);
+    struct DLManagedTensorVersioned *back;
+    assert_int_equal(relax_tensor_to_dlpack(t, &back, NULL), RELAX_OK);
+    relax_tensor_release(t);
+    assert_int_equal(l.ended, 0);
+    assert_ptr_equal(back->dl_tensor.data, l.data);
+    assert_true(back->dl_tensor.strides[0] == 3 && back->dl_tensor.strides[1] == 1);
+    back->deleter(back);
+    assert_int_equal(l.ended, 1);
+}
+
+static void refuses_what_it_cannot_share(void **state)
+{
+    for (int way = 0; way < 7; way++) {
+        lender l = lend();
+        relax_tensor *t;
+        relax_error *err = NULL;
+        point(&l);
+        switch (way) {
+        case 0: l.m.version.major = 2; break;
+        case 1: l.m.dl_tensor.device.device_type = 2; break;
+        case 2: l.strides[0] = 4; break;
+        case 3: l.shape[1] = -3; break;
+        case 4: l.m.dl_tensor.dtype.code = 5; break;
+        case 5: l.m.dl_tensor.byte_offset = 2; break;
+        default: l.m.dl_tensor.data = NULL;
+        }
+        assert_int_not_equal(relax_tensor_from_dlpack(&l.m, &t, &err), RELAX_OK);
+        assert_null(t);
+        assert_int_equal(l.ended, 1);
+        assert_true(relax_error_message(err, NULL)[0] != 0);
+        relax_error_release(err);
+    }
+}
+
+static void bools_and_read_only_cross_the_border(void **state)
+{
+    lender l = lend();
+    relax_tensor *t;
+    point(&l);
+    l.m.dl_tensor.dtype = (DLDataType){ 6, 8, 1 };
+    l.m.dl_tensor.strides = NULL;
+    l.m.flags = 1;
+    assert_int_equal(relax_tensor_from_dlpack(&l.m, &t, NULL), RELAX_OK);
+    assert_int_equal(relax_tensor_dtype(t), RELAX_BOOL);
+    assert_int_equal(relax_tensor_is_read_only(t), 1);
+    assert_int_equal(relax_tensor_copy_in(t, l.data, 6), RELAX_ERROR_INVALID_ARGUMENT);
+    DLManagedTensor *old;
+    assert_int_equal(relax_tensor_to_dlpack_legacy(t, &old, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    struct DLManagedTensorVersioned *back;
+    assert_int_equal(relax_tensor_to_dlpack(t, &back, NULL), RELAX_OK);
+    assert_int_equal(back->flags & 1, 1);
+    assert_int_equal(back->dl_tensor.dtype.code, 6);
+    assert_non_null(back->dl_tensor.strides);
+    back->deleter(back);
+    relax_tensor_release(t);
+    assert_int_equal(relax_tensor_create(RELAX_BOOL, l.shape, 2, NULL, &t, NULL), RELAX_OK);
+    assert_int_equal(relax_tensor_to_dlpack_legacy(t, &old, NULL), RELAX_OK);
+    relax_tensor_release(t);
+    assert_int_equal(old->dl_tensor.dtype.code, 6);
+    relax_tensor *again;
+    assert_int_equal(relax_tensor_from_dlpack_legacy(old, &again, NULL), RELAX_OK);
+    assert_int_equal(relax_tensor_dtype(again), RELAX_BOOL);
+    relax_tensor_release(again);
+}
+
+/* A tensor of ours is known again from its DLTensor alone; others are not mistaken for one. */
+static void finds_its_tensors_again(void **state)
+{
+    relax_tensor *t;
+    relax_value view = { RELAX_VALUE_TENSOR_VIEW, 0, { 0 } }, kept;
+    lender l = lend();
+    point(&l);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, l.shape, 2, NULL, &t, NULL), RELAX_OK);
+    view.v.p = (void *)(uintptr_t)relax_tensor_view(t);
+    assert_ptr_equal(relax_value_get_tensor(&view), t);
+    assert_int_equal(relax_value_keep(&view, &kept), RELAX_OK);
+    relax_tensor_release(t);
+    assert_int_equal(relax_tensor_ndim(relax_value_get_tensor(&kept)), 2);
+    relax_value_release(&kept);
+    view.v.p = &l.m.dl_tensor;
+    assert_null(relax_value_get_tensor(&view));
+    assert_int_equal(relax_value_keep(&view, &kept), RELAX_ERROR_INVALID_ARGUMENT);
+}
+
+static void survives_failed_allocations(void **state)
+{
+    for (size_t n = 1;; n++) {
+        failing f;
+        rlx_memory unused;
+        failing_init(&f, &unused, n);
+        relax_tensor_options o;
+        relax_tensor_options_init(&o, sizeof o);
+        o.allocator = &f.allocator;
+        relax_tensor *t = NULL;
+        relax_error *err = NULL;
+        struct DLManagedTensorVersioned *m = NULL;
+        int64_t dim = 8;
+        relax_status s = relax_tensor_create(RELAX_FLOAT32, &dim, 1, &o, &t, &err);
+        if (s == RELAX_OK)
+            s = relax_tensor_to_dlpack(t, &m, &err);
+        if (s != RELAX_OK)
+            assert_int_equal(relax_error_status(err), RELAX_ERROR_OUT_OF_MEMORY);
+        if (m)
+            m->deleter(m);
+        relax_tensor_release(t);
+        relax_error_release(err);
+        assert_int_equal(f.blocks, 0);
+        if (s == RELAX_OK)
+            break;
+    }
+}
+
+static void options_may_be_shorter_or_longer(void **state)
+{
+    struct { relax_load_options o; uint64_t more; } longer;
+    relax_executable *exe;
+    relax_error *err;
+    relax_load_options_init(&longer.o, sizeof longer);
+    assert_int_equal(relax_executable_load("x", 1, &longer.o, &exe, &err), RELAX_ERROR_LOAD);
+    assert_string_equal(relax_error_code(err), "LD01");
+    relax_error_release(err);
+    longer.more = 1;
+    assert_int_equal(relax_executable_load("x", 1, &longer.o, &exe, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    size_t shorter = sizeof(size_t);
+    assert_int_equal(relax_executable_load("x", 1, (relax_load_options *)(void *)&shorter, &exe, NULL), RELAX_ERROR_LOAD);
+    shorter = 1;
+    assert_int_equal(relax_executable_load("x", 1, (relax_load_options *)(void *)&shorter, &exe, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_are_those_of_tvm_ffi),
+        cmocka_unit_test(foreign_hosts_can_count_our_objects),
+        cmocka_unit_test(plain_values),
+        cmocka_unit_test(deep_tuples_go_without_recursion),
+        cmocka_unit_test(functions_end_once),
+        cmocka_unit_test(tensors_check_what_they_are_made_of),
+        cmocka_unit_test(imports_without_a_copy),
+        cmocka_unit_test(refuses_what_it_cannot_share),
+        cmocka_unit_test(bools_and_read_only_cross_the_border),
+        cmocka_unit_test(finds_its_tensors_again),
+        cmocka_unit_test(survives_failed_allocations),
+        cmocka_unit_test(options_may_be_shorter_or_longer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
