@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The contract of the tool: commands, options, exit codes, where output goes."""
+import json
+import os
+
+from cli_test import TOP, Suite
+
+s = Suite()
+GOOD = '''@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor(("n", 3), "float32")) -> R.Tensor(("n", 3), "float32"):
+        with R.dataflow():
+            y = R.add(x, x)
+            R.output(y)
+        return y
+'''
+BAD = GOOD.replace("R.add(x, x)", "R.add(x, z)")
+s.write("good.py", GOOD)
+s.write("bad.py", BAD)
+
+# ---- usage: exit 2
+for args in ([], ["nonsense"], ["check"], ["print"], ["print", "good.py", "more.py"], ["check", "--nonsense", "good.py"], ["build", "good.py"],
+             ["build", "good.py", "-o"], ["build", "good.py", "-o", "x.rlx", "--opt", "7"], ["run", "good.py", "--repeat", "x"],
+             ["run", "good.py", "--target", "c"], ["build", "good.py", "-o", "x.rlx", "--target=c"], ["run", "good.py", "--target", "gpu"],
+             ["check", "good.py", "--diagnostics", "xml"], ["check", "good.py", "--no-warn", "ZZ99"], ["run", "good.py", "--timeout", "-1"]):
+    rc, out, err = s.run(*args)
+    s.check(f"usage {args}", rc == 2 and err and not out, f"exit {rc}, stdout {out[:80]!r}, stderr {err[:200]!r}")
+rc, out, err = s.run("run", "good.py", "--target", "c")
+s.check("target c says why", "target c" in err, err)
+s.check("nothing was written", not os.path.exists(s.path("x.rlx")))
+
+# ---- help: exit 0, on standard output
+for command in ("check", "print", "opt", "build", "run", "dis", "ops", "passes", "explain", "version"):
+    rc, out, err = s.run(command, "--help")
+    s.check(f"{command} --help", rc == 0 and out.startswith(f"relax {command}") and not err, (rc, out[:100], err))
+rc, out, err = s.run("--help")
+s.check("--help", rc == 0 and "relax check" in out and not err)
+
+# ---- check
+s.equal("check good", s.run("check", "good.py"), (0, "", ""))
+s.equal("check from standard input", s.run("check", "-", stdin=GOOD), (0, "", ""))
+rc, out, err = s.run("check", "bad.py")
+s.check("check bad", rc == 1 and not out and err.startswith("bad.py:6:") and "error[" in err, err)
+s.check("source line and caret", "y = R.add(x, z)" in err and "^" in err, err)
+rc, out, err = s.run("check", "good.py", "bad.py")
+s.check("check goes on after a good file", rc == 1 and "bad.py" in err, err)
+rc, out, err = s.run("check", "bad.py", "--diagnostics", "json")
+lines = [json.loads(l) for l in err.splitlines()]
+s.check("JSON diagnostics", rc == 1 and lines and lines[0]["severity"] == "error" and lines[0]["line"] == 6 and lines[0]["code"], err)
+rc, out, err = s.run("check", "missing.py")
+s.check("check missing file", rc == 1 and "error[IO01]" in err, (rc, err))
+
+# ---- print
+rc, out, err = s.run("print", "good.py")
+s.check("print", rc == 0 and not err and "class Module:" in out and 'R.Tensor(("n", 3), dtype="float32")' in out, (rc, out, err))
+s.equal("opt is print", s.run("opt", "good.py"), (rc, out, err))
+s.equal("print of print", s.run("print", "-", stdin=out)[1], out)
+rc, legal, err = s.run("print", "good.py", "--pass", "legalize-ops")
+s.check("print after a pass", rc == 0 and "R.call_tir" in legal and "T.prim_func" in legal, (rc, legal, err))
+s.equal("lists of passes", s.run("print", "good.py", "--pass", "normalize,legalize_ops")[0], 0)
+s.fails("unknown pass", ["print", "good.py", "--pass", "legalise_ops"], "OP10")
+rc, out, err = s.run("print", "-", stdin=GOOD.replace("R.add(x, x)", 'R.add(x, R.const([1, 2], "float32"))'))
+s.check("print what was read though inference failed", rc == 1 and "error[TY08]" in err and "R.add" in out, (rc, out, err))
+
+# ---- build, dis, run
+s.equal("build", s.run("build", "good.py", "-o", "good.rlx"), (0, "", ""))
+rc, out, err = s.run("dis", "good.rlx", "--verify")
+s.check("dis", rc == 0 and "main" in out and "verified" in out and not err, (rc, out[:200], err))
+s.fails("dis of something else", ["dis", "good.py", "--verify"], "LD01")
+rc, out, err = s.run("build", "good.py", "-o", "dump.rlx", "--dump-after", "all")
+s.check("dump after all", rc == 0 and "after legalize_ops" in out, (rc, out[:200], err))
+s.fails("build of a bad program", ["build", "bad.py", "-o", "bad.rlx"], None)
+s.check("a failed build leaves nothing", not os.path.exists(s.path("bad.rlx")))
+s.fails("build into nowhere", ["build", "good.py", "-o", "no/such/dir/x.rlx"], "IO02")
+s.fails("run without arguments", ["run", "good.rlx"], "RT01")
+s.fails("private functions are not callable", ["run", "-", "--entry", "helper"], "RT20",
+        stdin=GOOD.replace("class M:", 'class M:\n    @R.function(private=True)\n    def helper(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n        return x\n'))
+
+# ---- arguments of every kind
+KINDS = '''@I.ir_module
+class M:
+    @R.function
+    def main(i: R.Prim("int64"), s: R.Shape(["a", "b"]), t: R.Tuple(R.Prim("int64"), R.Shape(["a"]))) -> R.Tuple(R.Prim("int64"), R.Shape(ndim=2), R.Tuple(R.Prim("int64"), R.Shape(ndim=1))):
+        a = T.int64()
+        b = T.int64()
+        return (i, s, t)
+'''
+s.write("kinds.py", KINDS)
+rc, out, err = s.run("run", "kinds.py", "--input", "int64:5", "--input", "s=shape:2,3", "--input", "t.0=int64:-7", "--input", "t.1=shape:2", "--output", "kinds")
+s.equal("scalars, shapes, tuples", (rc, out, err), (0, "0: int64 () [5]\n1: shape (2, 3)\n2: int64 () [-7]\n3: shape (2,)\n", ""))
+s.check("results as files", sorted(os.listdir(s.path("kinds"))) == ["0.npy", "1.npy", "2.npy", "3.npy"])
+s.fails("sizes that do not agree", ["run", "kinds.py", "--input", "int64:5", "--input", "shape:2,3", "--input", "t.0=int64:1", "--input", "t.1=shape:4"], "RT05")
+s.fails("an argument too many", ["run", "kinds.py"] + ["--input", "int64:1"] * 4, "RT01")
+s.fails("a parameter that is not there", ["run", "kinds.py", "--input", "zz=int64:1"], "RT01")
+for bad in ("int64:x", "shape:2,,3", "shape:a", "int64:99999999999999999999"):
+    rc, out, err = s.run("run", "kinds.py", "--input", bad)
+    s.check(f"input {bad}", rc == 2 and err, (rc, err))
+
+# ---- facts
+rc, ops, err = s.run("ops")
+s.check("ops", rc == 0 and "relax.nn.softmax" in ops and "relax.matmul" in ops)
+rc, out, err = s.run("ops", "R.nn.softmax")
+s.check("ops NAME", rc == 0 and "axis=-1" in out and "pure" in out, out)
+s.fails("ops of no operator", ["ops", "softmacks"], "OP06")
+rc, passes, err = s.run("passes")
+s.check("passes", rc == 0 and all(p in passes for p in ("normalize", "legalize_ops", "fold_constant", "dead_code_elimination", "canonicalize_bindings",
+                                                        "call_tir_rewrite", "plan_memory")), passes)
+rc, out, err = s.run("passes", "fold-constant")
+s.check("passes NAME", rc == 0 and out.startswith("fold_constant:"), out)
+rc, out, err = s.run("explain", "WF03")
+s.check("explain", rc == 0 and out.startswith("WF03:") and "Cure" in out, out)
+s.equal("explain nothing", s.run("explain", "QQ01")[0], 1)
+rc, out, err = s.run("version")
+s.check("version", rc == 0 and out.startswith("relax 0.1.0\n"), out)
+
+# ---- limits
+LOOP = '''@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        cls = M
+        y = cls.main(x)
+        z = R.logical_not(y)
+        return z
+    @R.function
+    def spin(x: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        cls = M
+        y = cls.spin(x)
+        return y
+'''
+s.write("loop.py", LOOP)
+import numpy as np
+np.save(s.path("true.npy"), np.array(True))
+s.fails("depth", ["run", "loop.py", "--input", "true.npy"], "RT11")
+s.fails("depth given", ["run", "loop.py", "--input", "true.npy", "--max-depth", "50"], "RT11")
+s.fails("timeout", ["run", "loop.py", "--entry", "spin", "--input", "true.npy", "--timeout", "0.2"], "RT12")
+np.save(s.path("x.npy"), np.ones((1000, 3), "float32"))
+s.fails("memory", ["run", "good.rlx", "--input", "x.npy", "--max-memory", "1000"], "RT10")
+rc, out, err = s.run("run", "good.rlx", "--input", "x.npy", "--repeat", "5", "--profile", "p.json")
+s.check("repeat and profile", rc == 0 and "median" in out and json.load(open(s.path("p.json"))), (rc, out, err))
+s.done()
