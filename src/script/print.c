@@ -347,7 +347,7 @@ static bool printer_init(rlx_printer *p)
     for (size_t i = 0; i < RLX_COUNT(reserved); i++)
         if (!rlx_names_reserve(p, reserved[i]))
             return false;
-    rlx_frame_push(p, NULL);
+    rlx_print_enter(p, NULL);
     return !p->failed;
 }
 

@@ -297,7 +297,7 @@ static void open_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice nam
     rlx_put_identifier(p, name);
     rlx_put(p, "(");
     p->indent += 4;
-    rlx_frame_push(p, &f->node);
+    rlx_print_enter(p, &f->node);
     p->unit = &f->node;
     p->unit_frame = p->frames.len - 1;
 }
@@ -320,7 +320,7 @@ void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
     put_matches(p, f, &used);
     rlx_ptrmap_free(&used);
     put_body(p, f);
-    rlx_frame_pop(p);
+    rlx_print_leave(p);
     p->indent -= 4;
     rlx_put_newline(p);
     rlx_uses_free(p);

@@ -67,7 +67,7 @@ static void push_slice(rlx_printer *p, const rlx_ramp *r, int64_t stride, int64_
 }
 
 /* One of `count` at ptr, then the rest. */
-void rlx_step_index(rlx_printer *p, const rlx_item *it)
+void rlx_print_step_index(rlx_printer *p, const rlx_item *it)
 {
     const rlx_node *const *at = it->ptr;
     const rlx_range *range = rlx_as_range(at[0]);
@@ -127,13 +127,13 @@ static void step_iter(rlx_printer *p, const rlx_iter_var *v)
     rlx_push_node(p, v->dom, 0, 0);
 }
 
-void rlx_step_iter_tag(rlx_printer *p, const rlx_iter_var *v)
+void rlx_print_step_iter_tag(rlx_printer *p, const rlx_iter_var *v)
 {
     rlx_put_string(p, v->thread_tag ? rlx_string_slice(v->thread_tag) : (rlx_slice){ "", 0 });
     rlx_put(p, ")");
 }
 
-void rlx_step_region(rlx_printer *p, const rlx_node *n)
+void rlx_print_step_region(rlx_printer *p, const rlx_node *n)
 {
     const rlx_buffer_region *r = rlx_as_buffer_region(n);
     if (rlx_as_range(n)) {

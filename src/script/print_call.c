@@ -212,7 +212,7 @@ static void step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flag
     rlx_put_t(p);
     rlx_put(p, "index_map(");
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .flags = (uint16_t)inside, .ptr = m });
-    rlx_step_index_map(p, m, inside);
+    rlx_print_step_index_map(p, m, inside);
 }
 
 static void index_map_rest(rlx_printer *p, const rlx_index_map *m, unsigned flags)
@@ -220,11 +220,11 @@ static void index_map_rest(rlx_printer *p, const rlx_index_map *m, unsigned flag
     rlx_push_text(p, ")");
     if (rlx_as_index_map(m->inverse)) {
         rlx_put(p, ", inverse_index_map=");
-        rlx_step_index_map(p, rlx_as_index_map(m->inverse), flags);
+        rlx_print_step_index_map(p, rlx_as_index_map(m->inverse), flags);
     }
 }
 
-void rlx_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
+void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
 {
     switch (a->kind) {
     case RLX_NODE_ATTR_NULL: rlx_put(p, "None"); break;
@@ -336,7 +336,7 @@ static void step_packed(rlx_printer *p, const rlx_call *c, const rlx_extern_func
     rlx_push_list(p, c->args, c->num_args, 0);
 }
 
-void rlx_step_call(rlx_printer *p, const rlx_call *c)
+void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
     const rlx_extern_func *f = rlx_as_extern_func(c->op);
@@ -433,7 +433,7 @@ static void hint_device(rlx_printer *p, const rlx_attrs *a)
     bool comma = false;
     for (size_t i = 0; i < a->num_keys; i++) {
         put_key(p, key_at(a, i), &comma);
-        rlx_step_attr(p, a->values[i], RLX_ITEM_PLAIN);
+        rlx_print_step_attr(p, a->values[i], RLX_ITEM_PLAIN);
     }
     rlx_put(p, "))");
 }
@@ -452,7 +452,7 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
     for (; at < count; at++) {
         put_key(p, key_at(a, at), &comma);
         if (is_plain_attr(a->values[at])) {
-            rlx_step_attr(p, a->values[at], value_flags(c, at));
+            rlx_print_step_attr(p, a->values[at], value_flags(c, at));
             continue;
         }
         push_keywords(p, &c->node, at + 1, true, it->prec);
@@ -508,7 +508,7 @@ static void call_tir_keywords(rlx_printer *p, const rlx_item *it)
     }
 }
 
-void rlx_step_keywords(rlx_printer *p, const rlx_item *it)
+void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it)
 {
     const rlx_call *c = it->ptr;
     const rlx_attrs *a = rlx_as_attrs(c->attrs);
@@ -531,14 +531,14 @@ void rlx_step_keywords(rlx_printer *p, const rlx_item *it)
 }
 
 /* What follows the first part of a node: of a tensor its shape, of a device its target ... */
-void rlx_step_rest(rlx_printer *p, const rlx_item *it)
+void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
 {
     const rlx_node *n = it->ptr;
     switch (n->kind) {
-    case RLX_NODE_TENSOR_SINFO: case RLX_NODE_FUNC_SINFO: rlx_step_sinfo_rest(p, n); break;
+    case RLX_NODE_TENSOR_SINFO: case RLX_NODE_FUNC_SINFO: rlx_print_step_sinfo_rest(p, n); break;
     case RLX_NODE_VDEVICE: vdevice_rest(p, (const rlx_vdevice *)n); break;
     case RLX_NODE_INDEX_MAP: index_map_rest(p, (const rlx_index_map *)n, it->flags); break;
-    case RLX_NODE_ITER_VAR: rlx_step_iter_tag(p, (const rlx_iter_var *)n); break;
+    case RLX_NODE_ITER_VAR: rlx_print_step_iter_tag(p, (const rlx_iter_var *)n); break;
     case RLX_NODE_TUPLE_GET_ITEM:
         rlx_put(p, "[");
         rlx_buf_i64(p->out, ((const rlx_tuple_get_item *)n)->index);

@@ -177,7 +177,7 @@ static void step_expr(rlx_printer *p, const rlx_node *n, unsigned flags)
 {
     switch (n->kind) {
     case RLX_NODE_TUPLE: step_tuple(p, (const rlx_tuple *)n, flags); break;
-    case RLX_NODE_CALL: rlx_step_call(p, (const rlx_call *)n); break;
+    case RLX_NODE_CALL: rlx_print_step_call(p, (const rlx_call *)n); break;
     case RLX_NODE_TUPLE_GET_ITEM: step_get_item(p, (const rlx_tuple_get_item *)n); break;
     case RLX_NODE_SHAPE_EXPR: step_shape(p, (const rlx_shape_expr *)n); break;
     case RLX_NODE_PRIM_VALUE: step_prim_value(p, (const rlx_prim_value *)n); break;
@@ -193,10 +193,10 @@ static void step_node(rlx_printer *p, const rlx_item *it)
         return;
     switch (rlx_family_of(n)) {
     case RLX_FAMILY_EXPR: step_expr(p, n, it->flags); break;
-    case RLX_FAMILY_PRIM: rlx_step_prim(p, n, it->prec, it->flags); break;
-    case RLX_FAMILY_SINFO: rlx_step_sinfo(p, n, it->flags); break;
-    case RLX_FAMILY_ATTR: case RLX_FAMILY_DEVICE: rlx_step_attr(p, n, it->flags); break;
-    case RLX_FAMILY_TIR: rlx_step_region(p, n); break;
+    case RLX_FAMILY_PRIM: rlx_print_step_prim(p, n, it->prec, it->flags); break;
+    case RLX_FAMILY_SINFO: rlx_print_step_sinfo(p, n, it->flags); break;
+    case RLX_FAMILY_ATTR: case RLX_FAMILY_DEVICE: rlx_print_step_attr(p, n, it->flags); break;
+    case RLX_FAMILY_TIR: rlx_print_step_region(p, n); break;
     default: put_kind(p, n); break;
     }
 }
@@ -307,12 +307,12 @@ static void step(rlx_printer *p, const rlx_item *it)
     case RLX_ITEM_QUOTE: step_quote(p, it); break;
     case RLX_ITEM_CACHE: step_cache(p, it); break;
     case RLX_ITEM_ATTRS: step_attrs(p, it); break;
-    case RLX_ITEM_LEAVE: rlx_frame_pop(p); break;
-    case RLX_ITEM_KEYWORDS: rlx_step_keywords(p, it); break;
-    case RLX_ITEM_REST: rlx_step_rest(p, it); break;
+    case RLX_ITEM_LEAVE: rlx_print_leave(p); break;
+    case RLX_ITEM_KEYWORDS: rlx_print_step_keywords(p, it); break;
+    case RLX_ITEM_REST: rlx_print_step_rest(p, it); break;
     case RLX_ITEM_COUNT: rlx_buf_u64(p->out, it->count); break;
-    case RLX_ITEM_DTYPE: rlx_step_call_dtype(p, it); break;
-    case RLX_ITEM_INDEX: rlx_step_index(p, it); break;
+    case RLX_ITEM_DTYPE: rlx_print_step_call_dtype(p, it); break;
+    case RLX_ITEM_INDEX: rlx_print_step_index(p, it); break;
     default: break;
     }
 }

@@ -28,12 +28,12 @@ typedef struct rlx_bound {
     uint8_t how;
     bool live;
 } rlx_bound;
-typedef struct rlx_frame {
+typedef struct rlx_print_frame {
     size_t first;            /* of p->bound */
     const rlx_node *stmt;    /* TIR: whose frame */
     size_t line;             /* TIR: where the statement under way begins */
     uint32_t indent;
-} rlx_frame;
+} rlx_print_frame;
 
 /* ---- inserts */
 enum rlx_insert_rank { RLX_INSERT_DECLARE, RLX_INSERT_HEADER };
@@ -73,7 +73,7 @@ typedef struct rlx_printer {
     rlx_intern names;
     rlx_ptrmap table;            /* variable or buffer -> rlx_bound */
     RLX_VEC(rlx_bound *) bound;  /* innermost frame last */
-    RLX_VEC(rlx_frame) frames;
+    RLX_VEC(rlx_print_frame) frames;
 
     RLX_VEC(rlx_item) items;
     RLX_VEC(rlx_task) tasks;
@@ -122,8 +122,8 @@ void rlx_print_header(rlx_printer *p);                /* comment lines of the di
 
 /* ---- print_names.c */
 bool rlx_names_reserve(rlx_printer *p, const char *name);
-void rlx_frame_push(rlx_printer *p, const rlx_node *stmt);
-void rlx_frame_pop(rlx_printer *p);
+void rlx_print_enter(rlx_printer *p, const rlx_node *stmt);
+void rlx_print_leave(rlx_printer *p);
 /* A unique name for `node` in frame number `frame`. number -1: none. NULL: out of memory. */
 rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number, size_t frame);
 rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node); /* variable or buffer, innermost frame, unless it is defined */
@@ -165,17 +165,17 @@ void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, u
 void rlx_push_item(rlx_printer *p, rlx_item item);
 /* Prints n if that takes no further steps. */
 bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
-void rlx_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
-void rlx_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags);
-void rlx_step_sinfo_rest(rlx_printer *p, const rlx_node *n);
-void rlx_step_rest(rlx_printer *p, const rlx_item *it); /* what follows the first part of a node */
-void rlx_step_call_dtype(rlx_printer *p, const rlx_item *it);
-void rlx_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags);
-void rlx_step_call(rlx_printer *p, const rlx_call *c);
-void rlx_step_keywords(rlx_printer *p, const rlx_item *it);
-void rlx_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags);
-void rlx_step_region(rlx_printer *p, const rlx_node *n);
-void rlx_step_index(rlx_printer *p, const rlx_item *it);
+void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
+void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags);
+void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n);
+void rlx_print_step_rest(rlx_printer *p, const rlx_item *it); /* what follows the first part of a node */
+void rlx_print_step_call_dtype(rlx_printer *p, const rlx_item *it);
+void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags);
+void rlx_print_step_call(rlx_printer *p, const rlx_call *c);
+void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it);
+void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags);
+void rlx_print_step_region(rlx_printer *p, const rlx_node *n);
+void rlx_print_step_index(rlx_printer *p, const rlx_item *it);
 void rlx_push_indices(rlx_printer *p, const rlx_node *const *indices, size_t count); /* after '[' */
 bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c);
@@ -205,7 +205,7 @@ void rlx_put_var_type(rlx_printer *p, const rlx_node *var);     /* T.int32, T.ha
 const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim *b); /* a + b as reading folds it */
 void rlx_print_subscript(rlx_printer *p, const rlx_node *const *indices, size_t count);
 void rlx_put_elements(rlx_printer *p, const rlx_constant *c);
-void rlx_step_iter_tag(rlx_printer *p, const rlx_iter_var *v);
+void rlx_print_step_iter_tag(rlx_printer *p, const rlx_iter_var *v);
 bool rlx_buffer_is_simple(const rlx_buffer *b);
 void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function, const rlx_node *first, size_t frame);
 void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame); /* annotation of a parameter */
@@ -214,7 +214,7 @@ void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame);        /* 
 
 /* ---- print_scope.c */
 bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s); /* and s is the innermost such */
-size_t rlx_frame_around(rlx_printer *p, const rlx_node *var);                    /* frame of the innermost suite with all uses */
+size_t rlx_print_frame_of(rlx_printer *p, const rlx_node *var);                    /* frame of the innermost suite with all uses */
 void rlx_uses_free(rlx_printer *p);
 
 /* ---- metadata_write.c */

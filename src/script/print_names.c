@@ -151,14 +151,14 @@ static void release_name(rlx_printer *p, rlx_name *n)
 }
 
 /* ---- frames */
-void rlx_frame_push(rlx_printer *p, const rlx_node *stmt)
+void rlx_print_enter(rlx_printer *p, const rlx_node *stmt)
 {
-    rlx_frame f = { p->bound.len, stmt, p->out->len, p->indent };
+    rlx_print_frame f = { p->bound.len, stmt, p->out->len, p->indent };
     if (!rlx_vec_push(p->m, &p->frames, f))
         rlx_print_fail(p);
 }
 
-void rlx_frame_pop(rlx_printer *p)
+void rlx_print_leave(rlx_printer *p)
 {
     if (!p->frames.len)
         return;

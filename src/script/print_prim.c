@@ -248,7 +248,7 @@ static void step_reducer(rlx_printer *p, const rlx_comm_reducer *r)
 {
     rlx_put_t(p);
     rlx_put(p, "comm_reducer(lambda ");
-    rlx_frame_push(p, NULL);
+    rlx_print_enter(p, NULL);
     lambda_names(p, r->lhs, r->num_lhs, "");
     lambda_names(p, r->rhs, r->num_rhs, ", ");
     rlx_put(p, ": ");
@@ -281,9 +281,9 @@ static void step_reduce(rlx_printer *p, const rlx_reduce *r)
     rlx_push_node(p, r->combiner, 0, 0);
 }
 
-void rlx_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags)
+void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags)
 {
-    rlx_frame_push(p, NULL);
+    rlx_print_enter(p, NULL);
     rlx_put(p, "lambda ");
     lambda_names(p, m->initial, m->num_initial, "");
     rlx_put(p, ": (");
@@ -408,7 +408,7 @@ static rlx_dtype usual_dtype(const rlx_prim_call *c, int row)
 }
 
 /* After the arguments of a call: its dtype where the text says it there, or where it is not the usual one. */
-void rlx_step_call_dtype(rlx_printer *p, const rlx_item *it)
+void rlx_print_step_call_dtype(rlx_printer *p, const rlx_item *it)
 {
     const rlx_prim_call *c = it->ptr;
     const char *comma = it->flags ? ", " : "";
@@ -425,7 +425,7 @@ void rlx_step_call_dtype(rlx_printer *p, const rlx_item *it)
 }
 
 /* ---- dispatch */
-void rlx_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags)
+void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags)
 {
     const rlx_select *s = rlx_as_select(n);
     const rlx_ramp *r = rlx_as_ramp(n);

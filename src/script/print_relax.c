@@ -291,7 +291,7 @@ static bool step_seq(rlx_printer *p, size_t task)
     const rlx_seq_expr *s = rlx_as_seq_expr(t->node);
     if (t->stage == 0) {
         t->stage = 1;
-        rlx_frame_push(p, NULL);
+        rlx_print_enter(p, NULL);
     }
     if (s && t->at < s->num_blocks) {
         push_task(p, TASK_BLOCK, s->blocks[t->at++], NULL);
@@ -299,7 +299,7 @@ static bool step_seq(rlx_printer *p, size_t task)
     }
     rlx_task copy = *t;
     put_result(p, &copy, s ? s->body : copy.node);
-    rlx_frame_pop(p);
+    rlx_print_leave(p);
     return true;
 }
 
@@ -456,7 +456,7 @@ static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name,
     else
         rlx_put_identifier(p, name);
     rlx_put(p, "(");
-    rlx_frame_push(p, NULL);
+    rlx_print_enter(p, NULL);
     if (!nested) {
         p->function_frame = p->frames.len - 1;
         p->declare.len = 0;
@@ -479,7 +479,7 @@ static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name,
 static void close_function(rlx_printer *p, size_t begin)
 {
     p->indent -= 4;
-    rlx_frame_pop(p);
+    rlx_print_leave(p);
     rlx_put_newline(p);
     if (--p->depth == 0)
         return;

@@ -102,7 +102,7 @@ bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s)
     return u && rlx_ptrmap_find(&u->around, var, &at) && u->places.data[at].stmt == s;
 }
 
-size_t rlx_frame_around(rlx_printer *p, const rlx_node *var)
+size_t rlx_print_frame_of(rlx_printer *p, const rlx_node *var)
 {
     uintptr_t at;
     rlx_uses *u = uses_of(p);
@@ -151,7 +151,7 @@ static void declare_line(rlx_printer *p, const rlx_node *var, size_t frame)
 
 static const rlx_bound *declare_tir(rlx_printer *p, const rlx_node *var)
 {
-    size_t frame = rlx_frame_around(p, var);
+    size_t frame = rlx_print_frame_of(p, var);
     if (!rlx_define_at(p, var, frame))
         return NULL;
     if (p->declaring < DECLARE_DEPTH) {

@@ -149,7 +149,7 @@ static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
 }
 
 /* What follows the shape of a tensor, the result of an opaque function, the arguments of a call. */
-void rlx_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
+void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
 {
     if (n->kind == RLX_NODE_TENSOR_SINFO)
         tensor_rest(p, (const rlx_tensor_sinfo *)n, true);
@@ -171,7 +171,7 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
     return !t || rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);
 }
 
-void rlx_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
+void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
 {
     if (text_keeps(p, s))
         rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });

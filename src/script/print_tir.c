@@ -28,7 +28,7 @@ void rlx_open_tir_suite(rlx_printer *p, const rlx_node *owner)
 {
     rlx_put_newline(p);
     p->indent += 4;
-    rlx_frame_push(p, owner);
+    rlx_print_enter(p, owner);
     push_task(p, TASK_LEAVE, NULL, 0, 4);
 }
 
@@ -134,7 +134,7 @@ static void open_loop(rlx_printer *p, const rlx_for_stmt *f, size_t depth)
     rlx_put_indent(p);
     size_t line = rlx_vec_last(&p->frames).line;
     rlx_put(p, "for ");
-    rlx_frame_push(p, NULL);
+    rlx_print_enter(p, NULL);
     rlx_vec_last(&p->frames).line = line;
     for (size_t i = 0; i < depth; i++, f = rlx_as_for_stmt(f->body)) {
         const rlx_bound *b = loop_var(p, f);
@@ -151,8 +151,8 @@ static void close_loop(rlx_printer *p, const rlx_for_stmt *f, const rlx_stmt *bo
     rlx_put(p, "):");
     rlx_put_newline(p);
     p->indent += 4;
-    rlx_frame *frame = &rlx_vec_last(&p->frames);
-    *frame = (rlx_frame){ frame->first, &f->node, p->out->len, p->indent };
+    rlx_print_frame *frame = &rlx_vec_last(&p->frames);
+    *frame = (rlx_print_frame){ frame->first, &f->node, p->out->len, p->indent };
     push_task(p, TASK_LEAVE, NULL, 0, 4);
     rlx_push_tir_body(p, body);
 }
@@ -247,7 +247,7 @@ static void begin_scope(rlx_printer *p, scope *s)
     rlx_put_indent(p);
     size_t line = rlx_vec_last(&p->frames).line;
     s->outer = p->frames.len - 1;
-    rlx_frame_push(p, NULL);
+    rlx_print_enter(p, NULL);
     rlx_vec_last(&p->frames).line = line;
     if (!s->concise)
         rlx_put(p, "with ");
@@ -276,8 +276,8 @@ static void end_scope(rlx_printer *p, const scope *s)
         p->indent += 4;
     }
     rlx_put_newline(p);
-    rlx_frame *frame = &rlx_vec_last(&p->frames);
-    *frame = (rlx_frame){ frame->first, s->stmt, p->out->len, p->indent };
+    rlx_print_frame *frame = &rlx_vec_last(&p->frames);
+    *frame = (rlx_print_frame){ frame->first, s->stmt, p->out->len, p->indent };
     push_task(p, TASK_LEAVE, NULL, 0, s->concise ? 0 : 4);
     rlx_push_tir_body(p, s->body);
 }
@@ -356,7 +356,7 @@ static const rlx_iter_var *launched(const rlx_attr_stmt *a)
 /* tx = T.env_thread("threadIdx.x"), above all uses of a thread that more than one scope uses. */
 static void declare_thread(rlx_printer *p, const rlx_iter_var *v)
 {
-    size_t frame = rlx_frame_around(p, v->var), mark = p->out->len;
+    size_t frame = rlx_print_frame_of(p, v->var), mark = p->out->len;
     uint32_t old = p->indent;
     const rlx_bound *b = rlx_define_at(p, v->var, frame);
     size_t kept = rlx_vec_last(&p->frames).line;
@@ -589,7 +589,7 @@ static void step(rlx_printer *p)
     p->tasks.len--;
     switch (t.what) {
     case TASK_LEAVE:
-        rlx_frame_pop(p);
+        rlx_print_leave(p);
         p->indent -= (uint32_t)t.at;
         break;
     case TASK_ELSE: print_else(p, t.node); break;
