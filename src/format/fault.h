@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include "base/compiler.h"
 #include "format/codes.h"
 
@@ -26,6 +27,17 @@ RLX_PRINTF(3, 4) static inline bool rlx_fail(rlx_fault *f, enum rlx_code_id code
     f->code = (uint16_t)code;
     f->inner = 0;
     return false;
+}
+
+/* What a failed assertion of a kernel means: "RT05: sizes differ" names its code (*text then loses it), others are RT15.
+ * Lowered operators check so what inference took on trust. */
+static inline enum rlx_code_id rlx_assertion_code(const char **text)
+{
+    static const struct { char name[7]; enum rlx_code_id code; } named[] = { { "RT05: ", RLX_RT05 }, { "RT09: ", RLX_RT09 }, { "RT14: ", RLX_RT14 } };
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        if (strncmp(*text, named[i].name, 6) == 0)
+            return *text += 6, named[i].code;
+    return RLX_RT15;
 }
 
 #endif

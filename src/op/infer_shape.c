@@ -10,18 +10,39 @@ static const rlx_expr *shape_of_arg(const rlx_infer *in, size_t i)
 
 /* ---- reshape ----------------------------------------------------------------------------------- */
 
-/* What is left for -1: the elements of x divided by the other sizes. */
-static const rlx_prim *missing_size(rlx_infer *in, const rlx_prim *const *have, size_t n, const rlx_prim *const *dims, size_t count)
+/* Product of sizes that are not struck out. */
+static const rlx_prim *product_but(rlx_context *ctx, const rlx_prim *const *dims, size_t n, uint64_t struck)
 {
-    const rlx_prim *others = rlx_int64(in->ctx, 1);
-    for (size_t i = 0; i < count; i++)
-        if (!rlx_is_int_value(dims[i], -1))
-            others = rlx_fold_mul(in->ctx, others, dims[i]);
+    const rlx_prim *p = rlx_int64(ctx, 1);
+    for (size_t i = 0; i < n; i++)
+        if (i >= 64 || !(struck >> i & 1))
+            p = rlx_fold_mul(ctx, p, dims[i]);
+    return p;
+}
+
+/* Sizes on both sides cancel: so the answer is right for every value, and for 0 it is the natural one. */
+static void strike_equal(const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb, uint64_t *in_a, uint64_t *in_b)
+{
+    for (size_t i = 0; i < na && i < 64; i++)
+        for (size_t k = 0; k < nb && k < 64; k++)
+            if (a[i] == b[k] && !(*in_b >> k & 1)) {
+                *in_a |= (uint64_t)1 << i;
+                *in_b |= (uint64_t)1 << k;
+                break;
+            }
+}
+
+/* What is left for -1 at position `at`: the elements of x divided by the other sizes. */
+static const rlx_prim *missing_size(rlx_infer *in, const rlx_prim *const *have, size_t n, const rlx_prim *const *dims, size_t count, size_t at)
+{
+    uint64_t in_have = 0, in_dims = at < 64 ? (uint64_t)1 << at : 0;
+    strike_equal(have, n, dims, count, &in_have, &in_dims);
+    const rlx_prim *all = product_but(in->ctx, have, n, in_have), *others = product_but(in->ctx, dims, count, in_dims);
     if (rlx_is_int_value(others, 0)) {
         rlx_infer_fail(in, "-1 cannot be inferred beside a size of 0");
         return NULL;
     }
-    const rlx_prim *q = rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, rlx_dims_product(in->ctx, have, n), others);
+    const rlx_prim *q = all && others ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, all, others) : NULL;
     q = q ? rlx_simplify(in->ctx, in->scope, q) : NULL;
     in->failed |= !q;
     return q;
@@ -82,7 +103,7 @@ static int written_sizes(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_sha
     if (!rlx_dims_init(in, out, s->num_values) || !copy_zeros(in, s, have, n, out))
         return -1;
     for (size_t i = 0; i < out->count; i++)
-        if (rlx_is_int_value(out->at[i], -1) && !(out->at[i] = missing_size(in, have, n, out->at, out->count)))
+        if (rlx_is_int_value(out->at[i], -1) && !(out->at[i] = missing_size(in, have, n, out->at, out->count, i)))
             return -1;
     return 1;
 }

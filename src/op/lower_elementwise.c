@@ -56,8 +56,8 @@ static const rlx_prim *unary_sign(rlx_low *b, const rlx_prim *x, rlx_dtype t)
     const rlx_prim *positive = rlx_tir_gt(&b->t, x, zero);
     if (is_unsigned(t))
         return rlx_tir_select(&b->t, positive, one, zero);
-    const rlx_prim *negative = rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rlx_low_is_float(t) ? rlx_tir_mul(&b->t, x, zero) : zero);
-    return rlx_tir_select(&b->t, positive, one, negative); /* neither: 0 * x, which keeps NaN */
+    const rlx_prim *rest = rlx_low_is_float(t) ? x : zero; /* neither greater nor less: a zero or NaN */
+    return rlx_tir_select(&b->t, positive, one, rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rest));
 }
 
 static const rlx_prim *unary_square(rlx_low *b, const rlx_prim *x, rlx_dtype t)

@@ -379,6 +379,12 @@ static bool do_fused(running *r, const uint32_t *w, bool contract)
     return run_fused(r, contract ? rlx_contract_fns[elem] : rlx_reduce_fns[w[1]][elem], &red, r->k->buffers[acc[0]].bytes);
 }
 
+static bool failed_assertion(running *r, const char *text)
+{
+    enum rlx_code_id code = rlx_assertion_code(&text);
+    return rlx_fail(r->why, code, "kernel %s: %s", r->k->names, text);
+}
+
 static bool do_want_dim(running *r, const uint32_t *w)
 {
     int64_t found = r->views[w[1]].shape[w[2]], expected = *scalar(r, w[3]);
@@ -494,7 +500,7 @@ static bool run(running *r)
             int32_t cond;
             memcpy(&cond, r->frame + w[1], 4);
             if (!cond)
-                return rlx_fail(r->why, RLX_RT15, "kernel %s: %s", r->k->names, r->k->names + w[2]);
+                return failed_assertion(r, r->k->names + w[2]);
             STEP(2)
         }
         case RLX_K_DIM: X(1) = r->views[w[2]].shape[w[3]]; STEP(3)

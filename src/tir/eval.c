@@ -874,7 +874,9 @@ static bool assertion(machine *m, const rlx_assert_stmt *s)
     int64_t go;
     if (!evaluate_int(m, s->cond, &go))
         return false;
-    return go ? true : rlx_fail(m->why, RLX_RT15, "%s", text ? text->value->data : "assertion failed");
+    const char *said = text ? text->value->data : "assertion failed";
+    enum rlx_code_id code = rlx_assertion_code(&said);
+    return go ? true : rlx_fail(m->why, code, "%s", said);
 }
 
 static bool allocate(machine *m, const rlx_allocate *a)

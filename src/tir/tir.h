@@ -93,7 +93,8 @@ void rlx_tir_end_if(rlx_tir *t);
 const rlx_prim *rlx_tir_let(rlx_tir *t, const char *name, const rlx_prim *value);
 /* Cast to the buffer's dtype if needed. */
 void rlx_tir_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value);
-/* The rest of the construct runs only if cond holds, else the kernel fails with RT15 and the message. */
+/* The rest of the construct runs only if cond holds, else the kernel fails with RT15 and the message; a message that
+ * begins "RT05: ", "RT09: " or "RT14: " names the code (rlx_assertion_code). */
 void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, const char *message);
 
 /* Expressions: the folding constructors of arith, with matching of operand types. */
