@@ -82,7 +82,9 @@ relax_status relax_value_keep(const relax_value *value, relax_value *out)
         status = relax_value_set_string(&v, text, strlen(text));
         *out = v;
         return status;
-    } else if (v.type_index == RELAX_VALUE_BYTE_ARRAY || v.type_index == RELAX_VALUE_RVALUE_REF) {
+    } else if (v.type_index == RELAX_VALUE_SMALL_STRING) { /* `reserved` is not ours to use outside the cell it is in */
+        return relax_value_set_string(out, (const char *)v.v.bytes, v.reserved > 7 ? 7 : v.reserved);
+    } else if (v.type_index == RELAX_VALUE_SMALL_BYTES || v.type_index == RELAX_VALUE_BYTE_ARRAY || v.type_index == RELAX_VALUE_RVALUE_REF) {
         return RELAX_ERROR_INVALID_ARGUMENT;
     }
     relax_value_retain(&v);

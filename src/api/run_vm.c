@@ -1,7 +1,6 @@
 /* run_vm.c: registries, executables and machines as the host sees them (relax/vm.h). */
 #include <relax/vm.h>
 
-#include "base/file.h"
 #include "vm/vm.h"
 
 /* ---- helpers ------------------------------------------------------------------------------------------------- */

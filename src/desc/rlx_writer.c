@@ -1,7 +1,5 @@
 #include "desc/rlx_writer.h"
 
-#include "base/file.h"
-
 void rlx_writer_init(rlx_writer *w, rlx_memory *m)
 {
     memset(w, 0, sizeof *w);

@@ -14,9 +14,7 @@
 #ifndef RLX_DESC_RLX_WRITER_H
 #define RLX_DESC_RLX_WRITER_H
 
-#include "base/intern.h"
-#include "base/text.h"
-#include "base/vec.h"
+#include "base/base.h"
 #include "format/opcode.h"
 #include "format/rlx_file.h"
 

@@ -13,7 +13,7 @@
 #define RLX_FORMAT_OBJECT_LAYOUT_H
 
 #include <stdatomic.h>
-#include "base/blob.h"
+#include "base/base.h"
 #include "format/value_tags.h"
 
 typedef struct rlx_object {

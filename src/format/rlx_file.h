@@ -26,8 +26,7 @@
 #ifndef RLX_FORMAT_RLX_FILE_H
 #define RLX_FORMAT_RLX_FILE_H
 
-#include "base/compiler.h"
-#include "base/text.h"
+#include "base/base.h"
 
 #define RLX_FILE_MAGIC "\x89RLX\r\n\x1a\n" /* breaks when sent as text */
 #define RLX_FILE_MAJOR 1u                  /* readers refuse another major */

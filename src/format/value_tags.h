@@ -12,8 +12,7 @@
 #include <relax/dlpack.h>
 #include <relax/value.h>
 #include <string.h>
-#include "base/compiler.h"
-#include "base/dtype.h"
+#include "base/base.h"
 
 enum { RLX_HELD_BY_RUN = 0, RLX_HELD_BY_FRAME = 1, RLX_HELD_BY_PARENT = 2 };
 

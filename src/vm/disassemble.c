@@ -3,7 +3,6 @@
  * A sound file is loaded and shown with names. Of one that does not load the sections are listed, with what is wrong,
  * and the code as far as its words make instructions.
  */
-#include "base/file.h"
 #include "vm/vm_int.h"
 
 /* ---- operands ------------------------------------------------------------------------------------------------ */
@@ -209,8 +208,8 @@ static void put_program(const relax_executable *e, rlx_buf *out)
         put_constant(&l, i);
     for (uint32_t i = 0; i < e->num_functions; i++)
         put_function(&l, i, &place);
-    const unsigned char *base = (const unsigned char *)e->kernel_table - 2 * sizeof(uint32_t);
     for (uint32_t i = 0; i < e->num_kernels; i++) {
+        const unsigned char *base = (const unsigned char *)e->kernel_table - 2 * sizeof(uint32_t);
         rlx_buf_format(out, "\nkernel %u %s  # %llu bytes\n", i, rlx_name(&e->names, e->kernel_table[i].name).data,
                        (unsigned long long)e->kernel_table[i].length);
         rlx_kernel_disassemble(base + e->kernel_table[i].offset, e->kernel_table[i].length, out);
