@@ -119,7 +119,7 @@ static bool all_settled(const rlx_builder *b, const rlx_expr *const *items, size
 static bool has_own_form(const rlx_builder *b, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
-    return op && op->row && op->row->normalize && !b->options.keep_op_form;
+    return op && op->row && op->row->normalize && (!b->options.keep_op_form || op->row->flags & RLX_OP_NORMALIZE_ALWAYS);
 }
 
 bool rlx_builder_is_flat(const rlx_builder *b, const rlx_expr *e)
