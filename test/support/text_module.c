@@ -1,0 +1,65 @@
+/* text_module.c: see the header. */
+#include "text_module.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+const rlx_module *text_module(rlx_context *ctx, const char *text)
+{
+    static const char head[] = "from tvm.script import ir as I\nfrom tvm.script import tir as T\nfrom tvm.script import relax as R\n\n";
+    size_t n = sizeof head + strlen(text);
+    char *whole = malloc(n);
+    rlx_parse_options options = { 0 };
+    rlx_parsed parsed = { 0 };
+    snprintf(whole, n, "%s%s", head, text);
+    uint32_t source = rlx_diags_add_source(&ctx->diags, rlx_slice_z("m.py"), whole, n - 1);
+    if (!rlx_script_parse(ctx, source, &options, &parsed))
+        parsed.module = NULL;
+    free(whole);
+    return parsed.module;
+}
+
+const char *text_codes(rlx_context *ctx, char *room)
+{
+    const rlx_code *before = NULL;
+    room[0] = 0;
+    rlx_diags_flush(&ctx->diags);
+    for (const rlx_diag *d = ctx->diags.first; d; d = d->next) {
+        if (d->severity == RLX_SEVERITY_NOTE || d->code == before || strlen(room) > 240)
+            continue;
+        if (room[0])
+            strcat(room, " ");
+        strcat(room, d->code ? d->code->name : "?");
+        before = d->code;
+    }
+    return room;
+}
+
+static char *take(rlx_buf *b)
+{
+    char *out = malloc(b->len + 1);
+    if (b->len)
+        memcpy(out, b->data, b->len);
+    out[b->len] = 0;
+    rlx_buf_free(b);
+    return out;
+}
+
+char *text_diagnostics(rlx_context *ctx)
+{
+    rlx_buf b;
+    rlx_buf_init(&b, &ctx->memory);
+    rlx_diags_flush(&ctx->diags);
+    for (const rlx_diag *d = ctx->diags.first; d; d = d->next)
+        rlx_diag_render(&ctx->diags, d, &b, false);
+    return take(&b);
+}
+
+char *text_print(const rlx_module *m)
+{
+    rlx_memory memory;
+    rlx_buf b;
+    rlx_memory_init(&memory, NULL, SIZE_MAX);
+    rlx_buf_init(&b, &memory);
+    rlx_script_print(&memory, &m->node, NULL, &b);
+    return take(&b);
+}
