@@ -344,6 +344,7 @@ static bool printer_init(rlx_printer *p)
     rlx_ptrmap_init(&p->sinfo_texts, p->m);
     rlx_ptrmap_init(&p->meta_index, p->m);
     rlx_buf_init(&p->side, p->m);
+    rlx_buf_init(&p->later, p->m);
     for (size_t i = 0; i < RLX_COUNT(reserved); i++)
         if (!rlx_names_reserve(p, reserved[i]))
             return false;
@@ -362,6 +363,7 @@ static void printer_free(rlx_printer *p)
     rlx_vec_free(p->m, &p->declare);
     for (size_t i = 0; i < RLX_COUNT(p->meta); i++)
         rlx_vec_free(p->m, &p->meta[i]);
+    rlx_buf_free(&p->later);
     rlx_buf_free(&p->side);
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->sinfo_texts);

@@ -538,6 +538,7 @@ void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
     case RLX_NODE_TENSOR_SINFO: case RLX_NODE_FUNC_SINFO: rlx_print_step_sinfo_rest(p, n); break;
     case RLX_NODE_VDEVICE: vdevice_rest(p, (const rlx_vdevice *)n); break;
     case RLX_NODE_INDEX_MAP: index_map_rest(p, (const rlx_index_map *)n, it->flags); break;
+    case RLX_NODE_PRIM_CALL: rlx_print_step_call_end(p, (const rlx_prim_call *)n); break;
     case RLX_NODE_ITER_VAR: rlx_print_step_iter_tag(p, (const rlx_iter_var *)n); break;
     case RLX_NODE_TUPLE_GET_ITEM:
         rlx_put(p, "[");

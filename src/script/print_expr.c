@@ -311,7 +311,6 @@ static void step(rlx_printer *p, const rlx_item *it)
     case RLX_ITEM_KEYWORDS: rlx_print_step_keywords(p, it); break;
     case RLX_ITEM_REST: rlx_print_step_rest(p, it); break;
     case RLX_ITEM_COUNT: rlx_buf_u64(p->out, it->count); break;
-    case RLX_ITEM_DTYPE: rlx_print_step_call_dtype(p, it); break;
     case RLX_ITEM_INDEX: rlx_print_step_index(p, it); break;
     default: break;
     }

@@ -78,7 +78,8 @@ typedef struct rlx_printer {
     RLX_VEC(rlx_item) items;
     RLX_VEC(rlx_task) tasks;
 
-    rlx_buf side;                /* text of inserts, and of what is printed before its place */
+    rlx_buf side;                /* text of inserts */
+    rlx_buf later;               /* what is printed before its place */
     RLX_VEC(rlx_insert) inserts;
 
     /* the top-level Relax function under way */
@@ -153,7 +154,7 @@ enum {
 };
 enum rlx_item_what {
     RLX_ITEM_TEXT, RLX_ITEM_NODE, RLX_ITEM_LIST, RLX_ITEM_QUOTE, RLX_ITEM_CACHE, RLX_ITEM_ATTRS, RLX_ITEM_LEAVE, RLX_ITEM_KEYWORDS,
-    RLX_ITEM_REST, RLX_ITEM_INDEX, RLX_ITEM_COUNT, RLX_ITEM_DTYPE
+    RLX_ITEM_REST, RLX_ITEM_INDEX, RLX_ITEM_COUNT
 };
 void rlx_print_expr(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_print_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
@@ -169,7 +170,7 @@ void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsig
 void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags);
 void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n);
 void rlx_print_step_rest(rlx_printer *p, const rlx_item *it); /* what follows the first part of a node */
-void rlx_print_step_call_dtype(rlx_printer *p, const rlx_item *it);
+void rlx_print_step_call_end(rlx_printer *p, const rlx_prim_call *c);
 void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags);
 void rlx_print_step_call(rlx_printer *p, const rlx_call *c);
 void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it);

@@ -177,8 +177,6 @@ static bool add_bound(rlx_printer *p, rlx_bound *b, size_t frame)
     size_t at = frame + 1 < p->frames.len ? p->frames.data[frame + 1].first : p->bound.len;
     if (!rlx_vec_push(p->m, &p->bound, b) || !rlx_ptrmap_put(&p->table, b->node, (uintptr_t)b))
         return rlx_print_fail(p);
-    if (at + 1 == p->bound.len)
-        return true;
     memmove(p->bound.data + at + 1, p->bound.data + at, (p->bound.len - 1 - at) * sizeof *p->bound.data);
     p->bound.data[at] = b;
     for (size_t i = frame + 1; i < p->frames.len; i++)

@@ -293,66 +293,57 @@ void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned f
 }
 
 /* ---- calls of intrinsics */
-enum dtype_place { DTYPE_NOT, DTYPE_FIRST, DTYPE_LAST };
-enum result { RESULT_FIRST, RESULT_INT32, RESULT_HANDLE, RESULT_BOOL, RESULT_UINT32, RESULT_SECOND, RESULT_VOID };
-/* Intrinsics whose text or result is not the ordinary: T.name(arguments), result of the first argument's dtype. */
-static const struct { const char *name, *printed; uint8_t place, result; } intrinsics[] = {
-    { "TVMBackendAllocWorkspace", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "TVMBackendFreeWorkspace", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "address_of", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "anylist_getitem", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "anylist_resetitem", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "anylist_setitem_call_cpacked", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "anylist_setitem_call_packed", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "assume", NULL, DTYPE_NOT, RESULT_BOOL },
-    { "call_extern", NULL, DTYPE_FIRST, 0 },
-    { "call_intrin", NULL, DTYPE_FIRST, 0 },
-    { "call_llvm_intrin", NULL, DTYPE_FIRST, 0 },
-    { "call_llvm_pure_intrin", NULL, DTYPE_FIRST, 0 },
-    { "call_pure_extern", NULL, DTYPE_FIRST, 0 },
-    { "clz", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "end_profile_intrinsic", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "get_active_lane_mask", NULL, DTYPE_FIRST, 0 },
-    { "if_then_else", NULL, DTYPE_NOT, RESULT_SECOND },
-    { "ignore_loop_partition", NULL, DTYPE_NOT, RESULT_BOOL },
-    { "isinf", NULL, DTYPE_NOT, RESULT_BOOL },
-    { "isnan", NULL, DTYPE_NOT, RESULT_BOOL },
-    { "isnullptr", NULL, DTYPE_NOT, RESULT_BOOL },
-    { "lookup_param", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "mma_fill", NULL, DTYPE_FIRST, 0 },
-    { "mma_store", NULL, DTYPE_FIRST, 0 },
-    { "ptx_cp_async", NULL, DTYPE_FIRST, 0 },
-    { "ptx_cp_async_bulk", NULL, DTYPE_FIRST, 0 },
-    { "ptx_ldmatrix", NULL, DTYPE_FIRST, 0 },
-    { "ptx_mma", NULL, DTYPE_FIRST, 0 },
-    { "ptx_mma_sp", NULL, DTYPE_FIRST, 0 },
-    { "q_multiply_shift", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "q_multiply_shift_per_axis", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "reinterpret", NULL, DTYPE_FIRST, 0 },
-    { "start_profile_intrinsic", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "tvm_access_ptr", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "tvm_call_cpacked", "call_cpacked", DTYPE_NOT, RESULT_INT32 },
-    { "tvm_call_cpacked_lowered", "call_cpacked_lowered", DTYPE_NOT, RESULT_INT32 },
-    { "tvm_call_packed", "call_packed", DTYPE_NOT, RESULT_INT32 },
-    { "tvm_call_packed_lowered", "call_packed_lowered", DTYPE_NOT, RESULT_INT32 },
-    { "tvm_check_return", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "tvm_stack_alloca", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "tvm_stack_make_array", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "tvm_stack_make_shape", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "tvm_storage_sync", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "tvm_struct_get", NULL, DTYPE_LAST, 0 },
-    { "tvm_struct_set", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "tvm_throw_last_error", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "tvm_tuple", NULL, DTYPE_NOT, RESULT_HANDLE },
-    { "type_annotation", NULL, DTYPE_FIRST, 0 },
-    { "undef", NULL, DTYPE_NOT, RESULT_INT32 },
-    { "vectorcombine", NULL, DTYPE_FIRST, 0 },
-    { "vectorhigh", NULL, DTYPE_FIRST, 0 },
-    { "vectorlow", NULL, DTYPE_FIRST, 0 },
-    { "vscale", NULL, DTYPE_NOT, RESULT_INT32 },
+
+/* What the result's dtype is when the text does not say it: that of an argument, or a fixed one. STATED, LAST: the text
+ * says it, first or last. FOLD, ROUND, CHOICE: that of an argument, but reading may make something else of the call. */
+enum rule { SAME, SECOND, BOOL, INT32, UINT32, HANDLE, VOID, STATED, LAST, FOLD, ROUND, CHOICE };
+/* By bytes of the name. What is not here prints as T.call_intrin("dtype", "tir.name", ...). */
+static const struct { const char *name; uint8_t rule; } intrinsics[] = {
+    { "TVMBackendAllocWorkspace", HANDLE }, { "TVMBackendFreeWorkspace", INT32 },
+    { "acos", SAME }, { "acosh", SAME }, { "address_of", HANDLE }, { "anylist_getitem", HANDLE },
+    { "anylist_resetitem", INT32 }, { "anylist_setitem_call_cpacked", INT32 },
+    { "anylist_setitem_call_packed", INT32 }, { "asin", SAME }, { "asinh", SAME },
+    { "assume", BOOL }, { "atan", SAME }, { "atan2", SAME }, { "atanh", SAME },
+    { "bitwise_and", FOLD }, { "bitwise_not", SAME }, { "bitwise_or", FOLD },
+    { "bitwise_xor", FOLD }, { "call_extern", STATED }, { "call_llvm_intrin", STATED },
+    { "call_llvm_pure_intrin", STATED }, { "call_pure_extern", STATED }, { "ceil", ROUND },
+    { "clz", INT32 }, { "copysign", SAME }, { "cos", SAME }, { "cosh", SAME },
+    { "create_barriers", VOID }, { "dp4a", INT32 }, { "end_profile_intrinsic", HANDLE },
+    { "erf", SAME }, { "exp", SAME }, { "exp10", SAME }, { "exp2", SAME }, { "fabs", SAME },
+    { "floor", ROUND }, { "fma", SAME }, { "fmod", SAME }, { "get_active_lane_mask", STATED },
+    { "hypot", SAME }, { "if_then_else", CHOICE }, { "ignore_loop_partition", SAME },
+    { "isnan", BOOL }, { "isnullptr", BOOL }, { "ldexp", SAME }, { "likely", SAME },
+    { "log", SAME }, { "log10", SAME }, { "log1p", SAME }, { "log2", SAME },
+    { "lookup_param", HANDLE }, { "make_filled_simdgroup_matrix", HANDLE },
+    { "mma_fill", STATED }, { "mma_store", STATED }, { "nearbyint", ROUND },
+    { "nextafter", SAME }, { "popcount", SAME }, { "pow", SAME }, { "power", SAME },
+    { "ptx_arrive_barrier", VOID }, { "ptx_arrive_barrier_expect_tx", VOID },
+    { "ptx_commit_group", VOID }, { "ptx_cp_async", STATED }, { "ptx_cp_async_barrier", VOID },
+    { "ptx_cp_async_bulk", STATED }, { "ptx_init_barrier_thread_count", VOID },
+    { "ptx_ldmatrix", STATED }, { "ptx_mma", STATED }, { "ptx_mma_sp", STATED },
+    { "ptx_wait_barrier", VOID }, { "ptx_wait_group", VOID }, { "q_multiply_shift", INT32 },
+    { "q_multiply_shift_per_axis", INT32 }, { "reinterpret", STATED }, { "ret", SAME },
+    { "round", ROUND }, { "rsqrt", SAME }, { "shift_left", FOLD }, { "shift_right", FOLD },
+    { "sigmoid", SAME }, { "simdgroup_load", HANDLE },
+    { "simdgroup_multiply_accumulate", HANDLE }, { "simdgroup_store", HANDLE }, { "sin", SAME },
+    { "sinh", SAME }, { "sqrt", SAME }, { "start_profile_intrinsic", HANDLE }, { "tan", SAME },
+    { "tanh", SAME }, { "trunc", ROUND }, { "tvm_access_ptr", HANDLE },
+    { "tvm_bmma_sync", HANDLE }, { "tvm_call_cpacked", INT32 },
+    { "tvm_call_cpacked_lowered", INT32 }, { "tvm_call_packed", INT32 },
+    { "tvm_call_packed_lowered", INT32 }, { "tvm_check_return", INT32 },
+    { "tvm_fill_fragment", HANDLE }, { "tvm_load_matrix_sync", HANDLE },
+    { "tvm_mma_sync", HANDLE }, { "tvm_stack_alloca", HANDLE },
+    { "tvm_stack_make_array", HANDLE }, { "tvm_stack_make_shape", HANDLE },
+    { "tvm_storage_sync", INT32 }, { "tvm_store_matrix_sync", HANDLE },
+    { "tvm_struct_get", LAST }, { "tvm_struct_set", INT32 }, { "tvm_thread_allreduce", HANDLE },
+    { "tvm_thread_invariant", SAME }, { "tvm_throw_last_error", HANDLE }, { "tvm_tuple", HANDLE },
+    { "tvm_warp_activemask", UINT32 }, { "tvm_warp_shuffle", SECOND },
+    { "tvm_warp_shuffle_down", SECOND }, { "tvm_warp_shuffle_up", SECOND },
+    { "type_annotation", STATED }, { "undef", INT32 }, { "vectorcombine", STATED },
+    { "vectorhigh", STATED }, { "vectorlow", STATED }, { "vscale", INT32 },
 };
 
-/* Row of a name, or -1. The table is sorted by bytes. */
+/* Row of a name, or -1. */
 static int find_intrinsic(const rlx_string *name)
 {
     int low = 0, high = (int)RLX_COUNT(intrinsics) - 1;
@@ -368,57 +359,101 @@ static int find_intrinsic(const rlx_string *name)
     return -1;
 }
 
+static rlx_dtype argument_dtype(const rlx_prim_call *c, size_t i)
+{
+    return i < c->num_args ? rlx_prim_dtype(c->args[i]) : RELAX_INT32;
+}
+
+/* The dtype that reading gives to T.name(arguments). */
+static rlx_dtype usual_dtype(const rlx_prim_call *c, enum rule rule)
+{
+    switch (rule) {
+    case SECOND: case CHOICE: return argument_dtype(c, 1);
+    case BOOL: return c->num_args ? rlx_dtype_with_lanes(RELAX_BOOL, rlx_dtype_lanes(argument_dtype(c, 0))) : RELAX_BOOL;
+    case INT32: return RELAX_INT32;
+    case UINT32: return RELAX_UINT32;
+    case HANDLE: return RELAX_HANDLE;
+    case VOID: return RELAX_VOID;
+    case STATED: case LAST: return c->dtype;
+    default: return argument_dtype(c, 0);
+    }
+}
+
+/* Does T.name(arguments) read as this call? */
+static bool reads_back(const rlx_prim_call *c, enum rule rule)
+{
+    if (usual_dtype(c, rule) != c->dtype)
+        return false;
+    switch (rule) {
+    case FOLD: return c->num_args == 2 && argument_dtype(c, 0) == argument_dtype(c, 1) && !(is_literal(c->args[0]) && is_literal(c->args[1]));
+    case ROUND: return c->num_args == 1 && rlx_dtype_is_float(argument_dtype(c, 0));
+    case CHOICE: return c->num_args == 3 && argument_dtype(c, 1) == argument_dtype(c, 2) && !is_literal(c->args[0]);
+    default: return true;
+    }
+}
+
+/* tvm_call_packed and its kin drop the prefix. */
+static const char *printed_name(const rlx_string *op)
+{
+    return strncmp(op->data, "tvm_call_", 9) == 0 ? op->data + 4 : op->data;
+}
+
+static void comma_before_args(rlx_printer *p, const rlx_prim_call *c)
+{
+    if (c->num_args)
+        rlx_put(p, ", ");
+}
+
+static void open_intrinsic(rlx_printer *p, const rlx_prim_call *c, int row)
+{
+    rlx_put_t(p);
+    if (row < 0 || !reads_back(c, (enum rule)intrinsics[row].rule)) {
+        rlx_put(p, "call_intrin(");
+        rlx_put_dtype(p, c->dtype);
+        rlx_buf_format(p->out, ", \"tir.%s\"", c->op ? c->op->data : "");
+        comma_before_args(p, c);
+        return;
+    }
+    rlx_buf_z(p->out, printed_name(c->op));
+    rlx_put(p, "(");
+    if (intrinsics[row].rule == STATED) {
+        rlx_put_dtype(p, c->dtype);
+        comma_before_args(p, c);
+    }
+}
+
+/* Literals among arguments say their dtype, but for two values of which the other says it. */
+static unsigned call_flags(const rlx_prim_call *c, enum rule rule, unsigned flags)
+{
+    size_t first = rule == CHOICE ? 1 : 0;
+    bool pair = (rule == FOLD && c->num_args == 2) || (rule == CHOICE && c->num_args == 3);
+    if (pair && !(is_literal(c->args[first]) && is_literal(c->args[first + 1])))
+        return flags;
+    for (size_t i = 0; i < c->num_args; i++)
+        if (is_literal(c->args[i]))
+            return flags & ~(unsigned)RLX_ITEM_BARE;
+    return flags;
+}
+
 static void step_prim_call(rlx_printer *p, const rlx_prim_call *c, unsigned flags)
 {
     int row = c->op ? find_intrinsic(c->op) : -1;
-    enum dtype_place place = row < 0 ? DTYPE_NOT : (enum dtype_place)intrinsics[row].place;
     if (c->callee) {
         rlx_print_leaf(p, c->callee, 0);
+        rlx_put(p, "(");
     } else {
-        rlx_put_t(p);
-        rlx_buf_z(p->out, row >= 0 && intrinsics[row].printed ? intrinsics[row].printed : c->op ? c->op->data : "");
+        open_intrinsic(p, c, row);
     }
-    rlx_put(p, "(");
-    if (place == DTYPE_FIRST)
-        rlx_put_dtype(p, c->dtype);
-    if (place == DTYPE_FIRST && c->num_args)
-        rlx_put(p, ", ");
-    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_DTYPE, .flags = (uint16_t)(c->num_args != 0), .count = (size_t)place, .ptr = c });
-    /* both values of a condition decide on their dtype together */
-    bool pair = row >= 0 && intrinsics[row].result == RESULT_SECOND && c->num_args == 3 && !(is_literal(c->args[1]) && is_literal(c->args[2]));
-    bool literal = false;
-    for (size_t i = 0; i < c->num_args; i++)
-        literal |= is_literal(c->args[i]);
-    rlx_push_list(p, c->args, c->num_args, literal && !pair ? flags & ~(unsigned)RLX_ITEM_BARE : flags);
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = c });
+    rlx_push_list(p, c->args, c->num_args, call_flags(c, row < 0 ? SAME : (enum rule)intrinsics[row].rule, flags));
 }
 
-static rlx_dtype usual_dtype(const rlx_prim_call *c, int row)
+/* After the arguments. */
+void rlx_print_step_call_end(rlx_printer *p, const rlx_prim_call *c)
 {
-    rlx_dtype first = c->num_args ? rlx_prim_dtype(c->args[0]) : RELAX_VOID;
-    if (row < 0)
-        return c->num_args ? first : c->dtype;
-    switch (intrinsics[row].result) {
-    case RESULT_INT32: return RELAX_INT32;
-    case RESULT_HANDLE: return RELAX_HANDLE;
-    case RESULT_BOOL: return rlx_dtype_with_lanes(RELAX_BOOL, c->num_args ? rlx_dtype_lanes(first) : 1);
-    case RESULT_UINT32: return RELAX_UINT32;
-    case RESULT_SECOND: return c->num_args > 1 ? rlx_prim_dtype(c->args[1]) : first;
-    default: return first;
-    }
-}
-
-/* After the arguments of a call: its dtype where the text says it there, or where it is not the usual one. */
-void rlx_print_step_call_dtype(rlx_printer *p, const rlx_item *it)
-{
-    const rlx_prim_call *c = it->ptr;
-    const char *comma = it->flags ? ", " : "";
-    int row = c->op ? find_intrinsic(c->op) : -1;
-    if (it->count == DTYPE_LAST) {
-        rlx_buf_z(p->out, comma);
-        rlx_put_dtype(p, c->dtype);
-    } else if (it->count == DTYPE_NOT && !c->callee && usual_dtype(c, row) != c->dtype) {
-        rlx_buf_z(p->out, comma);
-        rlx_put(p, "dtype=");
+    int row = c->op && !c->callee ? find_intrinsic(c->op) : -1;
+    if (row >= 0 && intrinsics[row].rule == LAST) {
+        comma_before_args(p, c);
         rlx_put_dtype(p, c->dtype);
     }
     rlx_put(p, ")");

@@ -397,19 +397,19 @@ static void put_decorator(rlx_printer *p, const rlx_function *f, bool nested)
 
 /* The result's annotation is gone through before the parameters (names and declarations come in that order), and
  * stands behind them: printed first, set aside, appended. */
-static bool set_aside_result(rlx_printer *p, const rlx_sinfo *ret, size_t *mark)
+static bool set_aside_result(rlx_printer *p, const rlx_sinfo *ret)
 {
     size_t from = p->out->len;
-    *mark = p->side.len;
+    p->later.len = 0;
     p->aside = true;
     if (ret)
         rlx_print_expr(p, ret, 0);
     p->aside = false;
     if (p->out->failed || p->failed)
         return false;
-    rlx_buf_put(&p->side, p->out->data + from, p->out->len - from);
+    rlx_buf_put(&p->later, p->out->data + from, p->out->len - from);
     p->out->len = from;
-    return !p->side.failed || rlx_print_fail(p);
+    return !p->later.failed || rlx_print_fail(p);
 }
 
 static void put_params(rlx_printer *p, const rlx_function *f)
@@ -430,16 +430,14 @@ static void put_params(rlx_printer *p, const rlx_function *f)
 
 static void put_signature(rlx_printer *p, const rlx_function *f)
 {
-    size_t mark;
-    if (!set_aside_result(p, f->ret_sinfo, &mark))
+    if (!set_aside_result(p, f->ret_sinfo))
         return;
     put_params(p, f);
     rlx_put(p, ")");
-    if (p->side.len > mark) {
+    if (p->later.len) {
         rlx_put(p, " -> ");
-        rlx_buf_put(p->out, p->side.data + mark, p->side.len - mark);
+        rlx_buf_put(p->out, p->later.data, p->later.len);
     }
-    p->side.len = mark;
     rlx_put(p, ":");
     rlx_put_newline(p);
 }
