@@ -260,8 +260,7 @@ static bool check_prim(walk *w, const int64_t *node, const relax_value *v, enum 
     }
     if (!(rlx_node_flags(node) & RLX_DESC_HAS_DIMS) || v->type_index == RELAX_VALUE_FLOAT)
         return true;
-    return phase == FAST ? check_dim(w, "value", -1, v->v.i, node[2], FAST)
-                         : check_dim(w, "value", -1, v->v.i, node[2], phase == FIRST ? FIRST : SECOND);
+    return check_dim(w, "value", -1, v->v.i, node[2], phase);
 }
 
 /* ---- functions ---------------------------------------------------------------------------------------- */
@@ -377,8 +376,13 @@ RLX_INLINE bool run_levels(walk *w, const enum phase phase)
 }
 
 static bool run_fast(walk *w) { return run_levels(w, FAST); }
-static bool run_first(walk *w) { return run_levels(w, FIRST); }
-static bool run_second(walk *w) { return run_levels(w, SECOND); }
+/* FIRST or SECOND: only failures and expressions come here, so one copy of the code serves both. */
+static RLX_NOINLINE bool run_slow(walk *w, enum phase phase) { return run_levels(w, phase); }
+static RLX_NOINLINE bool match_slow(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
+{
+    w->depth = 0;
+    return check_node(w, node, v, phase) && run_slow(w, phase);
+}
 
 bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value *v, rlx_fault *why)
 {
@@ -392,17 +396,29 @@ bool rlx_desc_match(const rlx_desc_env *env, uint32_t offset, const relax_value 
     if (RLX_LIKELY(fine && !late))
         return true;
     w.why = why;
-    w.depth = 0;
-    if (!fine && !(check_node(&w, node, v, FIRST) && run_first(&w)))
+    if (!fine && !match_slow(&w, node, v, FIRST))
         return false;
-    w.depth = 0;
-    return check_node(&w, node, v, SECOND) && run_second(&w);
+    return match_slow(&w, node, v, SECOND);
 }
 
 static void open_params(walk *w, const int64_t *node, const relax_value *args)
 {
     w->levels[0] = (level){ node + 1, args, 0, rlx_node_count(node), true };
     w->depth = 1;
+}
+
+/* The list itself costs no level here: most parameters are plain tensors. */
+static bool fast_params(walk *w, const int64_t *node, const relax_value *args)
+{
+    const int64_t *at = node + 1;
+    w->depth = 0;
+    for (uint32_t i = 0, n = rlx_node_count(node); i < n; i++) {
+        const int64_t *param = at + 1;
+        at = param + rlx_node_words(param);
+        if (RLX_UNLIKELY(!check_node(w, param, &args[i], FAST) || (w->depth && !run_fast(w))))
+            return false;
+    }
+    return true;
 }
 
 bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args, size_t num_args,
@@ -416,17 +432,15 @@ bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax
     if (RLX_UNLIKELY(num_args != rlx_node_count(node)))
         return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)function.len, function.data,
                         rlx_node_count(node), rlx_node_count(node) == 1 ? "" : "s", num_args);
-    bool late = rlx_node_flags(node) & RLX_DESC_LATE;
-    open_params(&w, node, args);
-    bool fine = run_fast(&w);
+    bool late = rlx_node_flags(node) & RLX_DESC_LATE, fine = fast_params(&w, node, args);
     if (RLX_LIKELY(fine && !late))
         return true;
     w.why = why;
     open_params(&w, node, args);
-    if (!fine && !run_first(&w))
+    if (!fine && !run_slow(&w, FIRST))
         return false;
     open_params(&w, node, args);
-    return run_second(&w);
+    return run_slow(&w, SECOND);
 }
 
 bool rlx_desc_binds(const int64_t *descs, uint32_t offset)
