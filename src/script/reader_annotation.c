@@ -276,7 +276,7 @@ static const rlx_sinfo *read_shape(rlx_reader *r, const rlx_ast *call)
     int ndim = -1;
     if (call && !rlx_bind_args(r, call, "R.Shape", RLX_PARAMS("values", "ndim"), 0, slot))
         return NULL;
-    if (is_none(slot[0]) || (is_list(slot[0]) && !slot[0]->count))
+    if (is_none(slot[0]))
         return read_rank(r, slot[1], NULL, &ndim) ? rlx_shape_info_rank(r->ctx, ndim) : NULL;
     const rlx_expr *shape = NULL;
     if (!tensor_shape(r, slot[0], &shape) || !read_rank(r, slot[1], shape, &ndim))

@@ -249,6 +249,8 @@ static bool push_args(rlx_reader *r, const op_call *c)
         bool left_out = !a || (a->kind == RLX_AST_NONE && (row->args[i].optional || row->prepare));
         if (!left_out && !(e = read_argument(r, a, row->args[i].kind)))
             return false;
+        if (e && row->prepare && row->args[i].optional && rlx_as_tuple(e) && !rlx_as_tuple(e)->num_fields)
+            e = NULL; /* R.tuple() is how a part left out prints */
         if (left_out && row->args[i].kind == RLX_ARG_STRING && !(e = rlx_string_imm_new(r->ctx, RLX_SLICE(""))))
             return false;
         if (!rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e))
@@ -321,7 +323,7 @@ static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call
 
 static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
 {
-    if (row->params || row->flags & RLX_OP_VARARGS || call->count != row->num_args || call->count > 4)
+    if (row->params || row->prepare || row->flags & RLX_OP_VARARGS || call->count != row->num_args || call->count > 4)
         return false;
     for (const rlx_ast *a = call->first; a; a = a->next)
         if (a->kind == RLX_AST_KEYWORD || a->kind == RLX_AST_STAR || a->kind == RLX_AST_NONE)

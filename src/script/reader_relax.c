@@ -247,6 +247,7 @@ static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, cons
         rlx_error(r->ctx, RLX_TY01, rlx_place_make(r->source, t->begin, t->end - t->begin), "value of %s is %s but its annotation says %s", t->word->text->data, rlx_show(r->ctx, have), rlx_show(r->ctx, t->annotation));
         return false;
     }
+    rlx_builder_count_name(r->builder);
     scope->name = t->word;
     scope->value = e;
     return true;
@@ -1064,7 +1065,7 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
 {
     r->dialect = RLX_DIALECT_RELAX;
     if (!r->builder) {
-        rlx_builder_options options = { .keep_op_form = true };
+        rlx_builder_options options = { .keep_op_form = true, .count_names = true };
         r->builder = rlx_builder_create(r->ctx, r->env, &options);
         if (!r->builder)
             return rlx_no_memory(r->ctx);

@@ -257,7 +257,10 @@ static rlx_frame *push_frame(rlx_builder *b, bool is_function)
     rlx_scope scope = f->scope;
     scope.parent = b->depth ? &rlx_top_frame(b)->scope : NULL;
     *f = (rlx_frame){ .scope = scope, .is_function = is_function, .first_segment = b->segments.len - 1, .first_binding = b->bindings.len,
-                      .first_open = b->opens.len, .serial = ++b->next_serial, .errors = rlx_error_count(b->ctx) };
+                      .first_open = b->opens.len, .serial = ++b->next_serial, .errors = rlx_error_count(b->ctx),
+                      .outer_lv = b->next_lv, .outer_gv = b->next_gv };
+    if (is_function && b->options.count_names)
+        b->next_lv = b->next_gv = 0;
     b->depth++;
     return f;
 }
@@ -270,6 +273,10 @@ static void pop_frame(rlx_builder *b)
     b->opens.len = f->first_open;
     if (f->is_function)
         b->params.len -= f->num_params;
+    if (f->is_function && b->options.count_names) {
+        b->next_lv = f->outer_lv;
+        b->next_gv = f->outer_gv;
+    }
     b->depth--;
 }
 

@@ -28,6 +28,7 @@ typedef struct rlx_frame {
     rlx_slice name;
     const rlx_expr *self;
     const rlx_sinfo *signature; /* provisional, for self-calls; NULL until asked for */
+    int32_t outer_lv, outer_gv; /* count_names: counters of the function around this one */
 } rlx_frame;
 
 struct rlx_builder {

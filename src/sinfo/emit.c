@@ -118,6 +118,12 @@ static void reserve_number(rlx_builder *b, const rlx_string *name, int32_t numbe
         *next = 1;
 }
 
+void rlx_builder_count_name(rlx_builder *b)
+{
+    if (b->options.count_names)
+        ++*(rlx_top_frame(b)->in_dataflow ? &b->next_lv : &b->next_gv);
+}
+
 static bool keep_places(rlx_builder *b, rlx_var *v, const rlx_place *places, size_t count)
 {
     if (!count)
@@ -141,6 +147,8 @@ static const rlx_var *make_var(rlx_builder *b, const rlx_sinfo *s, const rlx_emi
     bool dataflow = rlx_top_frame(b)->in_dataflow && !how->output;
     const rlx_string *name = how->name;
     int32_t number = how->number;
+    if (name || how->var)
+        rlx_builder_count_name(b);
     if (how->var) {
         if (how->var->sinfo == s || (b->options.no_infer && how->var->sinfo))
             return how->var;
@@ -148,7 +156,7 @@ static const rlx_var *make_var(rlx_builder *b, const rlx_sinfo *s, const rlx_emi
     }
     if (!name)
         name = next_name(b, dataflow, &number);
-    else
+    else if (!b->options.count_names)
         reserve_number(b, name, number);
     const rlx_var *v = rlx_var_new(b->ctx, dataflow, name, number, s, how->var_place ? how->var_place : how->place);
     if (v && how->num_annotation_places && !keep_places(b, (rlx_var *)(uintptr_t)v, how->annotation_places, how->num_annotation_places))

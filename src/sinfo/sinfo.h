@@ -71,6 +71,7 @@ typedef struct rlx_builder_options {
     bool quiet_values;            /* no TY01 warnings (passes rebuilding what was accepted) */
     bool keep_op_form;            /* operator normal forms (NF05) are not applied (text reader) */
     bool no_infer;                /* keep variables' own struct info where given */
+    bool count_names;             /* generated names are numbered as TVM does (text reader): per function, and every binding counts, named or not */
 } rlx_builder_options;
 rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env, const rlx_builder_options *options);
 void rlx_builder_free(rlx_builder *b);
@@ -102,6 +103,8 @@ typedef struct rlx_emit {
 const rlx_var *rlx_builder_emit(rlx_builder *b, const rlx_expr *expr, const rlx_emit *how);
 /* no_var: makes no variable; what comes back then only says that it succeeded. */
 const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var);
+/* With count_names: as if one more binding had been made here. */
+void rlx_builder_count_name(rlx_builder *b);
 /* Appends as it is: struct info must be there. A DataflowVar outside dataflow is refused. */
 bool rlx_builder_emit_binding(rlx_builder *b, const rlx_binding *binding);
 /* §3.3 value / operand: normalised expression; operand binds a non-leaf to a fresh variable. */
