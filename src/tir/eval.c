@@ -751,16 +751,20 @@ static bool init_only(machine *m, const rlx_stmt *s, const rlx_block_realize *r)
 {
     const rlx_for_stmt *f = rlx_as_for_stmt(s);
     int64_t min, extent, go;
+    while (f && !is_spatial_loop(m, r, f->loop_var))
+        f = rlx_as_for_stmt(f->body);
     if (!f)
         return bind_axes(m, r, true) && evaluate_int(m, r->predicate, &go) && (!go || execute(m, rlx_as_tir_block(r->block)->init));
-    if (!is_spatial_loop(m, r, f->loop_var))
-        return init_only(m, f->body, r);
+    if (m->depth >= MAX_DEPTH)
+        return unsupported(m, "a program nested that deep");
     if (!evaluate_int(m, f->min, &min) || !evaluate_int(m, f->extent, &extent))
         return false;
-    for (int64_t i = 0; i < extent; i++)
-        if (!tick(m) || !set_var(m, f->loop_var, int_value(min + i)) || !init_only(m, f->body, r))
-            return false;
-    return true;
+    bool ok = true;
+    m->depth++;
+    for (int64_t i = 0; i < extent && ok; i++)
+        ok = tick(m) && set_var(m, f->loop_var, int_value(min + i)) && init_only(m, f->body, r);
+    m->depth--;
+    return ok;
 }
 
 static bool loop(machine *m, const rlx_for_stmt *s)
