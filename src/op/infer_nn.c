@@ -285,8 +285,10 @@ const rlx_sinfo *rlx_infer_pad(rlx_infer *in)
     if (!rlx_dims_init(in, &out, n))
         return NULL;
     for (size_t i = 0; i < n; i++) {
-        const rlx_prim *d = rlx_fold_add(in->ctx, dims[i], rlx_int64(in->ctx, rlx_attr_item(width, 2 * i)));
-        if (!(out.at[i] = d ? rlx_fold_add(in->ctx, d, rlx_int64(in->ctx, rlx_attr_item(width, 2 * i + 1))) : NULL))
+        int64_t more;
+        if (!rlx_add_i64(rlx_attr_item(width, 2 * i), rlx_attr_item(width, 2 * i + 1), &more))
+            return rlx_infer_fail(in, "pad_width is out of range");
+        if (!(out.at[i] = rlx_fold_add(in->ctx, dims[i], rlx_int64(in->ctx, more))))
             return rlx_infer_done(in, NULL);
     }
     return rlx_infer_dims_result(in, &out, x->dtype, NULL);
