@@ -90,7 +90,7 @@ RLX_INLINE uint64_t rlx_saturate_u64(double v)
  * exponent bits; nothing here stops a compiler from doing several at once. */
 RLX_INLINE double rlx_exp_of_float(double x)
 {
-    double c = x > 100.0 ? 100.0 : x;
+    double c = x > 120.0 ? 120.0 : x;
     c = c < -120.0 ? -120.0 : c;
     double t = c * 1.4426950408889634, z = t + 6755399441055744.0, r = t - (z - 6755399441055744.0);
     double p = 1.3215486790144309e-6;
