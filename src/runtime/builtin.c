@@ -333,7 +333,7 @@ static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n, 
 
 static const rlx_builtin rows[] = {
 #define BUILTIN(fn, name, least, most, help) { RLX_BUILTIN_PREFIX name, least, most, builtin_##fn, help },
-#include "runtime/builtin.def"
+#include "format/builtin.def"
 #undef BUILTIN
 };
 
