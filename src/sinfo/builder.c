@@ -518,14 +518,15 @@ static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const r
         params = NULL;
     const rlx_expr *leaf = rlx_builder_operand(b, result);
     const rlx_sinfo *have = leaf ? rlx_builder_derive(b, leaf) : NULL;
-    if (!have || (stated && !check_return(b, f, have, stated, leaf, place)))
+    bool fits = have && (!stated || check_return(b, f, have, stated, leaf, place));
+    if (!fits && (!leaf || !(have = rlx_builder_instead(b, stated))))
         return NULL;
     const rlx_sinfo *callers = result_for_callers(b, f, have, stated);
     const rlx_expr *body = callers ? make_seq(b, leaf, rlx_place_of(leaf)) : NULL;
     if (!body)
         return NULL;
     const rlx_sinfo *sinfo = rlx_signature(b->ctx, params, f->num_params, callers, f->is_pure, f->scope.parent);
-    if (!sinfo || rlx_error_count(b->ctx) > f->errors)
+    if (!sinfo || (rlx_error_count(b->ctx) > f->errors && !rlx_builder_instead(b, NULL)))
         return NULL;
     return rlx_function_new(b->ctx, params, f->num_params, body, stated ? stated : callers, stated != NULL, f->is_pure, attrs, sinfo, place);
 }

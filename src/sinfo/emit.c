@@ -209,6 +209,13 @@ static const rlx_binding *binding_for(rlx_builder *b, const rlx_var *v, const rl
     return rlx_bind(b->ctx, v, value, how->place ? how->place : rlx_place_of(old));
 }
 
+const rlx_sinfo *rlx_builder_instead(const rlx_builder *b, const rlx_sinfo *stated)
+{
+    if (!b->options.keep_going || b->ctx->diags.out_of_memory)
+        return NULL;
+    return stated ? stated : b->ctx->object;
+}
+
 const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how, const rlx_binding *old)
 {
     if (how->output && !rlx_top_frame(b)->in_dataflow)
@@ -218,8 +225,10 @@ const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx
     const rlx_sinfo *s = rlx_builder_derive(b, value);
     if (s && how->annotation)
         s = annotated(b, value, s, how);
+    if (!s)
+        s = rlx_builder_instead(b, how->annotation);
     s = s ? settled(b, s, how) : NULL;
-    if (!s || !sizes_are_sane(b, s, how->place))
+    if (!s || (!sizes_are_sane(b, s, how->place) && !b->options.keep_going))
         return NULL;
     const rlx_var *v = make_var(b, s, how);
     const rlx_binding *binding = v ? binding_for(b, v, value, how, old) : NULL;
@@ -285,6 +294,8 @@ const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value, con
     if (how->var && !fits_block(b, how->var))
         return NULL;
     const rlx_sinfo *s = cast_sinfo(b, value, sinfo, how);
+    if (!s)
+        s = rlx_builder_instead(b, how->annotation ? how->annotation : sinfo);
     s = s && !no_var ? settled(b, s, how) : s;
     const rlx_var *v = s && !no_var ? make_var(b, s, how) : NULL;
     if (!s || (!v && !no_var))

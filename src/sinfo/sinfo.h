@@ -52,9 +52,24 @@ const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *
 const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s, bool (*bound)(void *user, const rlx_prim_var *v), void *user);
 
 struct rlx_desc_writer; /* desc/desc.h */
-/* ---- packed form for the run side (desc): symbols are numbered by `slot_of` (-1: not known: fails) */
-bool rlx_sinfo_encode(rlx_context *ctx, const rlx_sinfo *s, int32_t (*slot_of)(void *user, const rlx_prim_var *v), void *user, struct rlx_desc_writer *out);
-bool rlx_prim_encode(rlx_context *ctx, const rlx_prim *p, int32_t (*slot_of)(void *user, const rlx_prim_var *v), void *user, struct rlx_desc_writer *out);
+struct rlx_writer;
+/* ---- packed form for the run side (desc). Whoever encodes numbers the symbols and says which of them the item binds: the first
+ * position in text order where such a variable stands alone binds it, all others refer to it. */
+enum rlx_fresh { RLX_FRESH_SIZE = 1, RLX_FRESH_SIGNED = 2 }; /* SIGNED: only values of scalars bind it, it may be negative */
+typedef struct rlx_encoder {
+    rlx_context *ctx;
+    struct rlx_writer *out;
+    int32_t (*slot_of)(void *user, const rlx_prim_var *v);  /* of a bound or fresh variable; -1: it has no value here */
+    int32_t (*register_of)(void *user, const rlx_var *v);   /* of a variable that is the shape of a tensor; -1: none. NULL: such shapes are left out */
+    void *user;
+    rlx_ptrmap *fresh;          /* PRIM_VAR -> enum rlx_fresh, taken out where it is bound; NULL: nothing is bound */
+    bool no_names;              /* leave the names of variables out */
+    const rlx_node *unknown;    /* out: the variable without slot or register, or the expression that has no packed form */
+} rlx_encoder;
+/* Appends the node of s to d. False: e->unknown says what, or memory is out; broken limits latch in e->out. */
+bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, struct rlx_desc_writer *d);
+/* *offset: the expression item of p. Without recursion; shared parts are written out, up to a limit that latches in e->out. */
+bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset);
 
 /* ---- struct info of expressions. env: what the module says of GlobalVars */
 typedef struct rlx_env {
@@ -71,6 +86,7 @@ typedef struct rlx_builder_options {
     bool quiet_values;            /* no TY01 warnings (passes rebuilding what was accepted) */
     bool keep_op_form;            /* operator normal forms (NF05) are not applied (text reader) */
     bool no_infer;                /* keep variables' own struct info where given */
+    bool keep_going;              /* what cannot be derived counts as its annotation, else Object, once its error is reported (text reader): the program stays printable */
     bool count_names;             /* generated names are numbered as TVM does (text reader): per function, and every binding counts, named or not */
 } rlx_builder_options;
 rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env, const rlx_builder_options *options);
