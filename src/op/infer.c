@@ -57,9 +57,13 @@ const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i)
     const rlx_call *call = in->call;
     if (RLX_UNLIKELY(i >= call->num_args || (call->num_args > in->row->num_args && !(in->row->flags & RLX_OP_VARARGS))))
         return wrong_count(in);
+    size_t errors = rlx_error_count(in->ctx);
     const rlx_sinfo *s = in->sinfo_of(in->user, call->args[i]);
     if (RLX_LIKELY(s != NULL))
         return s;
+    in->failed = true;
+    if (rlx_error_count(in->ctx) > errors)
+        return NULL; /* whoever was asked has said why */
     return rlx_infer_fail(in, "nothing is known of %s (%s)", arg_name(in->row, i), rlx_show(in->ctx, call->args[i]));
 }
 
