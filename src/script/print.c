@@ -68,6 +68,11 @@ void rlx_put_dtype(rlx_printer *p, rlx_dtype t)
 void rlx_put_float(rlx_printer *p, double v)
 {
     bool finite = v - v == 0;
+    if (v >= 1 && v < 1e15 && v == (double)(int64_t)v) { /* most constants: no exact expansion needed */
+        rlx_buf_i64(p->out, (int64_t)v);
+        rlx_put(p, ".0");
+        return;
+    }
     if (!finite)
         rlx_put(p, "\"");
     rlx_print_double_tvm(p->out, v);
@@ -338,8 +343,6 @@ static bool printer_init(rlx_printer *p)
 {
     static const char *const reserved[] = { "I", "T", "R", "cls", "metadata", "range", "float", "tvm" };
     rlx_region_init(&p->region, p->m);
-    rlx_intern_init(&p->names, p->m);
-    rlx_ptrmap_init(&p->table, p->m);
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->sinfo_texts, p->m);
     rlx_ptrmap_init(&p->meta_index, p->m);
@@ -355,7 +358,7 @@ static bool printer_init(rlx_printer *p)
 static void printer_free(rlx_printer *p)
 {
     rlx_uses_free(p);
-    rlx_vec_free(p->m, &p->bound);
+    rlx_names_free(p);
     rlx_vec_free(p->m, &p->frames);
     rlx_vec_free(p->m, &p->items);
     rlx_vec_free(p->m, &p->tasks);
@@ -367,9 +370,7 @@ static void printer_free(rlx_printer *p)
     rlx_buf_free(&p->side);
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->sinfo_texts);
-    rlx_ptrmap_free(&p->table);
     rlx_ptrmap_free(&p->loops);
-    rlx_intern_free(&p->names);
     rlx_region_drop(&p->region);
 }
 

@@ -359,7 +359,7 @@ void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
     case FORM_ASSERT: step_assert(p, c); break;
     default:
         push_keywords(p, &c->node, 0, c->num_args != 0, form);
-        push_args(p, c, 0, c->num_args);
+        rlx_start_list(p, c->args, c->num_args, RLX_ITEM_SYMBOL);
         break;
     }
 }
@@ -416,9 +416,11 @@ static void value(rlx_printer *p, const rlx_call *c, const rlx_attrs *a, size_t 
 
 static void sinfo_args(rlx_printer *p, const rlx_call *c, bool comma, enum form form)
 {
-    rlx_push_text(p, ")");
-    if (!c->num_sinfo_args)
+    if (!c->num_sinfo_args) {
+        rlx_put(p, ")");
         return;
+    }
+    rlx_push_text(p, ")");
     put_key(p, "sinfo_args", &comma);
     rlx_put(p, "(");
     rlx_push_text(p, c->num_sinfo_args == 1 ? ",)" : ")");

@@ -186,19 +186,23 @@ static void step_expr(rlx_printer *p, const rlx_node *n, unsigned flags)
     }
 }
 
-static void step_node(rlx_printer *p, const rlx_item *it)
+/* n is no leaf. */
+static void open_node(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags)
 {
-    const rlx_node *n = it->ptr;
-    if (rlx_print_leaf(p, n, it->flags))
-        return;
     switch (rlx_family_of(n)) {
-    case RLX_FAMILY_EXPR: step_expr(p, n, it->flags); break;
-    case RLX_FAMILY_PRIM: rlx_print_step_prim(p, n, it->prec, it->flags); break;
-    case RLX_FAMILY_SINFO: rlx_print_step_sinfo(p, n, it->flags); break;
-    case RLX_FAMILY_ATTR: case RLX_FAMILY_DEVICE: rlx_print_step_attr(p, n, it->flags); break;
+    case RLX_FAMILY_EXPR: step_expr(p, n, flags); break;
+    case RLX_FAMILY_PRIM: rlx_print_step_prim(p, n, prec, flags); break;
+    case RLX_FAMILY_SINFO: rlx_print_step_sinfo(p, n, flags); break;
+    case RLX_FAMILY_ATTR: case RLX_FAMILY_DEVICE: rlx_print_step_attr(p, n, flags); break;
     case RLX_FAMILY_TIR: rlx_print_step_region(p, n); break;
     default: put_kind(p, n); break;
     }
+}
+
+static void step_node(rlx_printer *p, const rlx_item *it)
+{
+    if (!rlx_print_leaf(p, it->ptr, it->flags))
+        open_node(p, it->ptr, it->prec, it->flags);
 }
 
 /* ---- steps of the machine */
@@ -333,14 +337,20 @@ void rlx_print_expr(rlx_printer *p, const rlx_node *n, unsigned flags)
     else if (rlx_print_leaf(p, n, flags))
         return;
     else
-        rlx_push_node(p, n, 0, flags);
+        open_node(p, n, 0, flags);
     run(p, base);
+}
+
+void rlx_start_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags)
+{
+    rlx_item all = { .what = RLX_ITEM_LIST, .flags = (uint16_t)flags, .count = count, .ptr = nodes };
+    step_list(p, &all);
 }
 
 void rlx_print_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags)
 {
     size_t base = p->items.len;
-    rlx_push_list(p, nodes, count, flags);
+    rlx_start_list(p, nodes, count, flags);
     run(p, base);
 }
 

@@ -18,16 +18,21 @@
 #include "script/script.h"
 
 /* ---- names */
-typedef struct rlx_name { uint32_t len, next; bool live; char text[]; } rlx_name; /* next: least suffix that may be free */
 enum rlx_bound_how { RLX_BOUND_NAME, RLX_BOUND_DATA, RLX_BOUND_STRIDE, RLX_BOUND_OFFSET };
-/* What a variable or buffer prints as while its frame lasts: a name, or a part of a buffer (B.data, B.strides[0]). */
+/* A name, and who bears it while `live`: a variable or buffer. Or a part of a buffer (B.data, B.strides[0]), which prints
+ * as such: then `text` is empty. */
 typedef struct rlx_bound {
-    rlx_name *name;
-    const rlx_node *node, *buffer;
-    uint32_t index;
+    const rlx_node *node;   /* the bearer */
+    const rlx_node *buffer; /* whose part */
+    uint32_t len;
+    uint32_t next;          /* name: least suffix that may be free; part: index of the stride */
     uint8_t how;
     bool live;
+    char text[];
 } rlx_bound;
+/* From a key (the id of a node, the hash of a name) to a number in p->all, open addressing. */
+typedef struct rlx_slot { uint32_t key, at; } rlx_slot; /* at: number + 1, 0: empty */
+typedef struct rlx_slots { rlx_slot *data; size_t len, cap; } rlx_slots;
 typedef struct rlx_print_frame {
     size_t first;            /* of p->bound */
     const rlx_node *stmt;    /* TIR: whose frame */
@@ -70,9 +75,10 @@ typedef struct rlx_printer {
     uint32_t indent;             /* in blanks */
 
     rlx_region region;
-    rlx_intern names;
-    rlx_ptrmap table;            /* variable or buffer -> rlx_bound */
-    RLX_VEC(rlx_bound *) bound;  /* innermost frame last */
+    RLX_VEC(rlx_bound *) all;
+    rlx_slots names;             /* by text */
+    rlx_slots ids;               /* by id of the bearer */
+    RLX_VEC(uint32_t) bound;     /* numbers of those alive, innermost frame last */
     RLX_VEC(rlx_print_frame) frames;
 
     RLX_VEC(rlx_item) items;
@@ -130,11 +136,8 @@ rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int3
 rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node); /* variable or buffer, innermost frame, unless it is defined */
 rlx_bound *rlx_define_at(rlx_printer *p, const rlx_node *node, size_t frame);
 rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer, enum rlx_bound_how how, uint32_t index, size_t frame);
-RLX_INLINE rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node)
-{
-    rlx_bound *b = rlx_ptrmap_get(&p->table, node);
-    return b && b->live ? b : NULL;
-}
+rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node); /* NULL: nothing defines it here */
+void rlx_names_free(rlx_printer *p);
 void rlx_put_bound(rlx_printer *p, const rlx_bound *b);
 /* Name of a variable or buffer; one that nothing defines is declared where it belongs. */
 void rlx_put_var(rlx_printer *p, const rlx_node *var);
@@ -163,6 +166,8 @@ void rlx_print_item(rlx_printer *p, rlx_item item);
 void rlx_push_text(rlx_printer *p, const char *text);
 void rlx_push_node(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
 void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
+/* Puts the leaves that a list begins with, pushes the rest: where nothing is to be put before it. */
+void rlx_start_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
 void rlx_push_item(rlx_printer *p, rlx_item item);
 /* Prints n if that takes no further steps. */
 bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);

@@ -78,76 +78,171 @@ void rlx_put_identifier(rlx_printer *p, rlx_slice name)
     draft_close(p, &d);
 }
 
-/* ---- the set of names */
-static rlx_name *find_name(rlx_printer *p, const char *text, size_t len, uint64_t hash)
+/* ---- tables */
+
+/* Eight neighbours share a cache line: ids and numbers in names run upwards. */
+static uint32_t spread(uint64_t high, uint32_t low)
 {
-    size_t at;
-    for (rlx_name *n = rlx_intern_first(&p->names, hash, &at); n; n = rlx_intern_next(&p->names, hash, &at))
-        if (n->len == len && memcmp(n->text, text, len) == 0)
-            return n;
+    return ((uint32_t)rlx_hash_mix(0x9E37, high) & ~(uint32_t)7) | (low & 7);
+}
+
+static void place(rlx_slot *slots, size_t mask, rlx_slot slot)
+{
+    size_t at = slot.key & mask;
+    while (slots[at].at)
+        at = (at + 1) & mask;
+    slots[at] = slot;
+}
+
+static bool grow(rlx_printer *p, rlx_slots *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : 64, bytes;
+    if (!rlx_mul_size(cap, sizeof(rlx_slot), &bytes))
+        return rlx_print_fail(p);
+    rlx_slot *slots = rlx_mem_alloc_zero(p->m, bytes);
+    if (!slots)
+        return rlx_print_fail(p);
+    for (size_t i = 0; i < t->cap; i++)
+        if (t->data[i].at)
+            place(slots, cap - 1, t->data[i]);
+    rlx_mem_free(p->m, t->data, t->cap * sizeof *t->data);
+    t->data = slots;
+    t->cap = cap;
+    return true;
+}
+
+static bool add_slot(rlx_printer *p, rlx_slots *t, uint32_t key, uint32_t number)
+{
+    if (t->len + 1 > t->cap / 2 && !grow(p, t))
+        return false;
+    place(t->data, t->cap - 1, (rlx_slot){ key, number + 1 });
+    t->len++;
+    return true;
+}
+
+/* The first slot from `at` on with this key; its `at` is 0 if there is none. */
+RLX_INLINE const rlx_slot *next_slot(const rlx_slots *t, uint32_t key, size_t at)
+{
+    const rlx_slot *s = &t->data[at & (t->cap - 1)];
+    while (s->at && s->key != key)
+        s = &t->data[++at & (t->cap - 1)];
+    return s;
+}
+
+/* Bits that tell one id from another are kept: equal keys are few. */
+static uint32_t id_key(uint32_t id)
+{
+    return spread(id >> 3, id);
+}
+
+rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node)
+{
+    uint32_t key = id_key(node->id);
+    const rlx_slot *s;
+    if (!p->ids.cap)
+        return NULL;
+    for (size_t at = key; (s = next_slot(&p->ids, key, at))->at; at = (size_t)(s - p->ids.data) + 1) {
+        rlx_bound *b = p->all.data[s->at - 1];
+        if (b->node == node && b->live)
+            return b;
+    }
     return NULL;
 }
 
-static rlx_name *add_name(rlx_printer *p, const char *text, size_t len, uint64_t hash)
+/* ---- the set of names */
+static uint32_t name_key(const char *text, size_t len)
 {
-    rlx_name *n = rlx_region_alloc(&p->region, sizeof *n + len + 1);
-    if (!n || !rlx_intern_add(&p->names, hash, n))
-        return rlx_print_fail(p), NULL;
-    n->len = (uint32_t)len;
-    n->next = 1;
-    n->live = false;
-    memcpy(n->text, text, len);
-    n->text[len] = 0;
-    return n;
+    size_t at = len;
+    uint32_t number = 0, unit = 1;
+    while (at > 0 && is_digit(text[at - 1]) && len - at < 8) {
+        number += unit * (uint32_t)(text[--at] - '0');
+        unit *= 10;
+    }
+    return spread(rlx_hash_bytes(text, at) ^ (uint64_t)(number >> 3) << 20, number);
 }
 
-static rlx_name *get_name(rlx_printer *p, const draft *d)
+static bool find_name(const rlx_printer *p, const char *text, size_t len, uint32_t key, uint32_t *number)
 {
-    uint64_t hash = rlx_hash_bytes(d->text, d->len);
-    rlx_name *n = find_name(p, d->text, d->len, hash);
-    return n ? n : add_name(p, d->text, d->len, hash);
+    const rlx_slot *s;
+    if (!p->names.cap)
+        return false;
+    for (size_t at = key; (s = next_slot(&p->names, key, at))->at; at = (size_t)(s - p->names.data) + 1) {
+        const rlx_bound *b = p->all.data[s->at - 1];
+        if (b->len == len && memcmp(b->text, text, len) == 0) {
+            *number = s->at - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static rlx_bound *new_bound(rlx_printer *p, const char *text, size_t len, uint32_t *number)
+{
+    rlx_bound *b = rlx_region_alloc(&p->region, sizeof *b + len + 1);
+    if (!b || p->all.len >= UINT32_MAX || !rlx_vec_push(p->m, &p->all, b))
+        return rlx_print_fail(p), NULL;
+    *b = (rlx_bound){ .len = (uint32_t)len, .next = 1 };
+    memcpy(b->text, text, len);
+    b->text[len] = 0;
+    *number = (uint32_t)p->all.len - 1;
+    return b;
+}
+
+static rlx_bound *get_name(rlx_printer *p, const draft *d, uint32_t *number)
+{
+    uint32_t key = name_key(d->text, d->len);
+    if (find_name(p, d->text, d->len, key, number))
+        return p->all.data[*number];
+    rlx_bound *b = new_bound(p, d->text, d->len, number);
+    return b && add_slot(p, &p->names, key, *number) ? b : NULL;
 }
 
 bool rlx_names_reserve(rlx_printer *p, const char *name)
 {
     draft d = { .text = (char *)(uintptr_t)name, .len = strlen(name) };
-    rlx_name *n = get_name(p, &d);
-    if (n)
-        n->live = true;
-    return n != NULL;
+    uint32_t number;
+    rlx_bound *b = get_name(p, &d, &number);
+    if (b)
+        b->live = true;
+    return b != NULL;
 }
 
 /* The draft's name if it is free, else with the least free suffix. */
-static rlx_name *take_name(rlx_printer *p, draft *d)
+static rlx_bound *take_name(rlx_printer *p, draft *d, uint32_t *number)
 {
-    rlx_name *base = get_name(p, d), *n = base;
+    rlx_bound *base = get_name(p, d, number), *b = base;
     size_t len = d->len;
-    while (n && n->live) {
+    while (b && b->live) {
         d->len = len;
         d->text[d->len++] = '_';
         draft_number(d, base->next++);
-        n = get_name(p, d);
+        b = get_name(p, d, number);
     }
-    if (n)
-        n->live = true;
-    return n;
+    return b;
 }
 
 /* x_3 is free again: whoever looks for a suffix of x starts there. */
-static void release_name(rlx_printer *p, rlx_name *n)
+static void release_name(rlx_printer *p, const rlx_bound *b)
 {
-    size_t at = n->len;
-    uint64_t number = 0, unit = 1;
-    n->live = false;
-    while (at > 0 && is_digit(n->text[at - 1]) && n->len - at < 9) {
-        number += unit * (uint64_t)(n->text[--at] - '0');
+    size_t at = b->len;
+    uint64_t suffix = 0, unit = 1;
+    uint32_t base;
+    while (at > 0 && is_digit(b->text[at - 1]) && b->len - at < 9) {
+        suffix += unit * (uint64_t)(b->text[--at] - '0');
         unit *= 10;
     }
-    if (at == n->len || at < 2 || n->text[at - 1] != '_' || n->text[at] == '0')
+    if (at == b->len || at < 2 || b->text[at - 1] != '_' || b->text[at] == '0')
         return;
-    rlx_name *base = find_name(p, n->text, at - 1, rlx_hash_bytes(n->text, at - 1));
-    if (base && number < base->next)
-        base->next = (uint32_t)number;
+    if (find_name(p, b->text, at - 1, name_key(b->text, at - 1), &base) && suffix < p->all.data[base]->next)
+        p->all.data[base]->next = (uint32_t)suffix;
+}
+
+void rlx_names_free(rlx_printer *p)
+{
+    rlx_vec_free(p->m, &p->all);
+    rlx_vec_free(p->m, &p->bound);
+    rlx_mem_free(p->m, p->names.data, p->names.cap * sizeof *p->names.data);
+    rlx_mem_free(p->m, p->ids.data, p->ids.cap * sizeof *p->ids.data);
 }
 
 /* ---- frames */
@@ -164,46 +259,58 @@ void rlx_print_leave(rlx_printer *p)
         return;
     size_t first = rlx_vec_pop(&p->frames).first;
     while (p->bound.len > first) {
-        rlx_bound *b = rlx_vec_pop(&p->bound);
+        rlx_bound *b = p->all.data[rlx_vec_pop(&p->bound)];
         b->live = false;
-        if (b->name)
-            release_name(p, b->name);
+        if (b->how == RLX_BOUND_NAME)
+            release_name(p, b);
     }
 }
 
 /* Frames inside `frame` begin one later; rare, only for declarations that belong further out. */
-static bool add_bound(rlx_printer *p, rlx_bound *b, size_t frame)
+static bool enter_frame(rlx_printer *p, uint32_t number, size_t frame)
 {
-    size_t at = frame + 1 < p->frames.len ? p->frames.data[frame + 1].first : p->bound.len;
-    if (!rlx_vec_push(p->m, &p->bound, b) || !rlx_ptrmap_put(&p->table, b->node, (uintptr_t)b))
+    if (!rlx_vec_push(p->m, &p->bound, number))
         return rlx_print_fail(p);
+    if (frame + 1 >= p->frames.len)
+        return true;
+    size_t at = p->frames.data[frame + 1].first;
     memmove(p->bound.data + at + 1, p->bound.data + at, (p->bound.len - 1 - at) * sizeof *p->bound.data);
-    p->bound.data[at] = b;
+    p->bound.data[at] = number;
     for (size_t i = frame + 1; i < p->frames.len; i++)
         p->frames.data[i].first++;
     return true;
 }
 
-static rlx_bound *new_bound(rlx_printer *p, const rlx_node *node, rlx_name *name, size_t frame)
+/* Points the bearer's id to the name. An id keeps one slot, however often its variable is defined anew. */
+static bool bear(rlx_printer *p, rlx_bound *b, const rlx_node *node, uint32_t number)
 {
-    rlx_bound *b = rlx_region_zero(&p->region, sizeof *b);
-    if (!b)
-        return rlx_print_fail(p), NULL;
-    b->name = name;
+    uint32_t key = id_key(node->id);
     b->node = node;
     b->live = true;
-    return add_bound(p, b, frame) ? b : NULL;
+    for (size_t at = key; p->ids.cap;) {
+        const rlx_slot *s = next_slot(&p->ids, key, at);
+        if (!s->at)
+            break;
+        at = (size_t)(s - p->ids.data);
+        if (p->all.data[s->at - 1]->node == node) {
+            p->ids.data[at].at = number + 1;
+            return true;
+        }
+        at++;
+    }
+    return add_slot(p, &p->ids, key, number);
 }
 
 rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number, size_t frame)
 {
     draft d;
+    uint32_t at = 0;
     if (!draft_open(p, &d, hint.len))
         return NULL;
     draft_hint(&d, hint, number, node->kind == RLX_NODE_BUFFER ? "buffer" : "v");
-    rlx_name *name = take_name(p, &d);
+    rlx_bound *b = take_name(p, &d, &at);
     draft_close(p, &d);
-    return name ? new_bound(p, node, name, frame) : NULL;
+    return b && bear(p, b, node, at) && enter_frame(p, at, frame) ? b : NULL;
 }
 
 static const rlx_string *hint_of(const rlx_node *node)
@@ -230,12 +337,13 @@ rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node)
 
 rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer, enum rlx_bound_how how, uint32_t index, size_t frame)
 {
-    rlx_bound *b = new_bound(p, var, NULL, frame);
-    if (b) {
-        b->buffer = buffer;
-        b->how = (uint8_t)how;
-        b->index = index;
-    }
+    uint32_t number = 0;
+    rlx_bound *b = new_bound(p, "", 0, &number);
+    if (!b || !bear(p, b, var, number) || !enter_frame(p, number, frame))
+        return NULL;
+    b->buffer = buffer;
+    b->how = (uint8_t)how;
+    b->next = index;
     return b;
 }
 
@@ -243,14 +351,14 @@ rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *
 void rlx_put_bound(rlx_printer *p, const rlx_bound *b)
 {
     if (b->how == RLX_BOUND_NAME) {
-        rlx_buf_put(p->out, b->name->text, b->name->len);
+        rlx_buf_put(p->out, b->text, b->len);
         return;
     }
-    rlx_bound *of = rlx_find_bound(p, b->buffer);
+    const rlx_bound *of = rlx_find_bound(p, b->buffer);
     if (of && of->how == RLX_BOUND_NAME)
-        rlx_put_bound(p, of);
+        rlx_buf_put(p->out, of->text, of->len);
     if (b->how == RLX_BOUND_STRIDE)
-        rlx_buf_format(p->out, ".strides[%d]", (int)b->index);
+        rlx_buf_format(p->out, ".strides[%d]", (int)b->next);
     else
         rlx_buf_z(p->out, b->how == RLX_BOUND_DATA ? ".data" : ".elem_offset");
 }

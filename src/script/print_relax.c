@@ -498,7 +498,7 @@ static bool step_function(rlx_printer *p, size_t task)
     }
     t->pos = p->out->len;
     const rlx_bound *b = rlx_find_bound(p, t->target);
-    open_function(p, rlx_as_function(t->node), b && b->name ? (rlx_slice){ b->name->text, b->name->len } : RLX_SLICE("main"), b);
+    open_function(p, rlx_as_function(t->node), b ? (rlx_slice){ b->text, b->len } : RLX_SLICE("main"), b);
     return false;
 }
 
