@@ -446,8 +446,26 @@ static bool end_statement(rlx_parser *p, rlx_line *out)
     return rlx_parser_expected(p, "the end of the line"), false;
 }
 
+/* The name that a statement binds, as far as that shows from its first words. */
+static rlx_word *bound_name(const rlx_parser *p, uint32_t begin)
+{
+    const char *text = p->lexer.text;
+    uint32_t at = begin, end = p->lexer.len;
+    while (at < end && ((text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z'))
+        at++;
+    while (at < end && at > begin && (text[at] == '_' || (text[at] >= '0' && text[at] <= '9') || ((text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z')))
+        at++;
+    uint32_t next = at;
+    while (next < end && text[next] == ' ')
+        next++;
+    bool binds = at > begin && next + 1 < end && (text[next] == ':' || text[next] == '=') && text[next + 1] != '=';
+    rlx_word *w = binds ? rlx_words_get(p->lexer.names, (rlx_slice){ text + begin, at - begin }) : NULL;
+    return w && !w->keyword ? w : NULL;
+}
+
 static void give_up(rlx_parser *p, rlx_line *out)
 {
+    out->name = bound_name(p, out->begin);
     rlx_lexer_resync(&p->lexer, out->begin);
     p->depth = 0;
     p->line_ended = true;

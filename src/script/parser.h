@@ -47,7 +47,7 @@ typedef struct rlx_ast {
 } rlx_ast;
 
 enum rlx_line_kind {
-    RLX_LINE_ERROR,    /* reported; the lexer stands at the next statement */
+    RLX_LINE_ERROR,    /* reported; the lexer stands at the next statement; name: what it would have bound, or NULL */
     RLX_LINE_EXPR,     /* value */
     RLX_LINE_ASSIGN,   /* target = value; target: annotation = value */
     RLX_LINE_DECLARE,  /* target: annotation, without a value */

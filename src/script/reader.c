@@ -68,7 +68,7 @@ bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const
 
 const char *rlx_nearest(rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count)
 {
-    size_t best = text.len < 4 ? 2 : text.len / 4 + 2;
+    size_t best = text.len < 3 ? 1 : text.len < 4 ? 2 : text.len / 4 + 2;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
         const char *name = name_at(user, i);
@@ -116,6 +116,14 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
     }
     name->value = *value;
     return true;
+}
+
+void rlx_line_failed(rlx_reader *r, const rlx_line *line)
+{
+    rlx_val v = { .kind = RLX_VAL_ERROR };
+    r->syntax_errors++;
+    if (line->name && (!line->name->value.kind || rlx_word_in_frame(r, line->name)))
+        rlx_word_bind(r, line->name, &v);
 }
 
 bool rlx_val_keep(rlx_reader *r, rlx_val *v)
@@ -314,6 +322,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     r->source = source;
     r->notes = !options || !options->no_notes;
     r->next_frame = r->frame = 1;
+    rlx_ptrmap_init(&r->poisoned, &ctx->memory);
     rlx_words_init(&r->names, ctx);
     rlx_region_init(&r->unit, &ctx->memory);
     rlx_region_init(&r->kept, &ctx->memory);
@@ -332,6 +341,7 @@ static void stop(rlx_reader *r)
     rlx_vec_free(m, &r->pending);
     rlx_vec_free(m, &r->stack);
     rlx_vec_free(m, &r->places);
+    rlx_ptrmap_free(&r->poisoned);
     rlx_builder_free(r->builder);
     rlx_module_builder_free(r->module);
     rlx_parser_free(&r->parser);

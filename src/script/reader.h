@@ -79,6 +79,7 @@ typedef struct rlx_reader {
     rlx_word *module_name;
     RLX_VEC(rlx_pending *) pending;
     const rlx_attr *module_attrs, *global_infos;
+    rlx_ptrmap poisoned;                /* variables whose struct info is missing after a reported error */
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_rt_state *tir;          /* the PrimFunc being read */
     struct rlx_metadata *metadata;
@@ -110,6 +111,8 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value);
 RLX_INLINE bool rlx_word_in_frame(const rlx_reader *r, const rlx_word *n) { return n->value.kind && n->frame == r->frame; }
 /* Makes lists of a value live until the function ends, so that a name can stand for it. */
 bool rlx_val_keep(rlx_reader *r, rlx_val *v);
+/* A statement that could not be parsed: the name it begins with (if it binds one) is known to have failed. */
+void rlx_line_failed(rlx_reader *r, const rlx_line *line);
 
 /* ---- values */
 RLX_INLINE rlx_val rlx_val_node(uint8_t kind, const rlx_node *node, const rlx_ast *at)

@@ -178,7 +178,7 @@ static bool common_statement(rlx_reader *r, const rlx_line *line, const rlx_ast 
 {
     rlx_val v;
     switch (line->kind) {
-    case RLX_LINE_ERROR: r->syntax_errors++; return true;
+    case RLX_LINE_ERROR: rlx_line_failed(r, line); return true;
     case RLX_LINE_PASS: return true;
     case RLX_LINE_IMPORT: read_import(r, line); return true;
     case RLX_LINE_ASSIGN: read_alias(r, line, in_class); return true;

@@ -280,6 +280,41 @@ static bool misplaced(rlx_reader *r, const rlx_line *line)
     return false;
 }
 
+/* ---- after errors: what follows from one is not reported again */
+
+static bool mentions_poisoned(rlx_reader *r, const rlx_expr *e)
+{
+    if (RLX_LIKELY(!r->poisoned.len) || is_leaf(e))
+        return false;
+    bool any = false;
+    for (size_t i = 0; i < rlx_child_count(e); i++) {
+        const rlx_node *n = rlx_child(e, i);
+        if (n && rlx_family_of(n) == RLX_FAMILY_EXPR && !is_leaf(n))
+            return false; /* nested: the builder has to take it apart */
+        any |= n && rlx_ptrmap_has(&r->poisoned, n);
+    }
+    return any;
+}
+
+static const rlx_var *emit_silently(rlx_reader *r, const rlx_expr *e, const rlx_emit *how)
+{
+    bool dataflow = rlx_builder_in_dataflow(r->builder) && !how->output;
+    const rlx_sinfo *info = how->annotation ? how->annotation : r->ctx->object;
+    const rlx_var *v = rlx_var_new(r->ctx, dataflow, how->name, how->number, info, how->var_place);
+    const rlx_binding *b = v ? rlx_bind(r->ctx, v, e, how->place) : NULL;
+    return b && rlx_builder_emit_binding(r->builder, b) ? v : NULL;
+}
+
+static const rlx_var *emit_checked(rlx_reader *r, const rlx_expr *e, const rlx_emit *how)
+{
+    size_t errors = r->ctx->diags.num_errors;
+    bool silent = mentions_poisoned(r, e);
+    const rlx_var *v = silent ? emit_silently(r, e, how) : rlx_builder_emit(r->builder, e, how);
+    if (v && !how->annotation && (silent || errors != r->ctx->diags.num_errors) && !rlx_ptrmap_put(&r->poisoned, v, 1))
+        rlx_no_memory(r->ctx);
+    return v;
+}
+
 static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t, const rlx_expr *e)
 {
     if (!e || misplaced(r, line) || r->relax->block_closed || !begin(r))
@@ -290,7 +325,7 @@ static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const 
             return branch_leaf(r, scope, t, e) || bind_error(r, t->word);
         how.name = with_suffix(r, t->word, scope->suffix);
     }
-    return bound(r, scope, t, rlx_builder_emit(r->builder, e, &how));
+    return bound(r, scope, t, emit_checked(r, e, &how));
 }
 
 /* ---- match_cast ------------------------------------------------------------------------------------------------ */
@@ -1022,7 +1057,7 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, cons
         *decorator = NULL;
     }
     switch (line->kind) {
-    case RLX_LINE_ERROR: r->syntax_errors++; break;
+    case RLX_LINE_ERROR: rlx_line_failed(r, line); break;
     case RLX_LINE_ASSIGN: read_assign(r, scope, line, last); break;
     case RLX_LINE_EXPR: read_expression(r, scope, line, last); break;
     case RLX_LINE_RETURN: read_return(r, line, scope); break;
@@ -1065,7 +1100,7 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
 {
     r->dialect = RLX_DIALECT_RELAX;
     if (!r->builder) {
-        rlx_builder_options options = { .keep_op_form = true, .count_names = true };
+        rlx_builder_options options = { .keep_op_form = true, .count_names = true, .keep_going = true };
         r->builder = rlx_builder_create(r->ctx, r->env, &options);
         if (!r->builder)
             return rlx_no_memory(r->ctx);

@@ -864,7 +864,7 @@ static bool no_place(rlx_reader *r, const rlx_line *line)
 static bool read_statement(rlx_reader *r, const rlx_line *line)
 {
     switch (line->kind) {
-    case RLX_LINE_ERROR: r->syntax_errors++; return false;
+    case RLX_LINE_ERROR: rlx_line_failed(r, line); return false;
     case RLX_LINE_PASS: return true;
     case RLX_LINE_ASSIGN: return read_assign(r, line) || fail_target(r, line->target);
     case RLX_LINE_AUGMENT: return read_augment(r, line);
