@@ -251,6 +251,9 @@ static bool call_kernel(relax_vm *vm, const rlx_file_function *fn, const relax_v
         if (t && t->read_only && rlx_kernel_param_is_written(k, (int32_t)i))
             ok = rlx_fail(why, RLX_RT02, "argument %zu of %.*s is written, but the tensor is read-only", i + 1,
                           (int)(name.len & 0xff), name.data);
+        const DLTensor *view = rlx_value_view(&cells[i]);
+        if (view)
+            cells[i] = (relax_value){ RELAX_VALUE_TENSOR_VIEW, 0, { .p = (void *)(uintptr_t)view } };
     }
     ok = ok && rlx_kernel_call(k, &vm->kernels, cells, (int32_t)num_args, why);
     if (cells != vm->args)
