@@ -28,7 +28,7 @@ typedef struct relax_print_options {
     size_t struct_size;
     int32_t metadata;       /* 0: large constants are left out, the text can then not be read back; default 1 */
     int32_t struct_info;    /* 0: annotations that can be deduced are left out; default 1 */
-    int32_t standalone;     /* 1: a module of one function prints as that function alone; default 0 */
+    int32_t standalone;     /* 1: a module of one function prints as that function alone; 0 (default): only if it was read so */
     int32_t reserved;       /* 0 */
     const char *module_name; /* NUL-terminated; NULL: "Module" */
 } relax_print_options;

@@ -23,6 +23,9 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
     uint32_t source = add_source(ctx, name, name_len, text, text_len);
     if (!source || !rlx_script_parse(ctx, source, NULL, &parsed))
         return give(ctx, NULL);
+    /* The module was made a moment ago and nobody else has seen it. */
+    if (parsed.module && parsed.standalone)
+        ((rlx_node *)(uintptr_t)parsed.module)->flags |= RLX_FLAG_STANDALONE;
     return give(ctx, parsed.module);
 }
 
@@ -57,7 +60,7 @@ relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node, const 
     api_bytes b;
     if (!ctx || !node || !api_options(&o, sizeof o, sizeof o, options) || !api_bytes_begin(&b, ctx))
         return NULL;
-    rlx_print_options inner = { .standalone = o.standalone != 0, .no_metadata = !o.metadata, .no_struct_info = !o.struct_info, .module_name = o.module_name };
+    rlx_print_options inner = { .standalone = o.standalone || relax_module_is_standalone((const relax_module *)(const void *)node), .no_metadata = !o.metadata, .no_struct_info = !o.struct_info, .module_name = o.module_name };
     rlx_script_print(&b.memory->memory, node_of(node), &inner, &b.buf);
     return api_bytes_end(&b);
 }
