@@ -113,36 +113,46 @@ static const rlx_prim *from_front(rlx_infer *in, const rlx_prim *x, const rlx_pr
     const rlx_prim *zero = rlx_int64(in->ctx, 0);
     if (proved(in, RLX_NODE_GE, x, zero))
         return x;
-    const rlx_prim *turned = fold(in, RLX_NODE_ADD, x, dim);
+    int64_t v;
+    bool literal = rlx_int_literal(x, &v) && v != INT64_MIN;
+    const rlx_prim *turned = literal ? fold(in, RLX_NODE_SUB, dim, rlx_int64(in->ctx, -v)) : fold(in, RLX_NODE_ADD, x, dim);
     if (!turned || proved(in, RLX_NODE_LT, x, zero))
         return turned;
     return rlx_fold_select(in->ctx, rlx_binary_new(in->ctx, RLX_NODE_LT, x, zero), turned, x);
 }
 
+/* Bounds that hold for every value, and those of literals, vanish; others stay as a reader of the program expects them. */
 static const rlx_prim *clamped(rlx_infer *in, const rlx_prim *x, const rlx_prim *low, const rlx_prim *high)
 {
+    if (!x || !low || !high)
+        return NULL;
+    const rlx_scope *facts = rlx_is(x, RLX_NODE_INT_IMM) ? in->scope : NULL;
     if (!proved(in, RLX_NODE_GE, x, low))
         x = fold(in, RLX_NODE_MAX, x, low);
-    return proved(in, RLX_NODE_LE, x, high) ? x : fold(in, RLX_NODE_MIN, x, high);
+    if (x && rlx_prove_compare(in->ctx, facts, RLX_NODE_LE, high, x) == RLX_TRUE)
+        return high;
+    return x && rlx_prove_compare(in->ctx, facts, RLX_NODE_LE, x, high) == RLX_TRUE ? x : fold(in, RLX_NODE_MIN, x, high);
 }
 
 /* Elements from begin to end by stride; `ordered`: begin is known not to lie behind end. */
 static const rlx_prim *steps(rlx_infer *in, const rlx_prim *begin, const rlx_prim *end, int64_t stride, bool ordered)
 {
+    const rlx_prim *zero = rlx_int64(in->ctx, 0);
+    if (begin == end)
+        return begin ? zero : NULL;
     const rlx_prim *span = stride > 0 ? fold(in, RLX_NODE_SUB, end, begin) : fold(in, RLX_NODE_SUB, begin, end);
     int64_t step = stride > 0 ? stride : -stride;
     const rlx_prim *n = fold(in, RLX_NODE_FLOOR_DIV, fold(in, RLX_NODE_ADD, span, rlx_int64(in->ctx, step - 1)), rlx_int64(in->ctx, step));
-    const rlx_prim *zero = rlx_int64(in->ctx, 0);
-    if (!ordered && !proved(in, RLX_NODE_GE, n, zero))
-        n = fold(in, RLX_NODE_MAX, n, zero);
-    return n ? rlx_simplify(in->ctx, in->scope, n) : NULL;
+    return ordered || proved(in, RLX_NODE_GE, n, zero) ? n : fold(in, RLX_NODE_MAX, n, zero);
 }
 
 static const rlx_prim *slice_size(rlx_infer *in, const slice_args *a, size_t i, const rlx_prim *dim, int64_t stride)
 {
     const rlx_prim *begin = slice_value(a, 1, i), *end = slice_value(a, 2, i);
-    if (rlx_attr_as_bool(rlx_infer_attr(in, 0), false))
-        return steps(in, begin, end, stride, true);
+    if (rlx_attr_as_bool(rlx_infer_attr(in, 0), false)) {
+        const rlx_prim *n = steps(in, begin, end, stride, true);
+        return n ? rlx_simplify(in->ctx, in->scope, n) : NULL;
+    }
     begin = from_front(in, begin, dim);
     end = from_front(in, end, dim);
     bool ordered = proved(in, RLX_NODE_LE, stride > 0 ? begin : end, stride > 0 ? end : begin);

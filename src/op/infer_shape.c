@@ -483,22 +483,27 @@ static const rlx_prim *simple(rlx_infer *in, const rlx_prim *p)
     return p ? rlx_simplify(in->ctx, in->scope, p) : NULL;
 }
 
-/* min(max(i, 0), size), literal by literal. */
-static const rlx_prim *clamp(rlx_infer *in, const rlx_prim *i, const rlx_prim *size)
+static bool not_negative(rlx_infer *in, const rlx_prim *p)
 {
-    return fold(in, RLX_NODE_MAX, fold(in, RLX_NODE_MIN, i, size), rlx_int64(in->ctx, 0));
+    const rlx_prim *zero = rlx_int64(in->ctx, 0);
+    return p && zero && rlx_prove_compare(in->ctx, in->scope, RLX_NODE_GE, p, zero) == RLX_TRUE;
 }
 
-/* Python's slice rule for one bound of split. */
+/* Python's slice rule for one bound of split: counted from the end if negative, limited to 0 .. size. */
 static const rlx_prim *split_bound(rlx_infer *in, int64_t index, const rlx_prim *size)
 {
     const rlx_prim *at = rlx_int64(in->ctx, index);
-    return clamp(in, index < 0 ? fold(in, RLX_NODE_ADD, at, size) : at, size);
+    if (index < 0)
+        at = index == INT64_MIN ? rlx_int64(in->ctx, 0) : fold(in, RLX_NODE_SUB, size, rlx_int64(in->ctx, -index));
+    at = fold(in, RLX_NODE_MIN, at, size);
+    return not_negative(in, at) ? at : fold(in, RLX_NODE_MAX, at, rlx_int64(in->ctx, 0));
 }
 
 static const rlx_prim *slice_size(rlx_infer *in, const rlx_prim *from, const rlx_prim *to)
 {
-    return simple(in, fold(in, RLX_NODE_MAX, fold(in, RLX_NODE_SUB, to, from), rlx_int64(in->ctx, 0)));
+    if (rlx_is_int_value(from, 0))
+        return to;
+    return fold(in, RLX_NODE_MAX, fold(in, RLX_NODE_SUB, to, from), rlx_int64(in->ctx, 0));
 }
 
 /* Size of part i of `count`; NULL after a failure. */
@@ -506,9 +511,10 @@ static const rlx_prim *part_size(rlx_infer *in, const rlx_attr *how, size_t i, s
 {
     const rlx_prim *zero = rlx_int64(in->ctx, 0);
     if (rlx_as_attr_list(how)) {
-        const rlx_prim *from = i ? split_bound(in, rlx_attr_item(how, i - 1), size) : zero;
-        const rlx_prim *to = i + 1 < count ? split_bound(in, rlx_attr_item(how, i), size) : size;
-        return slice_size(in, from, to);
+        int64_t begin = i ? rlx_attr_item(how, i - 1) : 0;
+        if (i + 1 == count && begin >= 0) /* up to the end: the beginning needs no limit */
+            return slice_size(in, rlx_int64(in->ctx, begin), size);
+        return slice_size(in, i ? split_bound(in, begin, size) : zero, i + 1 < count ? split_bound(in, rlx_attr_item(how, i), size) : size);
     }
     int64_t k = rlx_attr_as_int(how, 1);
     const rlx_prim *sections = rlx_int64(in->ctx, k);
