@@ -63,7 +63,7 @@ static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
 static bool allocate(loading *l, void **work, size_t *work_size)
 {
     const uint32_t *n = l->count;
-    size_t params = sizeof(rlx_kernel), buffers = params + n[RLX_KERNEL_PARAMS] * sizeof(rlx_kernel_param);
+    size_t params = sizeof(rlx_kernel), buffers = (params + n[RLX_KERNEL_PARAMS] * sizeof(rlx_kernel_param) + 7) & ~(size_t)7;
     size_t consts = (buffers + n[RLX_KERNEL_BUFFERS] * sizeof(rlx_kernel_buffer) + 7) & ~(size_t)7;
     size_t code = consts + n[RLX_KERNEL_CONSTS] * sizeof(uint64_t);
     size_t names = code + (n[RLX_KERNEL_CODE] + 8) * sizeof(uint32_t); /* value instructions are read with four operands */
