@@ -1,6 +1,6 @@
 /* api_analysis.c: questions about programs. */
 #include <relax/analysis.h>
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "analysis/analysis.h"
 #include "arith/arith.h"

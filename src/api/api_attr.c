@@ -1,5 +1,5 @@
 /* api_attr.c: attribute values. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #define ATTR(p) ((const rlx_attr *)(const void *)(p))
 

@@ -1,6 +1,6 @@
 /* api_builder.c: module builder and function builder. */
 #include <relax/builder.h>
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "op/op.h"
 #include "sinfo/sinfo.h"

@@ -1,5 +1,5 @@
 /* api_context.c: contexts, sources, diagnostics. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "op/op.h"
 

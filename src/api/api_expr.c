@@ -1,5 +1,5 @@
 /* api_expr.c: making Relax expressions. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include <string.h>
 #include "op/op.h"

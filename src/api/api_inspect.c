@@ -1,5 +1,5 @@
 /* api_inspect.c: looking at expressions, blocks, functions, modules. Stored fields only: may run while others read. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #define EXPR(p) ((const rlx_expr *)(const void *)(p))
 #define AS(type, p) ((const relax_##type *)(const void *)(p))

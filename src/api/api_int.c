@@ -1,5 +1,5 @@
 /* api_int.c: argument checks shared by the bodies. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include <string.h>
 

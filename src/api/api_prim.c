@@ -1,5 +1,5 @@
 /* api_prim.c: integer and scalar expressions. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "arith/arith.h"
 

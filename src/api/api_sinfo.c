@@ -1,5 +1,5 @@
 /* api_sinfo.c: struct info: constructors and getters. */
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "arith/arith.h"
 #include "sinfo/sinfo.h"

@@ -1,6 +1,6 @@
 /* api_tir.c: building PrimFuncs. */
 #include <relax/tir.h>
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "arith/arith.h"
 #include "tir/tir.h"

@@ -1,6 +1,6 @@
 /* api_transform.c: passes and pipelines. */
 #include <relax/transform.h>
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "transform/transform.h"
 

@@ -1,6 +1,6 @@
 /* text.c: TVMScript in and out. The only file of this room that calls script, so that a static link without text works. */
 #include <relax/text.h>
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "script/script.h"
 

@@ -1,5 +1,5 @@
 /* cmd_build.c: relax build, relax dis. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* cmd_info.c: relax ops, passes, explain, version: what the library says of itself. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

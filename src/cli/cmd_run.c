@@ -1,5 +1,5 @@
 /* cmd_run.c: relax run. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

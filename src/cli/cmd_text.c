@@ -1,5 +1,5 @@
 /* cmd_text.c: relax check, relax print. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* files.c: whole files in and out. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  *   SPEC   [NAME[.FIELD]...=]VALUE        VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 | bool:1 | shape:2,3 | str:TEXT
  */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* main.c: the table of commands. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <string.h>
 

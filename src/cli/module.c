@@ -1,5 +1,5 @@
 /* module.c: from a text file to a module or an executable. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * Every size is checked against the bytes that are there. Source: the NEP 1 description of the format.
  */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>

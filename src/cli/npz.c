@@ -1,5 +1,5 @@
 /* npz.c: archives of arrays: zip files whose members are .npy files. The zip part is minizip's. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <minizip/unzip.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* options.c: the options of all commands, one row each, and how they are read. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* report.c: what the tool says on standard error. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* results.c: what a run returned: a line each, and .npy files. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <math.h>
 #include <stdlib.h>
