@@ -39,7 +39,13 @@ typedef struct rlx_wf_var {
     uint8_t state;
     bool param;
 } rlx_wf_var;
-typedef struct rlx_wf_size { const rlx_prim_var *var; uint32_t function; uint8_t state; bool shared; } rlx_wf_size;
+typedef struct rlx_wf_size {
+    const rlx_prim_var *var;
+    uint32_t function;           /* module function it belongs to */
+    uint32_t said, said_in;      /* last complaint: step of the walk, module function + 1 */
+    uint8_t state;
+    bool shared;                 /* WX04 has been said */
+} rlx_wf_size;
 
 /* Where an annotation or expression stands: decides the code for a shape variable that is not in scope. */
 enum rlx_wf_role { RLX_WF_IN_VAR, RLX_WF_IN_RETURN, RLX_WF_IN_PARAM, RLX_WF_IN_CAST, RLX_WF_IN_ARGUMENT, RLX_WF_IN_EXPR };
@@ -85,6 +91,7 @@ typedef struct rlx_wf {
     uintptr_t epoch, last_epoch;                   /* another one when something leaves scope, and inside a function description */
     uint32_t function;                             /* of the module */
     uint32_t block, num_blocks;                    /* dataflow block under way, blocks so far */
+    uint32_t step;                                 /* bindings and signatures so far */
     RLX_VEC(rlx_wf_task) tasks;
     RLX_VEC(rlx_wf_mark) marks;
     RLX_VEC(rlx_wf_function) functions;

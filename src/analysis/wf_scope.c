@@ -43,6 +43,18 @@ bool rlx_wf_var_is_open(const rlx_wf *w, const rlx_var *v)
     return rlx_ptrmap_find(&w->var_at, v, &at) && w->vars.data[at].state == RLX_WF_OPEN;
 }
 
+static void open_var(rlx_wf *w, rlx_wf_var *info, bool dataflow, bool param)
+{
+    uint32_t at = (uint32_t)(info - w->vars.data);
+    info->state = RLX_WF_OPEN;
+    info->function = w->function;
+    info->block = dataflow ? w->block : 0;
+    info->literals = (uint32_t)w->functions.len;
+    info->param = param;
+    if (info->block ? !rlx_vec_push(MEMORY(w), &w->open_dataflow, at) : !rlx_vec_push(MEMORY(w), &w->open_vars, at))
+        rlx_wf_no_memory(w);
+}
+
 static void bound_again(rlx_wf *w, rlx_wf_var *info, rlx_place place, bool param)
 {
     bool shared = param && info->param;
@@ -76,18 +88,13 @@ void rlx_wf_bind_var(rlx_wf *w, const rlx_var *v, rlx_place place, bool param)
         rlx_wf_found(w, RLX_WF01, RLX_WF_BOUND_OUTSIDE, place, &v->node);
     if (info->state == RLX_WF_OPEN || info->state == RLX_WF_CLOSED) {
         bound_again(w, info, place, param);
+        if (info->state == RLX_WF_CLOSED) /* so that its uses here are not complained of too */
+            open_var(w, info, dataflow, param);
         return;
     }
     info->bound_at = place;
     settle_early_uses(w, info);
-    info->state = RLX_WF_OPEN;
-    info->function = w->function;
-    info->block = dataflow ? w->block : 0;
-    info->literals = (uint32_t)w->functions.len;
-    info->param = param;
-    uint32_t at = (uint32_t)(info - w->vars.data);
-    if (dataflow && w->block ? !rlx_vec_push(MEMORY(w), &w->open_dataflow, at) : !rlx_vec_push(MEMORY(w), &w->open_vars, at))
-        rlx_wf_no_memory(w);
+    open_var(w, info, dataflow, param);
 }
 
 static void early_use(rlx_wf *w, rlx_wf_var *info, rlx_place place)
@@ -184,13 +191,24 @@ void rlx_wf_bind_size(rlx_wf *w, const rlx_prim_var *v, rlx_place place)
         rlx_wf_no_memory(w);
 }
 
+/* One complaint about a variable in each binding; none about what was only derived from an expression complained of. */
+static bool said_already(const rlx_wf *w, const rlx_wf_size *info, const rlx_wf_spot *spot)
+{
+    bool derived = spot->role == RLX_WF_IN_VAR && !spot->num_places;
+    return info->said && (info->said == w->step || (derived && info->said_in == w->function + 1));
+}
+
 void rlx_wf_use_size(rlx_wf *w, const rlx_prim_var *v, const rlx_wf_spot *spot, bool composite)
 {
-    static const uint16_t codes[] = { [RLX_WF_IN_RETURN] = RLX_WF04, [RLX_WF_IN_PARAM] = RLX_WF06, [RLX_WF_IN_CAST] = RLX_WF05, [RLX_WF_IN_EXPR] = RLX_WF05 };
+    static const uint16_t codes[] = { [RLX_WF_IN_VAR] = 0, [RLX_WF_IN_RETURN] = RLX_WF04, [RLX_WF_IN_PARAM] = RLX_WF06,
+                                      [RLX_WF_IN_CAST] = RLX_WF05, [RLX_WF_IN_ARGUMENT] = 0, [RLX_WF_IN_EXPR] = RLX_WF05 };
     size_t at = rlx_wf_size_index(w, v);
-    if (at == SIZE_MAX || w->sizes.data[at].state == RLX_WF_OPEN || is_shared(w, &w->sizes.data[at], rlx_wf_place(spot)))
+    if (at == SIZE_MAX || w->sizes.data[at].state == RLX_WF_OPEN || is_shared(w, &w->sizes.data[at], rlx_wf_place(spot)) ||
+        said_already(w, &w->sizes.data[at], spot))
         return;
-    uint16_t code = spot->role <= RLX_WF_IN_EXPR ? spot->role == RLX_WF_IN_VAR || spot->role == RLX_WF_IN_ARGUMENT ? 0 : codes[spot->role] : 0;
+    w->sizes.data[at].said = w->step;
+    w->sizes.data[at].said_in = w->function + 1;
+    uint16_t code = codes[spot->role];
     if (!code)
         code = spot->kind == RLX_NODE_TENSOR_SINFO ? RLX_WF14 : spot->kind == RLX_NODE_SHAPE_SINFO ? RLX_WF15 : RLX_WF16;
     enum rlx_wf_detail detail = code == RLX_WF05 && composite ? RLX_WF_COMPOSITE : RLX_WF_VARIABLE;

@@ -57,7 +57,9 @@ static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *nam
     if (w->failed)
         return;
     w->block = 0;
+    w->step++;
     check_params(w, f);
+    w->step++;
     if (f->ret_stated && f->ret_sinfo)
         rlx_wf_sinfo(w, f->ret_sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_RETURN, .owner = name, .places = f->ret_places, .num_places = f->num_ret_places, .place = f->place });
     if (forced && forced->value && !f->is_pure)
@@ -340,6 +342,7 @@ static void visit_binding(rlx_wf *w, const rlx_node *n)
     const rlx_match_cast *c = rlx_as_match_cast(n);
     const rlx_expr *value = b ? b->value : c ? c->value : NULL;
     const rlx_var *v = rlx_as_var(b ? b->var : c ? c->var : NULL);
+    w->step++;
     if (!value) {
         rlx_wf_found(w, RLX_WX08, RLX_WF_PLAIN, rlx_place_of(n), n);
         return;
