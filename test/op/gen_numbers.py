@@ -8,6 +8,7 @@ added; the file is tracked, so that the tests need no numpy.
     shape SIZES                     R.shape argument
     out DTYPE SHAPE HEX             or: fault RT14
     tol RELATIVE
+    loose                           only with unproved sizes: known ones are an error of inference already
 """
 import math, os, sys
 import numpy as np
@@ -57,9 +58,11 @@ def attr(name, v):
         lines.append(f"attr {name} dtype {v}")
 
 
-def case(op, args, out, tol=0.0, **attrs):
+def case(op, args, out, tol=0.0, loose=False, **attrs):
     """args: (dtype, array), ("shape", list) or ("scalar", dtype, value); out: (dtype, array) or "RT14"."""
     lines.append(f"op {op}")
+    if loose:
+        lines.append("loose")
     for k, v in attrs.items():
         attr(k, v)
     for a in args:
@@ -411,6 +414,29 @@ case("nn.softmax", [("float32", a)], ("float32", softmax(a.astype(float), 1)), 1
 for parts, axis in [([(2, 3), (2, 1)], 1), ([(2, 3), (4, 3)], 0), ([(2, 3)], 0), ([(1,), (2,), (3,)], None), ([(2, 0), (2, 2)], -1), ([(2, 3, 1), (2, 3, 2), (2, 3, 3)], 2)]:
     vs = [rand(*s) for s in parts]
     case("concat", [("float32", v) for v in vs], ("float32", np.concatenate(vs, 0 if axis is None else axis)), axis=axis)
+
+# ---- what inference trusted and is not so ------------------------------------------------------------------------------
+def wrong(op, *shapes, to=None, **attrs):
+    case(op, [("float32", rand(*s)) for s in shapes] + ([("shape", to)] if to is not None else []), "RT05", loose=True, **attrs)
+
+
+wrong("add", (3,), (4,))
+wrong("add", (2, 3), (2, 2))
+wrong("add", (2, 3), (3, 1, 2))
+wrong("less", (0,), (2,))
+wrong("maximum", (5, 1), (4, 1))
+wrong("matmul", (2, 3), (4, 2))
+wrong("matmul", (3,), (4,))
+wrong("matmul", (2, 2, 3), (3, 3, 2))
+wrong("matmul", (2, 0), (1, 2))
+wrong("concat", (2, 3), (3, 3), axis=1)
+wrong("concat", (2, 3), (2, 3), (1, 4), axis=0)
+wrong("squeeze", (2, 1, 3), axis=[0])
+wrong("broadcast_to", (2, 3), to=(2, 4))
+wrong("broadcast_to", (0,), to=(4,))
+wrong("reshape", (2, 3), to=(4, 2))
+wrong("reshape", (2, 3), to=(1,))
+case("where", [("bool", np.array([True, False])), ("float32", rand(3)), ("float32", rand(1))], "RT05", loose=True)
 
 here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "numbers.txt"), "w") as out:
