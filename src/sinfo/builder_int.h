@@ -79,9 +79,9 @@ void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx
 bool rlx_builder_check_annotation(rlx_builder *b, const rlx_sinfo *s, rlx_place place);
 
 /* emit.c */
-/* Appends value (normalised) as a binding. `old`: the binding it is a rewrite of, used again if nothing changed. */
 /* After an error: what stands in for struct info under keep_going; NULL without it. */
 const rlx_sinfo *rlx_builder_instead(const rlx_builder *b, const rlx_sinfo *stated);
+/* Appends value (normalised) as a binding. `old`: the binding it is a rewrite of, used again if nothing changed. */
 const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how, const rlx_binding *old);
 const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var, const rlx_binding *old);
 const rlx_expr *rlx_builder_fresh(rlx_builder *b, const rlx_expr *value); /* binds to a variable of its own */
