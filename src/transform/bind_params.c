@@ -1,0 +1,257 @@
+/* bind_params.c: parameters with weights become constants, and the shape variables that weights fix become numbers.
+ *     def f(x: R.Tensor((n, k)), w: R.Tensor((k, 10)))    with w of (784, 10)
+ *     ->
+ *     def f(x: R.Tensor((n, 784)))                         with w a constant, k 784 everywhere */
+#include "transform/transform_int.h"
+
+typedef struct binder {
+    rlx_context *ctx;
+    const rlx_module *module;
+    const rlx_weight *weights;
+    size_t num_weights;
+    bool *used;                          /* by weight */
+    rlx_map by_name;                     /* weight + 1 */
+    RLX_VEC(const rlx_expr *) params;    /* what is left of the function under way */
+    rlx_seq_pass seq;
+} binder;
+
+/* ---- one weight for one parameter ------------------------------------------------------------------- */
+
+static const rlx_weight *weight_of(binder *b, const rlx_var *param)
+{
+    rlx_buf text;
+    rlx_buf_init(&text, &b->ctx->memory);
+    rlx_text_var_name(&text, param);
+    uintptr_t at = text.failed ? 0 : (uintptr_t)rlx_map_get(&b->by_name, (rlx_slice){ text.data, text.len });
+    if (text.failed)
+        rlx_no_memory(b->ctx);
+    rlx_buf_free(&text);
+    if (!at)
+        return NULL;
+    b->used[at - 1] = true;
+    return &b->weights[at - 1];
+}
+
+static bool index_weights(binder *b)
+{
+    for (size_t i = 0; i < b->num_weights; i++)
+        if (!rlx_map_put(&b->by_name, b->weights[i].name, (void *)(uintptr_t)(i + 1)))
+            return rlx_no_memory(b->ctx);
+    return true;
+}
+
+static bool misfit(binder *b, const rlx_var *param, const char *what, int64_t have, const char *want)
+{
+    rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has %s %lld, expected %s", rlx_show(b->ctx, &param->node), what, (long long)have, want);
+    return false;
+}
+
+/* A dimension that is one variable fixes it; later sights, numbers and expressions are compared. */
+static bool bind_dimension(binder *b, const rlx_var *param, const rlx_prim *dim, int64_t have, size_t index)
+{
+    const rlx_node *now = rlx_seq_rename(&b->seq, dim);
+    int64_t want;
+    if (rlx_as_prim_var(now)) {
+        const rlx_prim *value = rlx_int(b->ctx, rlx_prim_dtype(now), have);
+        return value && rlx_seq_replace(&b->seq, now, value);
+    }
+    rlx_assignment none = { 0 };
+    if (!now || !rlx_prim_evaluate(now, &none, &b->ctx->memory, &want))
+        return now != NULL; /* mentions a variable that another argument binds: checked when called */
+    return want == have || (rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has dimension %zu of size %lld, expected %s = %lld",
+                                      rlx_show(b->ctx, &param->node), index, (long long)have, rlx_show(b->ctx, dim), (long long)want), false);
+}
+
+static bool fits(binder *b, const rlx_var *param, const rlx_weight *w, bool alone)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(param->sinfo);
+    char want[RLX_DTYPE_TEXT], have[RLX_DTYPE_TEXT];
+    size_t ndim = 0;
+    if (!t)
+        return rlx_error(b->ctx, RLX_CG12, param->place, "parameter %s is %s, not a tensor", rlx_show(b->ctx, &param->node),
+                         param->sinfo ? rlx_show(b->ctx, param->sinfo) : "R.Object"), false;
+    if (t->dtype != RELAX_VOID && t->dtype != w->dtype) {
+        rlx_dtype_name(t->dtype, want);
+        rlx_dtype_name(w->dtype, have);
+        return rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has dtype %s, expected %s", rlx_show(b->ctx, &param->node), have, want), false;
+    }
+    if (t->ndim >= 0 && (size_t)t->ndim != w->ndim)
+        return misfit(b, param, "rank", (int64_t)w->ndim, rlx_show(b->ctx, &t->node));
+    const rlx_prim *const *dims = rlx_known_dims(t, &ndim);
+    for (size_t i = 0; dims && i < ndim && i < w->ndim; i++)
+        if ((rlx_position_var(dims[i]) != NULL) == alone && !bind_dimension(b, param, dims[i], w->shape[i], i))
+            return false;
+    return true;
+}
+
+/* ---- one function ---------------------------------------------------------------------------------------- */
+
+static const rlx_expr *constant_of(binder *b, const rlx_var *param, const rlx_weight *w)
+{
+    size_t bytes = rlx_dtype_bytes(w->dtype);
+    for (size_t i = 0; i < w->ndim; i++)
+        if (w->shape[i] < 0 || !rlx_mul_size(bytes, (size_t)w->shape[i], &bytes))
+            bytes = SIZE_MAX;
+    if (!w->data || bytes > w->data->size)
+        return rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s holds fewer bytes than its shape says", rlx_show(b->ctx, &param->node));
+    return rlx_constant_blob(b->ctx, w->dtype, w->shape, w->ndim, w->data, param->place);
+}
+
+/* Names for what is bound: first single variables of all weights, then the rest is compared. */
+static bool bind_weights(binder *b, const rlx_function *f, bool *any)
+{
+    for (int alone = 1; alone >= 0; alone--)
+        for (size_t i = 0; i < f->num_params; i++) {
+            const rlx_var *p = (const rlx_var *)f->params[i];
+            const rlx_weight *w = weight_of(b, p);
+            if (w && !fits(b, p, w, alone))
+                return false;
+        }
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_var *p = (const rlx_var *)f->params[i];
+        const rlx_weight *w = weight_of(b, p);
+        if (w && !rlx_seq_replace(&b->seq, &p->node, constant_of(b, p, w)))
+            return false;
+        *any |= w != NULL;
+    }
+    return true;
+}
+
+/* The parameters that are left, with sizes that are now numbers. */
+static bool keep_params(binder *b, const rlx_function *f, int64_t *inputs_bound, int64_t num_input)
+{
+    b->params.len = 0;
+    for (size_t i = 0; i < f->num_params; i++) {
+        const rlx_var *p = (const rlx_var *)f->params[i], *now = p;
+        if (weight_of(b, p)) {
+            *inputs_bound += (int64_t)i < num_input;
+            continue;
+        }
+        const rlx_sinfo *sinfo = p->sinfo ? rlx_seq_rename(&b->seq, p->sinfo) : NULL;
+        if (p->sinfo && sinfo != p->sinfo) {
+            now = sinfo ? rlx_var_like(b->ctx, p, false, sinfo) : NULL;
+            if (!now || !rlx_seq_replace(&b->seq, &p->node, &now->node))
+                return false;
+        }
+        if (!rlx_vec_push(&b->ctx->memory, &b->params, &now->node))
+            return rlx_no_memory(b->ctx);
+    }
+    return true;
+}
+
+static const rlx_node *rebuild(binder *b, const rlx_function *f)
+{
+    rlx_context *ctx = b->ctx;
+    int64_t inputs_bound = 0, num_input = rlx_attr_as_int(rlx_attrs_get(f->attrs, "num_input"), -1);
+    bool ok = true;
+    if (!keep_params(b, f, &inputs_bound, num_input))
+        return NULL;
+    const rlx_function *body = rlx_seq_function(&b->seq, f);
+    const rlx_sinfo *ret = body && f->ret_sinfo ? rlx_seq_rename(&b->seq, f->ret_sinfo) : NULL;
+    const rlx_attr *attrs = inputs_bound ? rlx_attrs_with(ctx, f->attrs, "num_input", rlx_attr_int_new(ctx, num_input - inputs_bound)) : f->attrs;
+    rlx_function *out = body && (ret || !f->ret_sinfo) ? rlx_node_new(ctx, RLX_NODE_FUNCTION) : NULL;
+    if (!out)
+        return NULL;
+    rlx_node head = out->node;
+    *out = *f;
+    out->node = head;
+    out->params = rlx_nodes_copy(ctx, b->params.data, b->params.len, &ok);
+    out->num_params = b->params.len;
+    out->body = body->body;
+    out->ret_sinfo = ret;
+    out->attrs = attrs;
+    out->sinfo = rlx_signature(ctx, out->params, out->num_params, ret, f->is_pure, NULL);
+    return ok && out->sinfo ? &out->node : NULL;
+}
+
+static const rlx_node *bind_function(binder *b, const rlx_function *f)
+{
+    bool any = false;
+    rlx_ptrmap_clear(&b->seq.names.map);
+    b->seq.num_names = 0;
+    if (!bind_weights(b, f, &any))
+        return NULL;
+    return any ? rebuild(b, f) : &f->node;
+}
+
+/* ---- the module ---------------------------------------------------------------------------------------------- */
+
+typedef struct mention { const rlx_node *gv; const rlx_node *at; } mention;
+
+static enum rlx_step find_mention(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    mention *m = user;
+    if (n == m->gv)
+        m->at = parent ? parent : n;
+    return m->at ? RLX_STEP_STOP : n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+/* A caller inside the module would pass too many arguments. */
+static bool nobody_calls(binder *b, const rlx_node *gv)
+{
+    mention m = { gv, NULL };
+    rlx_walker w = { .enter = find_mention, .user = &m, .unique = true };
+    bool lost = false;
+    for (size_t i = 0; i < b->module->num_functions && !m.at && !lost; i++)
+        rlx_walk(&b->ctx->memory, b->module->functions[i], &w, &lost);
+    if (lost)
+        return rlx_no_memory(b->ctx);
+    if (m.at)
+        rlx_error(b->ctx, RLX_CG12, rlx_place_of(m.at), "parameters of %s cannot be bound: it is called here, with all its arguments", ((const rlx_global_var *)gv)->name->data);
+    return !m.at;
+}
+
+static bool all_used(binder *b, rlx_slice function)
+{
+    bool all = true;
+    for (size_t i = 0; i < b->num_weights; i++) {
+        rlx_slice n = b->weights[i].name;
+        int shown = (int)(n.len < 200 ? n.len : 200);
+        if (b->used[i])
+            continue;
+        all = false;
+        if (function.len)
+            rlx_error(b->ctx, RLX_OP15, RLX_NO_PLACE, "function %.*s has no parameter named %.*s", (int)(function.len < 200 ? function.len : 200), function.data, shown, n.data);
+        else
+            rlx_error(b->ctx, RLX_OP15, RLX_NO_PLACE, "no function has a parameter named %.*s", shown, n.data);
+    }
+    return all;
+}
+
+static bool bind_all(binder *b, rlx_slice function, const rlx_node **functions)
+{
+    for (size_t i = 0; i < b->module->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(b->module->functions[i]);
+        const rlx_global_var *gv = rlx_as_global_var(b->module->gvars[i]);
+        functions[i] = b->module->functions[i];
+        if (!f || (function.len && !rlx_slice_equal(rlx_string_slice(gv->name), function)))
+            continue;
+        functions[i] = bind_function(b, f);
+        if (!functions[i] || (functions[i] != &f->node && !nobody_calls(b, &gv->node)))
+            return false;
+    }
+    return true;
+}
+
+const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function, const rlx_weight *weights, size_t count)
+{
+    binder b = { .ctx = ctx, .module = m, .weights = weights, .num_weights = count, .used = rlx_mem_alloc_zero(&ctx->memory, count + 1) };
+    const rlx_node **functions = rlx_mem_alloc_zero(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
+    const rlx_module *out = NULL;
+    size_t errors = rlx_error_count(ctx);
+    rlx_seq_init(&b.seq, ctx, m, NULL);
+    rlx_map_init(&b.by_name, &ctx->memory);
+    b.seq.keep_names = true;
+    if (!b.used || !functions)
+        rlx_no_memory(ctx);
+    else if (function.len && rlx_module_find(m, function) < 0)
+        rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s", (int)(function.len < 200 ? function.len : 200), function.data);
+    else if (index_weights(&b) && bind_all(&b, function, functions) && all_used(&b, function) && rlx_error_count(ctx) == errors)
+        out = rlx_module_with(ctx, m, functions);
+    rlx_seq_free(&b.seq);
+    rlx_map_free(&b.by_name);
+    rlx_vec_free(&ctx->memory, &b.params);
+    rlx_mem_free(&ctx->memory, b.used, b.used ? count + 1 : 0);
+    rlx_mem_free(&ctx->memory, functions, functions ? (m->num_functions + 1) * sizeof *functions : 0);
+    return out;
+}
