@@ -1,4 +1,4 @@
-/* builder_int.h: the block builder's own state, for builder.c, emit.c, derive.c, normalize.c and mutator.c.
+/* builder_int.h: the block builder's own state, for builder.c, emit.c, derive.c, normal_form.c and mutator.c.
  *
  *   frames     functions and branches that are open, innermost last
  *   segments   of all open frames: runs of bindings of one kind; joined and made into blocks when the frame ends
@@ -52,7 +52,7 @@ struct rlx_builder {
     const rlx_string *lv, *gv;
     int32_t next_lv, next_gv;
     uint32_t next_serial;
-    struct rlx_work *work;               /* normalize.c */
+    struct rlx_work *work;               /* normal_form.c */
 };
 
 /* A point to come back to when an emit fails. */
@@ -88,7 +88,7 @@ const rlx_expr *rlx_builder_fresh(rlx_builder *b, const rlx_expr *value); /* bin
 bool rlx_builder_append(rlx_builder *b, const rlx_binding *binding);
 bool rlx_builder_rename(rlx_builder *b, const rlx_var *from, const rlx_expr *to);
 
-/* normalize.c */
+/* normal_form.c */
 /* Is e a binding value as it stands (NF01), its operator form included? */
 bool rlx_builder_is_flat(const rlx_builder *b, const rlx_expr *e);
 void rlx_work_free(rlx_builder *b);
