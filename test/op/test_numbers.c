@@ -1,5 +1,5 @@
-/* Numbers: every case of numbers.txt (calls and what numpy gives for them) is built, inferred, lowered and evaluated,
- * with literal sizes, with one variable for each size, and with a variable of its own for every dimension, where nothing
+/* Numbers: every case of numbers.txt (calls and what numpy gives for them) is built, inferred, lowered and run
+ * by the evaluator and as kernel bytecode, with literal sizes, with one variable for each size, and with a variable of its own for every dimension, where nothing
  * is proved and the kernel must check. */
 #include <math.h>
 #include <setjmp.h>
@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include <relax/dlpack.h>
+#include <relax/value.h>
+#include "codegen/kernel_writer.h"
 #include "op/op.h"
+#include "runtime/kernel.h"
 
 #define MAX_ARGS 6
 #define MAX_RANK 6
@@ -277,44 +281,117 @@ static bool right_sizes(bench *b, const number_case *c, const rlx_sinfo *result)
 
 enum outcome { PASSED, FAILED, NOT_LOWERED };
 
-static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs)
+/* The PrimFunc's arguments: inputs in the order of the call, then the output, of the size that is stated or expected. */
+typedef struct run {
+    const rlx_prim_func *f;
+    rlx_tir_arg args[MAX_ARGS + 1];
+    size_t num_args;
+    int64_t sizes[MAX_RANK];
+    size_t out_bytes;
+} run;
+
+static _Alignas(64) unsigned char out_data[MAX_BYTES], in_data[MAX_ARGS][MAX_BYTES];
+
+static void prepare_run(bench *b, const number_case *c, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs, run *r)
 {
-    static unsigned char out[MAX_BYTES];
-    rlx_tir_arg args[MAX_ARGS + 1] = { 0 };
-    const rlx_prim_func *f = rlx_as_prim_func(rlx_module_builder_function(mb, rlx_as_global_var(tir->args[0])));
+    memset(r, 0, sizeof *r);
+    r->f = rlx_as_prim_func(rlx_module_builder_function(mb, rlx_as_global_var(tir->args[0])));
     const rlx_tuple *inputs = rlx_as_tuple(tir->args[1]);
-    assert_non_null(f);
-    assert_true(rlx_tir_verify(b->ctx, f, false));
+    assert_non_null(r->f);
+    assert_true(rlx_tir_verify(b->ctx, r->f, false));
     for (size_t i = 0; i < inputs->num_fields; i++)
         for (int k = 0; k < c->num_args; k++)
-            if (inputs->fields[i] == exprs[k])
-                args[i] = (rlx_tir_arg){ .dtype = c->args[k].dtype, .data = (void *)c->args[k].bytes, .shape = c->args[k].shape, .ndim = c->args[k].ndim };
-    int64_t sizes[MAX_RANK] = { 0 };
-    const array *shape = &c->out;
-    if (c->fault[0]) { /* the result's sizes are those that are stated */
-        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tir->sinfo_args[0]);
-        const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
-        rlx_assignment values = { b->vars, b->values, b->num_vars };
-        for (size_t i = 0; i < s->num_values; i++)
-            assert_true(rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &sizes[i]));
-        args[inputs->num_fields] = (rlx_tir_arg){ .dtype = t->dtype, .data = out, .shape = sizes, .ndim = (int32_t)s->num_values };
-    } else {
-        args[inputs->num_fields] = (rlx_tir_arg){ .dtype = shape->dtype, .data = out, .shape = shape->shape, .ndim = shape->ndim };
+            if (inputs->fields[i] == exprs[k]) {
+                memcpy(in_data[k], c->args[k].bytes, MAX_BYTES);
+                r->args[i] = (rlx_tir_arg){ .dtype = c->args[k].dtype, .data = in_data[k], .shape = c->args[k].shape, .ndim = c->args[k].ndim };
+            }
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tir->sinfo_args[0]);
+    const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
+    rlx_assignment values = { b->vars, b->values, b->num_vars };
+    r->out_bytes = rlx_dtype_bytes(t->dtype);
+    for (size_t i = 0; i < s->num_values; i++) {
+        assert_true(rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &r->sizes[i]));
+        r->out_bytes *= (size_t)r->sizes[i];
     }
-    memset(out, 0x5a, sizeof out);
-    rlx_fault why = { 0 };
-    bool ran = rlx_tir_eval(&b->ctx->memory, f, args, inputs->num_fields + 1, NULL, &why);
+    r->args[inputs->num_fields] = (rlx_tir_arg){ .dtype = t->dtype, .data = out_data, .shape = r->sizes, .ndim = (int32_t)s->num_values };
+    r->num_args = inputs->num_fields + 1;
+}
+
+static bool run_evaluator(bench *b, run *r, rlx_fault *why)
+{
+    return rlx_tir_eval(&b->ctx->memory, r->f, r->args, r->num_args, NULL, why);
+}
+
+static bool run_bytecode(bench *b, run *r, rlx_fault *why)
+{
+    DLTensor tensors[MAX_ARGS + 1];
+    relax_value values[MAX_ARGS + 1] = { 0 };
+    rlx_kernel_env env;
+    rlx_kernel *kernel = NULL;
+    rlx_buf bytes;
+    rlx_buf_init(&bytes, &b->ctx->memory);
+    for (size_t i = 0; i < r->num_args; i++) {
+        rlx_dtype t = r->args[i].dtype;
+        bool truth = rlx_dtype_is_bool(t);
+        tensors[i] = (DLTensor){ .data = r->args[i].data, .device = { 1, 0 }, .ndim = r->args[i].ndim,
+                                 .dtype = { (uint8_t)(truth ? 6 : rlx_dtype_code(t)), (uint8_t)(truth ? 8 : rlx_dtype_bits(t)), 1 },
+                                 .shape = (int64_t *)r->args[i].shape };
+        values[i].type_index = RELAX_VALUE_TENSOR_VIEW;
+        values[i].v.p = &tensors[i];
+    }
+    assert_true(rlx_kernel_write(b->ctx, r->f, RLX_SLICE("kernel"), &bytes));
+    assert_true(rlx_kernel_load(&b->ctx->memory, (const uint8_t *)bytes.data, bytes.len, &kernel, why));
+    rlx_kernel_env_init(&env, &b->ctx->memory);
+    bool ran = rlx_kernel_call(kernel, &env, values, (int32_t)r->num_args, why);
+    rlx_kernel_env_free(&env);
+    rlx_kernel_free(kernel);
+    rlx_buf_free(&bytes);
+    return ran;
+}
+
+static enum outcome judge(const number_case *c, enum mode mode, const char *how, bool ran, const rlx_fault *why)
+{
     if (c->fault[0]) {
-        if (!ran && strcmp(rlx_code_row(why.code)->name, c->fault) == 0)
+        if (!ran && strcmp(rlx_code_row(why->code)->name, c->fault) == 0)
             return PASSED;
-        print_error("line %d: %s mode %d: expected %s, %s\n", c->line, c->op, mode, c->fault, ran ? "but it ran" : why.text);
+        print_error("line %d: %s mode %d, %s: expected %s, %s\n", c->line, c->op, mode, how, c->fault, ran ? "but it ran" : why->text);
         return FAILED;
     }
-    if (!ran) {
-        print_error("line %d: %s mode %d: %s\n", c->line, c->op, mode, why.text);
+    if (!ran)
+        print_error("line %d: %s mode %d, %s: %s\n", c->line, c->op, mode, how, why->text);
+    return ran && same_numbers(c, out_data, mode) ? PASSED : FAILED;
+}
+
+/* Equal elements, any NaN for any NaN. */
+static bool agree(const array *want, const unsigned char *first)
+{
+    size_t size = rlx_dtype_bytes(want->dtype);
+    for (size_t i = 0; i < count_of(want); i++) {
+        if (memcmp(first + i * size, out_data + i * size, size) == 0)
+            continue;
+        if (!rlx_dtype_is_float(want->dtype) || !near(element(want, first, i), element(want, out_data, i), 0))
+            return false;
+    }
+    return true;
+}
+
+/* Both ways to run; where there are numbers both give the same bits. */
+static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs)
+{
+    static unsigned char first[MAX_BYTES];
+    rlx_fault why = { 0 };
+    run r;
+    prepare_run(b, c, mb, tir, exprs, &r);
+    memset(out_data, 0x5a, sizeof out_data);
+    enum outcome slow = judge(c, mode, "evaluator", run_evaluator(b, &r, &why), &why);
+    memcpy(first, out_data, sizeof first);
+    memset(out_data, 0x5a, sizeof out_data);
+    enum outcome fast = judge(c, mode, "bytecode", run_bytecode(b, &r, &why), &why);
+    if (slow == PASSED && fast == PASSED && !c->fault[0] && !agree(&c->out, first)) {
+        print_error("line %d: %s mode %d: evaluator and bytecode differ\n", c->line, c->op, mode);
         return FAILED;
     }
-    return same_numbers(c, out, mode) ? PASSED : FAILED;
+    return slow == PASSED ? fast : slow;
 }
 
 static enum outcome lower_and_run(bench *b, const number_case *c, enum mode mode)
