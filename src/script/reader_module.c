@@ -25,9 +25,10 @@ static enum decorator_kind decorator_kind(rlx_reader *r, const rlx_ast *a)
             if (rlx_slice_is(rlx_string_slice(callee->name->text), decorators[i].name) && i != 1)
                 return decorators[i].kind;
     }
-    if ((callee->kind != RLX_AST_ATTR && callee->kind != RLX_AST_NAME) || !rlx_read_value(r, callee, &v))
+    bool named = callee->kind == RLX_AST_ATTR || callee->kind == RLX_AST_NAME;
+    if (named && !rlx_read_value(r, callee, &v))
         return DECORATOR_UNKNOWN;
-    for (size_t i = 0; i < RLX_COUNT(decorators) && v.kind == RLX_VAL_FUNC; i++) {
+    for (size_t i = named ? 0 : RLX_COUNT(decorators); i < RLX_COUNT(decorators) && v.kind == RLX_VAL_FUNC; i++) {
         if (v.sub != decorators[i].space || !rlx_slice_is(rlx_string_slice(v.fn.path->text), decorators[i].name))
             continue;
         if (decorators[i].modern)
@@ -226,9 +227,11 @@ static void read_class(rlx_reader *r, const rlx_line *line, const rlx_ast *decor
 {
     rlx_suite s;
     rlx_val v = { .kind = RLX_VAL_MODULE, .begin = line->name_begin, .end = line->name_end };
-    bool module = decorator ? decorator_kind(r, decorator) == DECORATOR_MODULE : !rlx_read_error_at(r, RLX_PA23, line->begin, line->end, "a module class needs the decorator @I.ir_module");
-    if (decorator && !module)
-        r->syntax_errors++;
+    size_t errors = r->syntax_errors;
+    if (!decorator)
+        rlx_read_error_at(r, RLX_PA23, line->begin, line->end, "a module class needs the decorator @I.ir_module");
+    else if (decorator_kind(r, decorator) != DECORATOR_MODULE && errors == r->syntax_errors)
+        rlx_read_error(r, RLX_PA23, decorator, "a class has the decorator @I.ir_module");
     r->module_name = line->name;
     r->in_module = true;
     if (!rlx_word_bind(r, line->name, &v) || !rlx_suite_enter(&r->parser, &s)) {
@@ -251,7 +254,7 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     rlx_region_mark unit = rlx_region_save(&r->unit), trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
     bool ok = f->tir ? rlx_rt_body(r, f) : rlx_relax_body(r, f);
-    if (!ok && errors == rlx_error_count(r->ctx))
+    if (!ok && !r->syntax_errors && errors == rlx_error_count(r->ctx))
         RLX_BUG(r->ctx, "body of %s failed without a reason", f->name->text->data);
     rlx_region_rewind(&r->unit, unit);
     rlx_region_rewind(&r->parser.region, trees);
