@@ -59,6 +59,10 @@ void rlx_put_string(rlx_printer *p, rlx_slice s)
 void rlx_put_dtype(rlx_printer *p, rlx_dtype t)
 {
     char name[RLX_DTYPE_TEXT];
+    if (t == RELAX_FLOAT32) {
+        rlx_put(p, "\"float32\"");
+        return;
+    }
     size_t len = rlx_dtype_name(t, name);
     rlx_put(p, "\"");
     rlx_buf_put(p->out, name, len);
@@ -344,6 +348,7 @@ static bool printer_init(rlx_printer *p)
     static const char *const reserved[] = { "I", "T", "R", "cls", "metadata", "range", "float", "tvm" };
     rlx_region_init(&p->region, p->m);
     rlx_ptrmap_init(&p->loops, p->m);
+    rlx_ptrmap_init(&p->handles, p->m);
     rlx_ptrmap_init(&p->sinfo_texts, p->m);
     rlx_ptrmap_init(&p->meta_index, p->m);
     rlx_buf_init(&p->side, p->m);
@@ -371,6 +376,7 @@ static void printer_free(rlx_printer *p)
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->sinfo_texts);
     rlx_ptrmap_free(&p->loops);
+    rlx_ptrmap_free(&p->handles);
     rlx_region_drop(&p->region);
 }
 

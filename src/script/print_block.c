@@ -188,61 +188,45 @@ static const rlx_tir_block *implied_root(rlx_printer *p, const rlx_stmt *body)
 }
 
 /* ---- functions */
-typedef struct handles { const rlx_ptrmap *map; rlx_ptrmap *used; bool failed; } handles;
-
-static enum rlx_step find_handle(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
-{
-    handles *h = user;
-    if (n->kind == RLX_NODE_PRIM_VAR && rlx_ptrmap_has(h->map, n) && !rlx_ptrmap_put(h->used, n, 1))
-        h->failed = true;
-    return h->failed ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
 static const rlx_buffer *buffer_of(const rlx_prim_func *f, size_t i)
 {
     return i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
 }
 
-/* Which handles the body mentions beside their buffers, and which data pointers two buffers share. */
-static void find_used(rlx_printer *p, const rlx_prim_func *f, rlx_ptrmap *used)
+/* Parameters that print as their buffers: those are simple and share no data. A handle that the body mentions beside its
+ * buffer is found out while printing. */
+static void find_inline(rlx_printer *p, const rlx_prim_func *f)
 {
-    rlx_ptrmap map;
+    rlx_ptrmap data;
     bool lost = false;
-    rlx_ptrmap_init(&map, p->m);
-    for (size_t i = 0; i < f->num_params && !lost; i++) {
-        const rlx_buffer *b = buffer_of(f, i);
-        if (!b)
-            continue;
-        lost = !rlx_ptrmap_put(&map, f->params[i], 1);
-        if (rlx_ptrmap_has(&map, b->data))
-            lost |= !rlx_ptrmap_put(used, b->data, 1);
-        lost |= !rlx_ptrmap_put(&map, b->data, 1);
-    }
+    rlx_ptrmap_init(&data, p->m);
+    rlx_ptrmap_clear(&p->handles);
     for (size_t i = 0; i < f->num_params && !lost; i++)
         if (buffer_of(f, i))
-            rlx_ptrmap_remove(&map, buffer_of(f, i)->data);
-    handles h = { &map, used, lost };
-    rlx_walker w = { .enter = find_handle, .user = &h };
-    if (map.len && !lost)
-        rlx_walk(p->m, f->body, &w, &lost);
-    rlx_ptrmap_free(&map);
-    if (lost || h.failed)
+            lost = !rlx_ptrmap_put(&data, buffer_of(f, i)->data, rlx_ptrmap_has(&data, buffer_of(f, i)->data));
+    for (size_t i = 0; i < f->num_params && !lost; i++) {
+        uintptr_t shared = 1;
+        const rlx_buffer *b = buffer_of(f, i);
+        if (b && rlx_buffer_is_simple(b) && rlx_ptrmap_find(&data, b->data, &shared) && !shared)
+            lost = !rlx_ptrmap_put(&p->handles, f->params[i], false);
+    }
+    rlx_ptrmap_free(&data);
+    if (lost)
         rlx_print_fail(p);
 }
 
-static bool is_inline(const rlx_prim_func *f, size_t i, const rlx_ptrmap *used)
+static bool is_inline(const rlx_printer *p, const rlx_prim_func *f, size_t i)
 {
-    const rlx_buffer *b = buffer_of(f, i);
-    return b && !rlx_ptrmap_has(used, f->params[i]) && !rlx_ptrmap_has(used, b->data) && rlx_buffer_is_simple(b);
+    return buffer_of(f, i) && rlx_ptrmap_has(&p->handles, f->params[i]);
 }
 
-static void put_params(rlx_printer *p, const rlx_prim_func *f, const rlx_ptrmap *used)
+static void put_params(rlx_printer *p, const rlx_prim_func *f)
 {
     for (size_t i = 0; i < f->num_params; i++) {
         const rlx_buffer *b = buffer_of(f, i);
         if (i)
             rlx_put(p, ", ");
-        if (is_inline(f, i, used)) {
+        if (is_inline(p, f, i)) {
             put_defined(p, &b->node);
             rlx_put(p, ": ");
             rlx_put_buffer_type(p, b, p->frames.len - 1);
@@ -266,10 +250,10 @@ static void put_result(rlx_printer *p, rlx_dtype t)
 }
 
 /* Lines of the buffers that are not in the signature. */
-static void put_matches(rlx_printer *p, const rlx_prim_func *f, const rlx_ptrmap *used)
+static void put_matches(rlx_printer *p, const rlx_prim_func *f)
 {
     for (size_t i = 0; i < f->num_params; i++)
-        if (buffer_of(f, i) && !is_inline(f, i, used))
+        if (buffer_of(f, i) && !is_inline(p, f, i))
             put_buffer_line(p, buffer_of(f, i), "match_buffer", f->params[i]);
 }
 
@@ -302,27 +286,50 @@ static void open_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice nam
     p->unit_frame = p->frames.len - 1;
 }
 
-void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
+static void put_function(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
 {
-    enum rlx_print_where old = p->where;
-    rlx_ptrmap used;
-    rlx_ptrmap_init(&used, p->m);
-    p->where = RLX_PRINT_TIR;
-    find_used(p, f, &used);
     open_prim_func(p, f, name);
-    put_params(p, f, &used);
+    put_params(p, f);
     rlx_put(p, ")");
     put_result(p, f->ret_dtype);
     rlx_put(p, ":");
     rlx_put_newline(p);
     rlx_vec_last(&p->frames).line = p->out->len;
     rlx_print_func_attrs(p, f->attrs, name, true);
-    put_matches(p, f, &used);
-    rlx_ptrmap_free(&used);
+    put_matches(p, f);
     put_body(p, f);
     rlx_print_leave(p);
     p->indent -= 4;
     rlx_put_newline(p);
+}
+
+/* Forgets the handles that the text just printed mentions, and the text. */
+static void take_back(rlx_printer *p, const rlx_prim_func *f, size_t text, size_t inserts, size_t side)
+{
+    p->out->len = text;
+    p->inserts.len = inserts;
+    p->side.len = side;
+    p->handle_met = false;
+    for (size_t i = 0; i < f->num_params; i++) {
+        uintptr_t met = 0;
+        if (rlx_ptrmap_find(&p->handles, f->params[i], &met) && met)
+            rlx_ptrmap_remove(&p->handles, f->params[i]);
+    }
+}
+
+void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
+{
+    enum rlx_print_where old = p->where;
+    size_t text = p->out->len, inserts = p->inserts.len, side = p->side.len;
+    p->where = RLX_PRINT_TIR;
+    p->handle_met = false;
+    find_inline(p, f);
+    put_function(p, f, name);
+    if (p->handle_met && !p->failed && !p->out->failed) {
+        take_back(p, f, text, inserts, side);
+        put_function(p, f, name);
+    }
+    rlx_ptrmap_clear(&p->handles);
     rlx_uses_free(p);
     p->unit = NULL;
     p->where = old;

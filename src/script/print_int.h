@@ -105,6 +105,8 @@ typedef struct rlx_printer {
     struct rlx_uses *uses_of;    /* made on first need */
     uint32_t declaring;          /* declarations under way */
     rlx_ptrmap loops;            /* loop variable -> FOR */
+    rlx_ptrmap handles;          /* parameters that their buffers' annotations stand for -> were they met all the same? */
+    bool handle_met;
 
     /* metadata */
     rlx_ptrmap meta_index;       /* node -> index + 1 */

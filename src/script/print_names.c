@@ -17,7 +17,7 @@ static bool is_keyword(const char *text, size_t len)
         "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
         "pass", "raise", "return", "try", "while", "with", "yield"
     };
-    if (len < 2 || len > 8)
+    if (len < 2 || len > 8 || is_digit(text[len - 1]))
         return false;
     for (size_t i = 0; i < RLX_COUNT(words); i++)
         if (words[i][0] == text[0] && strlen(words[i]) == len && memcmp(words[i], text, len) == 0)

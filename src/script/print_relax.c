@@ -142,10 +142,9 @@ static void put_annotation(rlx_printer *p, const rlx_var *v, const rlx_expr *val
 }
 
 /* y: SI = value */
-static void put_assignment(rlx_printer *p, const rlx_var *v, const rlx_expr *value)
+static void put_assignment(rlx_printer *p, const rlx_bound *b, const rlx_var *v, const rlx_expr *value)
 {
     rlx_put_indent(p);
-    const rlx_bound *b = rlx_find_bound(p, &v->node);
     if (b)
         rlx_put_bound(p, b);
     put_annotation(p, v, value);
@@ -194,8 +193,9 @@ static void print_plain_binding(rlx_printer *p, const rlx_var *v, const rlx_expr
         rlx_put_newline(p);
         return;
     }
-    if (rlx_define_at(p, &v->node, p->frames.len - 1))
-        put_assignment(p, v, value);
+    const rlx_bound *b = rlx_define_at(p, &v->node, p->frames.len - 1);
+    if (b)
+        put_assignment(p, b, v, value);
 }
 
 static void print_binding(rlx_printer *p, const rlx_binding *n)
@@ -275,7 +275,7 @@ static void put_result(rlx_printer *p, const rlx_task *t, const rlx_expr *body)
 {
     const rlx_var *v = rlx_as_var(t->target);
     if (t->flags == SEQ_VALUE && v) {
-        put_assignment(p, v, body);
+        put_assignment(p, rlx_find_bound(p, &v->node), v, body);
         return;
     }
     rlx_put_indent(p);

@@ -151,6 +151,12 @@ static void declare_line(rlx_printer *p, const rlx_node *var, size_t frame)
 
 static const rlx_bound *declare_tir(rlx_printer *p, const rlx_node *var)
 {
+    if (rlx_ptrmap_has(&p->handles, var)) { /* the function will be printed again, with this parameter */
+        p->handle_met = true;
+        if (!rlx_ptrmap_put(&p->handles, var, true))
+            rlx_print_fail(p);
+        return NULL;
+    }
     size_t frame = rlx_print_frame_of(p, var);
     if (!rlx_define_at(p, var, frame))
         return NULL;
