@@ -502,12 +502,68 @@ static void test_random_expressions(void **state)
     assert_true(counts[RLX_EQUAL] > cases / 5 && counts[RLX_DIFFERENT] > cases / 100);
 }
 
+/* --- every allocation failed in turn: an answer that memory cost is unknown, and the context knows why --- */
+
+static void *fail_alloc(void *user, size_t size, size_t align)
+{
+    void *p = NULL;
+    return (*(long *)user)-- > 0 && posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0 ? p : NULL;
+}
+
+static void *fail_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
+{
+    void *p = fail_alloc(user, new_size, align);
+    if (p && ptr) {
+        memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+        free(ptr);
+    }
+    return p;
+}
+
+static void fail_free(void *user, void *ptr, size_t size, size_t align)
+{
+    free(ptr);
+}
+
+static bool answers(rlx_context *ctx)
+{
+    rlx_scope scope;
+    rlx_scope_init(&scope, ctx, NULL);
+    prim_names names = { .ctx = ctx, .scope = &scope };
+    const rlx_prim *a = prim_parse(&names, "(n + 3) // 4 * 4 + max(n, m) * (k + 1)"), *b = prim_parse(&names, "max(m, n) * k + max(n, m) + (n + 3) // 4 * 4");
+    const rlx_prim *claim = a ? rlx_binary_new(ctx, RLX_NODE_GE, a, prim_parse(&names, "n")) : NULL;
+    bool equal = a && b && rlx_prove_equal(ctx, &scope, a, b) == RLX_EQUAL;
+    bool true_claim = claim && rlx_prove(ctx, &scope, claim) == RLX_TRUE;
+    const rlx_prim *shorter = b ? rlx_simplify(ctx, &scope, b) : NULL;
+    rlx_scope_free(&scope);
+    return equal && true_claim && shorter;
+}
+
+static void test_failing_allocations(void **state)
+{
+    bool done = false;
+    long n = 0;
+    (void)state;
+    for (; !done && n < 10000; n++) {
+        long left = n;
+        relax_allocator host = { sizeof host, &left, fail_alloc, fail_resize, fail_free };
+        rlx_context *ctx = rlx_context_create(&host, 0);
+        if (!ctx)
+            continue;
+        done = answers(ctx);
+        assert_int_equal(rlx_error_count(ctx) > 0, !done || left < 0);
+        rlx_context_release(ctx);
+    }
+    assert_true(done && n > 10);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_required_equalities), CASE(test_required_claims), CASE(test_nothing_known), CASE(test_upper_bound),
         CASE(test_variable_divisors), CASE(test_scopes), CASE(test_divisible), CASE(test_limits), CASE(test_random_expressions),
+        CASE(test_failing_allocations),
     };
     return cmocka_run_group_tests_name("arith/prove", tests, NULL, NULL);
 }
