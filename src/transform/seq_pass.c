@@ -208,26 +208,33 @@ const rlx_binding *rlx_with_value(rlx_context *ctx, const rlx_binding *old, cons
     return rebind(ctx, old, rlx_binding_var(old), target, value);
 }
 
-/* The variable as it is bound from here on: another object if its kind or struct info changes. */
+/* The variable under another name or struct info, if what is renamed asks for it. */
+static const rlx_var *retyped(rlx_seq_pass *p, const rlx_var *v)
+{
+    const rlx_sinfo *sinfo = v->sinfo ? rlx_seq_rename(p, v->sinfo) : NULL;
+    bool dataflow = v->node.kind == RLX_NODE_DATAFLOW_VAR;
+    if (v->sinfo && !sinfo)
+        return NULL;
+    return sinfo == v->sinfo && !(dataflow && p->plain_blocks) ? v : rlx_var_like(p->ctx, v, dataflow && !p->plain_blocks, sinfo);
+}
+
+/* The variable as it is bound from here on: another object if its kind or struct info changes, or if a pass chose the
+ * name of an output for it. */
 static bool define(rlx_seq_pass *p, const rlx_var *old, const rlx_var **now)
 {
     uintptr_t replaced;
+    const rlx_var *chosen = old;
     *now = old;
     if (!old)
         return true;
-    /* Already given another name: a pass chose the name of an output for it. */
-    if (p->num_names && rlx_ptrmap_find(&p->names.map, old, &replaced) && rlx_as_var((const rlx_node *)replaced)) {
-        *now = (const rlx_var *)replaced;
-        return true;
-    }
-    const rlx_sinfo *sinfo = old->sinfo ? rlx_seq_rename(p, old->sinfo) : NULL;
-    bool dataflow = old->node.kind == RLX_NODE_DATAFLOW_VAR;
-    if (old->sinfo && !sinfo)
+    if (p->num_names && rlx_ptrmap_find(&p->names.map, old, &replaced) && rlx_as_var((const rlx_node *)replaced))
+        chosen = (const rlx_var *)replaced;
+    *now = retyped(p, chosen);
+    if (!*now)
         return false;
-    if (sinfo == old->sinfo && !(dataflow && p->plain_blocks))
-        return true;
-    *now = rlx_var_like(p->ctx, old, dataflow && !p->plain_blocks, sinfo);
-    return *now && rlx_seq_replace(p, &old->node, &(*now)->node);
+    if (*now != chosen && !rlx_seq_replace(p, &chosen->node, &(*now)->node))
+        return false;
+    return *now == old || rlx_seq_replace(p, &old->node, &(*now)->node);
 }
 
 static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *var, const rlx_expr *value)

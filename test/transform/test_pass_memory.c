@@ -37,7 +37,7 @@ static size_t attempt(size_t fail_at, bool *passed)
     size_t before = f.calls;
     f.fail_at = fail_at ? before + fail_at : 0;
     bool formed = rlx_well_formed(ctx, m, RLX_STAGE_EXPLICIT);
-    const rlx_module *out = formed ? rlx_run_passes(ctx, m, steps, rlx_build_pipeline(1, steps), NULL) : NULL;
+    const rlx_module *out = formed ? rlx_run_passes(ctx, m, steps, rlx_build_pipeline(1, steps), &(rlx_pass_hooks){ .verify = true }) : NULL;
     size_t calls = f.calls - before;
     bool failed = fail_at && f.calls >= f.fail_at;
     f.fail_at = 0;

@@ -91,6 +91,11 @@ static const pass_case cases[] = {
                     "        a = R.add(gv, gv1)\n        return a\n"),
       MODULE(MAIN_X "        with R.dataflow():\n            gv = R.exp(x)\n            gv1 = R.sin(gv)\n            R.output(gv, gv1)\n        a = R.add(gv, gv1)\n        return a\n") },
 
+    { "an output whose size gets another name", "canonicalize_bindings",
+      MODULE(MAIN_X "        m = T.int64()\n        with R.dataflow():\n            lv = R.match_cast(x, R.Tensor((m, 4), dtype=\"float32\"))\n            lv1 = R.exp(lv)\n            gv = lv1\n"
+                    "            R.output(gv)\n        a = R.sin(gv)\n        return a\n"),
+      MODULE(MAIN_X "        with R.dataflow():\n            gv = R.exp(x)\n            R.output(gv)\n        a = R.sin(gv)\n        return a\n") },
+
     { "constants", "fold_constant",
       MODULE("    @R.function\n    def main(x: R.Tensor((), dtype=\"float32\")) -> R.Tensor((), dtype=\"float32\"):\n"
              "        a = R.add(R.const(2.0, \"float32\"), R.const(3.0, \"float32\"))\n        b = R.multiply(a, R.const(2.0, \"float32\"))\n        c = R.add(x, b)\n        return c\n"),
