@@ -153,6 +153,52 @@ static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
     return text.data[0] == '[' ? list_default(ctx, a->type, text) : number_default(ctx, a->type, text);
 }
 
+/* ---- what calls of one operator share: remembered per context ------------------------------------------ */
+
+typedef struct shared { const rlx_expr *op; const rlx_attr *defaults; } shared;
+
+static void forget(rlx_context *ctx, void *state, uint8_t layer)
+{
+    shared *s = state;
+    for (size_t i = 0; i < rlx_op_count(); i++) {
+        if (s[i].op && s[i].op->layer >= layer)
+            s[i].op = NULL;
+        if (s[i].defaults && s[i].defaults->layer >= layer)
+            s[i].defaults = NULL;
+    }
+}
+
+static void destroy(rlx_context *ctx, void *state)
+{
+    rlx_mem_free(&ctx->memory, state, rlx_op_count() * sizeof(shared));
+}
+
+/* NULL: a row of the host, or no memory for the table; everything works without. */
+static shared *shared_of(rlx_context *ctx, const rlx_op_row *row)
+{
+    rlx_room_state *room = &ctx->rooms[RLX_ROOM_OP];
+    size_t index = rlx_op_index(row);
+    if (index == SIZE_MAX)
+        return NULL;
+    if (RLX_UNLIKELY(!room->state)) {
+        void *table = rlx_mem_alloc_zero(&ctx->memory, rlx_op_count() * sizeof(shared));
+        if (!table)
+            return NULL;
+        *room = (rlx_room_state){ table, forget, destroy };
+    }
+    return (shared *)room->state + index;
+}
+
+static const rlx_expr *op_of(rlx_context *ctx, const rlx_op_row *row)
+{
+    shared *s = shared_of(ctx, row);
+    if (!s)
+        return rlx_op_node(ctx, row);
+    if (!s->op)
+        s->op = rlx_op_node(ctx, row);
+    return s->op;
+}
+
 /* ---- one call --------------------------------------------------------------------------------------- */
 
 static const rlx_op_attr *find_attr(const rlx_op_row *row, rlx_slice name)
@@ -272,12 +318,34 @@ static bool take_args(rlx_op_draft *d, const rlx_expr *const *args, size_t num_a
     return true;
 }
 
+/* All attributes: given ones converted, the others by default. *out NULL: the row has none. */
+static bool all_attrs(rlx_context *ctx, const rlx_op_row *row, const rlx_attr *given, rlx_place place, const rlx_attr **out)
+{
+    const rlx_attr *values[RLX_OP_MAX_ATTRS] = { NULL };
+    shared *s = given ? NULL : shared_of(ctx, row);
+    *out = s ? s->defaults : NULL;
+    if (*out || (!row->num_attrs && !given))
+        return true;
+    if (!take_given(ctx, row, rlx_as_attrs(given), values, place) || !take_defaults(ctx, row, values, place))
+        return false;
+    if (row->num_attrs && !(*out = make_attrs(ctx, row, values)))
+        return false;
+    if (s)
+        s->defaults = *out;
+    return true;
+}
+
 static const rlx_expr *call_fixed(rlx_op_draft *d, const rlx_expr *op, const rlx_expr *const *args, size_t num_args,
                                   const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args)
 {
     const rlx_op_row *row = d->row;
     const rlx_attr *values[RLX_OP_MAX_ATTRS] = { NULL }, *attrs = NULL;
     d->values = values;
+    if (!row->prepare) {
+        if (!all_attrs(d->ctx, row, d->given, d->place, &attrs) || !take_args(d, args, num_args))
+            return NULL;
+        return rlx_call_new(d->ctx, op, d->args, d->num_args, sinfo_args, num_sinfo_args, attrs, d->place);
+    }
     if (!take_given(d->ctx, row, rlx_as_attrs(d->given), values, d->place) || !take_defaults(d->ctx, row, values, d->place) ||
         !take_args(d, args, num_args))
         return NULL;
@@ -289,10 +357,8 @@ static const rlx_expr *call_fixed(rlx_op_draft *d, const rlx_expr *op, const rlx
 static const rlx_expr *call_varargs(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *op, const rlx_expr *const *args, size_t num_args,
                                     const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *given, rlx_place place)
 {
-    const rlx_attr *values[RLX_OP_MAX_ATTRS] = { NULL }, *attrs = NULL;
-    if (!take_given(ctx, row, rlx_as_attrs(given), values, place) || !take_defaults(ctx, row, values, place))
-        return NULL;
-    if (row->num_attrs && !(attrs = make_attrs(ctx, row, values)))
+    const rlx_attr *attrs;
+    if (!all_attrs(ctx, row, given, place, &attrs))
         return NULL;
     return rlx_call_new(ctx, op, args, num_args, sinfo_args, num_sinfo_args, attrs, place);
 }
@@ -300,7 +366,7 @@ static const rlx_expr *call_varargs(rlx_context *ctx, const rlx_op_row *row, con
 const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args,
                                   const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *given, rlx_place place)
 {
-    const rlx_expr *op = rlx_op_node(ctx, row);
+    const rlx_expr *op = op_of(ctx, row);
     if (!op)
         return NULL;
     bool varargs = row->flags & RLX_OP_VARARGS;

@@ -154,11 +154,13 @@ const rlx_sinfo *rlx_infer_binary(rlx_infer *in)
 {
     operand a, b;
     rlx_dtype dtype;
-    if (!read_operand(in, 0, &a) || !read_operand(in, 1, &b))
-        return NULL;
+    const rlx_sinfo *s = rlx_infer_arg(in, 0);
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     /* x + x, and all sums of equal shapes: the answer is the operand, unless its shape is a variable. */
-    if (RLX_LIKELY(a.tensor && a.tensor == b.tensor) && !rlx_as_var(a.tensor->shape))
-        return &a.tensor->node;
+    if (RLX_LIKELY(t && in->call->num_args == 2) && in->sinfo_of(in->user, in->call->args[1]) == s && !rlx_as_var(t->shape))
+        return s;
+    if (!s || !read_operand(in, 0, &a) || !read_operand(in, 1, &b))
+        return NULL;
     if (!rlx_infer_common_dtype(in, a.dtype, b.dtype, &dtype))
         return NULL;
     if (!a.tensor && !b.tensor)
