@@ -216,6 +216,13 @@ static uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
 {
     char quote = text[at];
     bool triple = at + 2 < len && text[at + 1] == quote && text[at + 2] == quote;
+    if (!triple) { /* the usual case: short, nothing hidden */
+        uint32_t end = at + 1;
+        while (end < len && text[end] != quote && text[end] != '\\' && text[end] != '\n')
+            end++;
+        if (end < len && text[end] == quote)
+            return end + 1;
+    }
     for (at += triple ? 3 : 1; at < len; at++) {
         if (text[at] == '\\')
             at++;
@@ -233,9 +240,12 @@ void rlx_lines_skip(rlx_lines *l)
                                         [')'] = 5, [']'] = 5, ['}'] = 5, ['\\'] = 6 };
     const char *text = l->text;
     uint32_t at = l->begin, len = l->len, depth = 0;
-    while (at < len) {
-        uint8_t stop = stops[(unsigned char)text[at]];
-        switch (stop) {
+    for (;;) {
+        while (at < len && !stops[(unsigned char)text[at]])
+            at++;
+        if (at >= len)
+            break;
+        switch (stops[(unsigned char)text[at]]) {
         case 1:
             at++;
             if (!depth || starts_statement(text, at, len)) {
@@ -247,8 +257,7 @@ void rlx_lines_skip(rlx_lines *l)
         case 3: at = next_physical(text, at, len) - (at < len && memchr(text + at, '\n', len - at) ? 1 : 0); break;
         case 4: depth++, at++; break;
         case 5: depth -= depth > 0, at++; break;
-        case 6: at += at + 1 < len ? 2 : 1; break;
-        default: at++;
+        default: at += at + 1 < len ? 2 : 1; /* a backslash and what it hides */
         }
     }
     l->pos = len;
@@ -431,12 +440,14 @@ static void close_bracket(rlx_lexer *lx, uint32_t begin)
 
 static void punct_token(rlx_lexer *lx, uint32_t begin)
 {
-    /* the frequent ones first: they are one character long */
+    /* what is one character long unless =, *, / or an angle follows */
     static const uint8_t single[128] = { ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET,
-        [']'] = RLX_TOK_RBRACKET, [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE };
-    char c = lx->text[begin];
+        [']'] = RLX_TOK_RBRACKET, [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE,
+        [':'] = RLX_TOK_COLON, ['='] = RLX_TOK_ASSIGN, ['-'] = RLX_TOK_MINUS, ['+'] = RLX_TOK_PLUS, ['*'] = RLX_TOK_STAR,
+        ['/'] = RLX_TOK_SLASH, ['%'] = RLX_TOK_PERCENT, ['<'] = RLX_TOK_LT, ['>'] = RLX_TOK_GT };
+    char c = lx->text[begin], next = begin + 1 < lx->len ? lx->text[begin + 1] : ' ';
     uint32_t len = 1;
-    uint8_t kind = single[(unsigned char)c & 127];
+    uint8_t kind = next == '=' || next == '*' || next == '/' || next == '<' || next == '>' ? 0 : single[(unsigned char)c & 127];
     if (!kind)
         kind = longest_punct(lx->text + begin, lx->len - begin, &len);
     if (!kind) {

@@ -69,6 +69,7 @@ typedef struct rlx_word {
     const struct rlx_relax_fn *relax; /* R.<name> with a meaning of its own */
     const struct rlx_rt_fn *tir;     /* T.<name> likewise */
     const rlx_op_row *row;      /* R.<name>, an operator */
+    const struct rlx_op_params *params; /* its parameters, once looked at */
     uint32_t frame;             /* serial number of the frame that bound it last */
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */
     uint32_t last_bound;        /* place of its last binding in that block */

@@ -4,6 +4,7 @@ void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t
                      uint32_t begin, uint32_t end, bool single)
 {
     p->ctx = ctx;
+    p->known = NULL;
     p->depth = p->blocks = 0;
     p->line_ended = true;
     rlx_region_init(&p->region, &ctx->memory);
@@ -123,11 +124,44 @@ static uint8_t augmented(uint8_t kind)
     return ops[kind];
 }
 
+/* An annotation is mostly one that was seen before: its text up to the '=' is looked up before it is taken apart. */
+static rlx_ast *known_annotation(rlx_parser *p)
+{
+    static const uint8_t stops[256] = { ['='] = 1, ['\n'] = 2, ['#'] = 2, ['\\'] = 2, ['('] = 3, ['['] = 3, [')'] = 4, [']'] = 4 };
+    const char *text = p->lexer.text;
+    uint32_t begin = p->lexer.tok.begin, at = begin, len = p->lexer.len, depth = 0;
+    if (!p->known || p->lexer.tok.kind != RLX_TOK_NAME)
+        return NULL;
+    for (;; at++) {
+        while (at < len && !stops[(unsigned char)text[at]])
+            at++;
+        uint8_t stop = at < len ? stops[(unsigned char)text[at]] : 2;
+        if (stop == 2 || (stop == 4 && !depth))
+            return NULL;
+        if (stop == 1 && !depth)
+            break;
+        depth += stop == 3;
+        depth -= stop == 4;
+    }
+    uint32_t end = at;
+    while (end > begin && text[end - 1] == ' ')
+        end--;
+    rlx_ast *a = p->known(p->user, begin, end);
+    if (!a)
+        return NULL;
+    p->lexer.prev_end = end;
+    p->lexer.pos = at;
+    p->lexer.depth = 0;
+    p->lexer.tok = (rlx_tok){ .kind = RLX_TOK_COLON, .begin = at, .end = at };
+    rlx_lexer_next(&p->lexer);
+    return a;
+}
+
 static bool parse_assignment(rlx_parser *p, rlx_line *out)
 {
     out->kind = RLX_LINE_ASSIGN;
     if (rlx_parser_take(p, RLX_TOK_COLON)) {
-        if (!(out->annotation = rlx_parse_expr(p)))
+        if (!(out->annotation = known_annotation(p)) && !(out->annotation = rlx_parse_expr(p)))
             return false;
         if (p->lexer.tok.kind != RLX_TOK_ASSIGN) {
             out->kind = RLX_LINE_DECLARE;

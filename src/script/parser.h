@@ -80,6 +80,9 @@ typedef struct rlx_parser {
     uint32_t depth;         /* of the recursion of expressions */
     uint32_t blocks;        /* suites entered */
     bool line_ended;        /* the last simple statement ended its line */
+    /* Asked before an annotation is parsed: gives its tree (a RLX_AST_VALUE) if the text begin..end is known. May be NULL. */
+    struct rlx_ast *(*known)(void *user, uint32_t begin, uint32_t end);
+    void *user;
 } rlx_parser;
 
 void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,

@@ -95,10 +95,21 @@ uint32_t rlx_frame_enter(rlx_reader *r)
     return (uint32_t)r->undo.len;
 }
 
+/* Annotations are remembered by their text: that holds as long as names in it mean the same. Names of Relax values are
+ * not part of what is remembered. */
+static void meaning_changes(rlx_reader *r, const rlx_val *from, const rlx_val *to)
+{
+    if (from->kind > RLX_VAL_ERROR && from->kind != RLX_VAL_EXPR)
+        r->known_epoch++;
+    else if (to->kind > RLX_VAL_ERROR && to->kind != RLX_VAL_EXPR)
+        r->known_epoch++;
+}
+
 void rlx_frame_leave(rlx_reader *r, uint32_t mark)
 {
     while (r->undo.len > mark) {
         rlx_undo *u = &r->undo.data[--r->undo.len];
+        meaning_changes(r, &u->name->value, &u->value);
         u->name->value = u->value;
         u->name->frame = u->frame;
     }
@@ -108,6 +119,7 @@ void rlx_frame_leave(rlx_reader *r, uint32_t mark)
 
 bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
 {
+    meaning_changes(r, &name->value, value);
     if (name->frame != r->frame) {
         rlx_undo u = { .name = name, .frame = name->frame, .value = name->value };
         if (!rlx_vec_push(&r->ctx->memory, &r->undo, u))
@@ -331,6 +343,8 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
         return false;
     uint32_t bom = s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     rlx_parser_init(&r->parser, ctx, &r->names, source, s->text, bom, (uint32_t)s->len, single);
+    r->parser.known = rlx_known_annotation_at;
+    r->parser.user = r;
     return true;
 }
 

@@ -85,6 +85,8 @@ typedef struct rlx_reader {
     struct rlx_metadata *metadata;
     rlx_region kept;                    /* metadata: lives as long as the reader */
 
+    struct rlx_known_annotation *known; /* annotations by their text; see rlx_annotation_of */
+    uint32_t known_epoch;               /* changes with the meaning of any name that is not a Relax value */
     rlx_ptrs stack;                     /* node arrays under construction */
     RLX_VEC(rlx_place) places;          /* of the annotation being read */
     bool notes;                         /* report older and newer spellings */
@@ -162,6 +164,9 @@ bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, cons
 const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
 /* Places collected since `mark`, copied into the context; r->places is cut back. */
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
+/* Annotation of a binding, and the places of its parts. Remembers by text what it read. NULL after a report. */
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places);
+struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end); /* for the parser */
 /* Shape variables that strings in a parameter annotation define (4.1). */
 bool rlx_define_dims(rlx_reader *r, const rlx_ast *annotation);
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
@@ -176,8 +181,8 @@ bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *o
 bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
 /* A constant from a number or nested lists; RELAX_VOID: int32, float32 or bool. NULL after a report. */
 const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype dtype);
-/* Call of an operator by its row with arguments as written. */
-bool rlx_call_row(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call, rlx_val *out);
+/* Call of an operator by its row with arguments as written. path: its name, which remembers the parameters; may be NULL. */
+bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call, rlx_val *out);
 bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
 /* T.name without a call: dtype or NULL. */
 bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out);

@@ -491,3 +491,86 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
     }
     return v.kind == RLX_VAL_FUNC ? NULL : (rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s", rlx_val_text(&v)), NULL);
 }
+
+/* ---- annotations by their text ---------------------------------------------------------------------------------------- */
+
+/* One slot of a direct-mapped table. places: relative to the text's begin. */
+#define KNOWN_SLOTS 1024
+typedef struct rlx_known_annotation {
+    uint32_t begin, len, epoch;
+    uint32_t num_places;
+    const rlx_sinfo *sinfo;
+    const uint32_t *places;   /* begin and length of each part, alternating */
+} rlx_known_annotation;
+
+static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
+{
+    return &r->known[rlx_hash_bytes(r->parser.lexer.text + begin, len) & (KNOWN_SLOTS - 1)];
+}
+
+rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
+{
+    rlx_reader *r = reader;
+    const char *text = r->parser.lexer.text;
+    if (!r->known || r->dialect != RLX_DIALECT_RELAX)
+        return NULL;
+    const rlx_known_annotation *k = slot_of(r, begin, end - begin);
+    if (!k->sinfo || k->epoch != r->known_epoch || k->len != end - begin || memcmp(text + k->begin, text + begin, k->len) != 0)
+        return NULL;
+    struct { rlx_ast ast; rlx_val value; } *both = rlx_region_zero(&r->parser.region, sizeof *both);
+    if (!both)
+        return NULL;
+    both->value = (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
+    both->ast.kind = RLX_AST_VALUE;
+    both->ast.begin = begin;
+    both->ast.end = end;
+    both->ast.value = &both->value;
+    return &both->ast;
+}
+
+static const rlx_place *known_places(rlx_reader *r, const rlx_known_annotation *k, uint32_t begin, size_t *count)
+{
+    rlx_place *places = rlx_new(r->ctx, k->num_places * sizeof *places);
+    *count = places ? k->num_places : 0;
+    for (uint32_t i = 0; i < *count; i++)
+        places[i] = rlx_place_make(r->source, begin + k->places[2 * i], k->places[2 * i + 1]);
+    return places;
+}
+
+/* What depends on more than the names in the text (Relax variables, open scopes) is not remembered. */
+static bool can_remember(const rlx_sinfo *s)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
+    if (t)
+        return !t->shape || rlx_as_shape_expr(t->shape);
+    return rlx_as_object_sinfo(s) || rlx_as_shape_sinfo(s) || rlx_as_prim_sinfo(s);
+}
+
+static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const rlx_place *places, size_t count)
+{
+    if (!r->known && !(r->known = rlx_region_zero(&r->kept, KNOWN_SLOTS * sizeof *r->known)))
+        return;
+    rlx_known_annotation *k = slot_of(r, a->begin, a->end - a->begin);
+    uint32_t *relative = rlx_region_alloc(&r->kept, 2 * count * sizeof *relative);
+    if (!relative)
+        return; /* nothing is lost */
+    for (size_t i = 0; i < count; i++) {
+        relative[2 * i] = rlx_place_begin(places[i]) - a->begin;
+        relative[2 * i + 1] = rlx_place_len(places[i]);
+    }
+    *k = (rlx_known_annotation){ a->begin, a->end - a->begin, r->known_epoch, (uint32_t)count, s, relative };
+}
+
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places)
+{
+    if (a->kind == RLX_AST_VALUE && a->value->sub) {
+        *places = known_places(r, slot_of(r, a->begin, a->end - a->begin), a->begin, num_places);
+        return a->value->node;
+    }
+    size_t mark = r->places.len, diags = r->ctx->diags.num_diags;
+    const rlx_sinfo *s = rlx_read_sinfo(r, a);
+    *places = rlx_take_places(r, mark, num_places);
+    if (s && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)
+        remember(r, a, s, *places, *num_places);
+    return s;
+}

@@ -139,10 +139,12 @@ static size_t params_of(const rlx_op_row *row, op_param *out)
     return n;
 }
 
+struct rlx_op_params { op_param items[MAX_PARAMS]; size_t count; };
+
 typedef struct op_call {
     const rlx_op_row *row;
     const rlx_ast *call;
-    op_param params[MAX_PARAMS];
+    const op_param *params;
     size_t num_params;
     const rlx_ast *slots[MAX_PARAMS];
     const rlx_ast *rest;      /* operators with a repeated argument: the first of them */
@@ -331,12 +333,21 @@ static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
     return true;
 }
 
-bool rlx_call_row(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call, rlx_val *out)
+bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call, rlx_val *out)
 {
+    struct rlx_op_params local;
+    const struct rlx_op_params *params = path ? path->params : NULL;
     if (all_positional(row, call))
         return positional(r, row, call, out);
-    op_call c = { .row = row };
-    c.num_params = params_of(row, c.params);
+    if (!params) {
+        local.count = params_of(row, local.items);
+        params = &local;
+        if (path && path->row == row) {
+            path->params = rlx_region_copy(&r->kept, &local, sizeof local);
+            params = path->params ? path->params : &local;
+        }
+    }
+    op_call c = { .row = row, .params = params->items, .num_params = params->count };
     c.call = rlx_expand_stars(r, call);
     return c.call && finish_op(r, &c, out);
 }
@@ -684,7 +695,7 @@ static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
         rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
         row = rlx_op_find(RLX_SLICE("call_dps_packed"));
     }
-    return row && rlx_call_row(r, row, call, out);
+    return row && rlx_call_row(r, NULL, row, call, out);
 }
 
 /* ---- devices -------------------------------------------------------------------------------------------------------------- */
@@ -779,13 +790,13 @@ static bool call_renamed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *c
 {
     rlx_read_note(r, call, "R.%s is another spelling of R.%s", fn->name, fn->text);
     const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->text));
-    return row ? rlx_call_row(r, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
+    return row ? rlx_call_row(r, NULL, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
 static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->text));
-    return row ? rlx_call_row(r, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
+    return row ? rlx_call_row(r, NULL, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
 static bool not_here(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -896,6 +907,6 @@ bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val 
     if (fn)
         return fn->call(r, fn, call, out);
     if (path->row)
-        return rlx_call_row(r, path->row, call, out);
+        return rlx_call_row(r, path, path->row, call, out);
     return rlx_unknown_function(r, RLX_SPACE_R, path, call->base);
 }

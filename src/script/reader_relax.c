@@ -469,9 +469,7 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
     if (declares_var(r, value, &dtype) && !line->annotation)
         return declare_var(r, name, dtype);
     if (line->annotation) {
-        size_t mark = r->places.len;
-        t.annotation = close_annotation(r, rlx_read_sinfo(r, line->annotation));
-        t.places = rlx_take_places(r, mark, &t.num_places);
+        t.annotation = close_annotation(r, rlx_annotation_of(r, line->annotation, &t.places, &t.num_places));
         if (!t.annotation)
             return bind_error(r, t.word);
     }
