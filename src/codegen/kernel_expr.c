@@ -4,7 +4,7 @@
 
 static kw_value failure(void)
 {
-    return (kw_value){ .reg = 0, .guard = KW_NO_REG };
+    return (kw_value){ .reg = 0 };
 }
 
 static bool always(kw_value mask)
@@ -100,6 +100,30 @@ static bool count_use(counter *c, const rlx_node *n)
     return rlx_ptrmap_put(&c->w->uses, n, seen + 1) && (known || rlx_vec_push(m, &c->todo, n));
 }
 
+/* Strips left from the statements before: those that this one uses count its uses, the others are free. */
+static void recount_strips(kw *w)
+{
+    rlx_ptrs *list = &w->levels[w->nest->strip_level].memo;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->len; i++) {
+        const rlx_prim *p = list->data[i];
+        kw_memo *m = recall(w, p);
+        uintptr_t uses;
+        if (!m)
+            continue;
+        if (m->value.wide && m->uses != UINT32_MAX) {
+            bool used = rlx_ptrmap_find(&w->uses, p, &uses);
+            m->uses = used ? (uint32_t)uses : 1;
+            if (!used) {
+                done(w, p);
+                continue;
+            }
+        }
+        list->data[kept++] = list->data[i];
+    }
+    list->len = kept;
+}
+
 void kw_begin_statement(kw *w, const rlx_stmt *s)
 {
     counter c = { .w = w };
@@ -115,6 +139,8 @@ void kw_begin_statement(kw *w, const rlx_stmt *s)
     rlx_vec_free(&w->ctx->memory, &c.todo);
     if (!ok)
         kw_no_memory(w);
+    if (!w->failed && w->nest && w->nest->strip_level >= 0)
+        recount_strips(w);
 }
 
 void kw_bind_var(kw *w, const rlx_prim *var, kw_value v)
@@ -131,7 +157,7 @@ void kw_bind_var(kw *w, const rlx_prim *var, kw_value v)
 static kw_value make_dest(kw *w, unsigned klass, rlx_dtype dtype, bool wide, int32_t level)
 {
     uint32_t reg = wide ? kw_new_strip(w, klass, false) : kw_new_reg(w, klass, 0);
-    return (kw_value){ .reg = reg, .level = level, .klass = (uint8_t)klass, .wide = wide, .guard = KW_NO_REG, .dtype = dtype };
+    return (kw_value){ .reg = reg, .level = level, .klass = (uint8_t)klass, .wide = wide, .dtype = dtype };
 }
 
 /* A scalar in all lanes; made in front of the strip loop, as early as its value is known. */
@@ -174,13 +200,12 @@ static unsigned scalar_form(unsigned op)
 /* `masked`: the instruction ends with a mask and may fail. Temporaries among the operands are the caller's. */
 static kw_value apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value *v, int n, bool masked, kw_value mask)
 {
-    bool wide = masked && !always(mask) && mask.wide, loads = false, guarded = false;
+    bool wide = masked && !always(mask) && mask.wide, loads = false;
     int32_t level = 0;
     uint32_t operands[6];
     for (int i = 0; i < n; i++) {
         wide |= v[i].wide;
         loads |= v[i].loads;
-        guarded |= v[i].guard != KW_NO_REG;
         level = later(level, v[i].level);
     }
     if (masked)
@@ -194,7 +219,7 @@ static kw_value apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_va
         operands[1 + n] = always(mask) ? KW_NO_REG : (wide ? widen(w, mask) : mask).reg;
     kw_value d = make_dest(w, klass, dtype, wide, level);
     d.loads = loads;
-    d.guard = guarded || (masked && !always(mask)) ? (always(mask) ? KW_NO_REG : mask.reg) : KW_NO_REG;
+    d.guard = masked ? mask.serial : 0;
     operands[0] = d.reg;
     kw_emit(w, level, wide ? op : scalar_form(op), operands);
     return d;
@@ -234,16 +259,18 @@ kw_value kw_real(kw *w, kw_value v)
 
 kw_value kw_and(kw *w, kw_value mask, kw_value cond, bool negate)
 {
-    cond = kw_real(w, cond);
+    kw_value both = kw_real(w, cond);
     if (negate) {
-        kw_value zero = { .reg = kw_const(w, RLX_CLASS_I32, 0), .klass = RLX_CLASS_I32, .guard = KW_NO_REG };
-        cond = apply2(w, RLX_K_EQ_I32, RLX_CLASS_I32, RELAX_BOOL, cond, zero);
+        kw_value zero = { .reg = kw_const(w, RLX_CLASS_I32, 0), .klass = RLX_CLASS_I32 };
+        both = apply2(w, RLX_K_EQ_I32, RLX_CLASS_I32, RELAX_BOOL, both, zero);
     }
-    if (always(mask))
-        return cond;
-    kw_value both = apply2(w, RLX_K_AND_I32, RLX_CLASS_I32, RELAX_BOOL, mask, cond);
-    if (negate)
-        free_temp(w, cond);
+    if (!always(mask)) {
+        kw_value side = both;
+        both = apply2(w, RLX_K_AND_I32, RLX_CLASS_I32, RELAX_BOOL, mask, side);
+        if (negate)
+            free_temp(w, side);
+    }
+    both.serial = ++w->num_masks; /* registers serve again, numbers do not */
     return both;
 }
 
@@ -332,7 +359,7 @@ static kw_value int_to_int(kw *w, kw_value v, enum rlx_kernel_elem to, rlx_dtype
 
 static kw_value zero_of(kw *w, unsigned klass)
 {
-    return (kw_value){ .reg = kw_const(w, klass, 0), .klass = (uint8_t)klass, .guard = KW_NO_REG };
+    return (kw_value){ .reg = kw_const(w, klass, 0), .klass = (uint8_t)klass };
 }
 
 /* A new value, never v's own register. */
@@ -356,7 +383,7 @@ static kw_value convert(kw *w, kw_value v, rlx_dtype from_dtype, rlx_dtype dtype
 
 static kw_value literal(kw *w, unsigned klass, rlx_dtype dtype, uint64_t bits)
 {
-    return (kw_value){ .reg = kw_const(w, klass, bits), .klass = (uint8_t)klass, .guard = KW_NO_REG, .dtype = dtype };
+    return (kw_value){ .reg = kw_const(w, klass, bits), .klass = (uint8_t)klass, .dtype = dtype };
 }
 
 static kw_value float_literal(kw *w, const rlx_float_imm *f)
@@ -704,7 +731,7 @@ static kw_value load_at(kw *w, const kw_buffer *b, const rlx_node *buffer, const
         d = make_dest(w, klass, dtype, wide, wide ? w->nest->strip_level : level);
         KW_EMIT(w, d.level, RLX_K_LOAD_EACH, d.reg, b->index, (wide ? widen(w, p->off) : p->off).reg,
                 always(p->mask) ? KW_NO_REG : (wide ? widen(w, p->mask) : p->mask).reg);
-        d.guard = always(p->mask) ? KW_NO_REG : p->mask.reg;
+        d.guard = p->mask.serial;
         free_temp(w, p->off);
     } else if (rlx_is_int_value(p->stride, 1) && is_native(b->elem)) {
         uint32_t at = strip_offset(w, p);
@@ -1051,7 +1078,7 @@ static bool at_once(kw *w, const rlx_prim *p, kw_value mask, kw_value *out)
     default: break;
     }
     m = recall(w, p);
-    if (m && (m->value.guard == KW_NO_REG || m->value.guard == mask.reg)) {
+    if (m && (!m->value.guard || m->value.guard == mask.serial)) {
         *out = m->value;
         return true;
     }
@@ -1104,12 +1131,12 @@ static kw_value finish(kw *w, frame *f)
     /* operands go before the result is placed, so that it may take the place of one */
     bool guarded = false;
     for (size_t i = 0; i < f->at; i++) {
-        guarded |= f->v[i].guard != KW_NO_REG;
+        guarded |= f->v[i].guard != 0;
         done(w, operand(f->p, i));
     }
     kw_value d = combine(w, f);
-    if (guarded && d.guard == KW_NO_REG)
-        d.guard = f->mask.reg;
+    if (guarded)
+        d.guard = f->mask.serial;
     if (!w->failed)
         remember(w, f->p, d);
     return d;

@@ -327,7 +327,7 @@ static open_loop begin_loop(kw *w, const kw_loop *l, const kw_nest *n)
 {
     open_loop o = { kw_new_reg(w, RLX_CLASS_I64, 0), kw_new_reg(w, RLX_CLASS_I64, 0) };
     int32_t level = kw_open(w, n != NULL, n);
-    kw_bind_var(w, l->var, (kw_value){ .reg = o.var, .level = level, .klass = RLX_CLASS_I64, .guard = KW_NO_REG, .dtype = RELAX_INT64 });
+    kw_bind_var(w, l->var, (kw_value){ .reg = o.var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
     return o;
 }
 

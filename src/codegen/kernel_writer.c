@@ -55,7 +55,7 @@ static bool bind_strides(kw *w, const kw_buffer *info)
             return kw_fail(w, "buffer %s: strides other than compact ones are not supported in kernels", name_of(b));
     }
     if (b->elem_offset && b->elem_offset->kind == RLX_NODE_PRIM_VAR)
-        kw_bind_var(w, b->elem_offset, (kw_value){ .reg = kw_const_i64(w, 0), .klass = RLX_CLASS_I64, .guard = KW_NO_REG, .dtype = RELAX_INT64 });
+        kw_bind_var(w, b->elem_offset, (kw_value){ .reg = kw_const_i64(w, 0), .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
     else if (b->elem_offset && !rlx_is_int_value(b->elem_offset, 0))
         return kw_fail(w, "buffer %s: an element offset is not supported in kernels", name_of(b));
     return !w->failed;
@@ -177,7 +177,7 @@ static bool loop_stmt(kw *w, const rlx_for_stmt *s)
     uint32_t var = kw_new_reg(w, RLX_CLASS_I64, 0), limit = kw_new_reg(w, RLX_CLASS_I64, 0);
     uint32_t min = kw_int64(w, s->min).reg, extent = kw_int64(w, s->extent).reg;
     int32_t level = kw_open(w, false, NULL);
-    kw_bind_var(w, s->loop_var, (kw_value){ .reg = var, .level = level, .klass = RLX_CLASS_I64, .guard = KW_NO_REG, .dtype = RELAX_INT64 });
+    kw_bind_var(w, s->loop_var, (kw_value){ .reg = var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
     kw_stmt(w, s->body, KW_ALWAYS);
     size_t length = kw_length(w, w->top), head = rlx_kernel_op_words(RLX_K_LOOP), tail = rlx_kernel_op_words(RLX_K_NEXT);
     KW_EMIT(w, w->top, RLX_K_NEXT, var, limit, (uint32_t)-(int32_t)length);
@@ -331,7 +331,7 @@ bool kw_stmt(kw *w, const rlx_stmt *s, kw_value mask)
 static kw_value fresh(kw *w, rlx_dtype dtype)
 {
     unsigned klass = rlx_kernel_elems[rlx_kernel_elem_of(dtype)].klass;
-    return (kw_value){ .reg = kw_new_reg(w, klass, 0), .klass = (uint8_t)klass, .guard = KW_NO_REG, .dtype = dtype };
+    return (kw_value){ .reg = kw_new_reg(w, klass, 0), .klass = (uint8_t)klass, .dtype = dtype };
 }
 
 static bool scalar_param(kw *w, const rlx_prim_var *v)

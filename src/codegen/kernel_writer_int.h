@@ -29,7 +29,8 @@ typedef struct kw_value {
     int32_t level;                 /* level after whose code it is known */
     uint8_t klass;
     bool wide, view, loads;        /* a strip; a view of memory; depends on memory */
-    uint32_t guard;                /* mask under which it was computed; KW_NO_REG: none */
+    uint32_t serial;               /* of a mask: its own number */
+    uint32_t guard;                /* number of the mask under which it was computed; 0: none */
     rlx_dtype dtype;
 } kw_value;
 
@@ -76,6 +77,7 @@ typedef struct kw {
     rlx_slice name;
     bool failed;
     int depth;
+    uint32_t num_masks;
     kw_level levels[KW_MAX_LEVELS];
     int32_t top;                   /* innermost open level */
     const kw_nest *nest;           /* innermost open nest, NULL: none */

@@ -1,5 +1,5 @@
 /* Random PrimFuncs from a seeded generator: stages of blocks over random loops with random accesses and expressions. Kernel,
- * evaluator and lowered function must agree. RELAX_LONG=1 runs many more; KERNEL_SEED=n runs one. */
+ * evaluator and lowered function must agree. RELAX_LONG=1 runs many more; KERNEL_SEED=n runs one and shows its kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -231,7 +231,18 @@ static void stage(gen *g, bool last)
     g->num_arrays++;
 }
 
-static void one_program(uint64_t seed)
+static void show_kernel(rlx_context *ctx, const rlx_prim_func *f)
+{
+    rlx_buf bytes, text;
+    kc_write(ctx, f, &bytes);
+    rlx_buf_init(&text, &ctx->memory);
+    rlx_kernel_disassemble((const uint8_t *)bytes.data, bytes.len, &text);
+    printf("%s", text.data);
+    rlx_buf_free(&text);
+    rlx_buf_free(&bytes);
+}
+
+static void one_program(uint64_t seed, bool show)
 {
     static const int64_t sizes[] = { 0, 1, 2, 5, 16, 33, 260 };
     gen *g = calloc(1, sizeof *g);
@@ -253,6 +264,8 @@ static void one_program(uint64_t seed)
         stage(g, false);
     stage(g, true);
     const rlx_prim_func *f = rlx_tir_end(&g->t);
+    if (show)
+        show_kernel(g->ctx, f);
     int code = kc_run(g->ctx, f, &g->c, NULL);
     /* an empty array has no good index: then running off it is right */
     if (code != RLX_CODE_NONE && !g->faulty && !empty && !has_empty(g))
@@ -268,7 +281,7 @@ static void random_programs(void **state)
     uint64_t first = one ? strtoull(one, NULL, 10) : 1, count = one ? 1 : more ? 20000 : 400;
     for (uint64_t s = first; s < first + count; s++) {
         print_message("KERNEL_SEED=%llu\r", (unsigned long long)s);
-        one_program(s);
+        one_program(s, one != NULL);
     }
     print_message("                      \r");
 }
