@@ -1,4 +1,4 @@
-/* normal_form.c: is a function in normal form? One pass, explicit stack of sequences. */
+/* wf_normal.c: is a function in normal form? One pass, explicit stack of sequences. */
 #include "analysis/analysis.h"
 
 typedef struct check {
