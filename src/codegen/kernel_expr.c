@@ -1166,12 +1166,13 @@ kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask)
             continue;
         }
         kw_value v, inner = operand_mask(w, f);
-        if (at_once(w, operand(f->p, f->at), inner, &v)) {
+        const rlx_prim *next = operand(f->p, f->at); /* the push below may move the stack */
+        if (at_once(w, next, inner, &v)) {
             f = &rlx_vec_last(&stack);
             f->v[f->at++] = v;
             if (f->p->kind == RLX_NODE_PRIM_LET && f->at == 1)
                 name_value(w, f);
-        } else if (!rlx_vec_push(m, &stack, ((frame){ .p = operand(f->p, f->at), .mask = inner })))
+        } else if (!rlx_vec_push(m, &stack, ((frame){ .p = next, .mask = inner })))
             kw_no_memory(w);
     }
     rlx_vec_free(m, &stack);
