@@ -45,8 +45,7 @@ static void open_typed(rlx_printer *p, rlx_dtype t)
 
 static void put_int(rlx_printer *p, const rlx_int_imm *i, unsigned flags)
 {
-    bool bare = p->where == RLX_PRINT_TIR ? i->dtype == RELAX_INT32 || ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64)
-                                          : (flags & RLX_ITEM_BARE) && (i->dtype == RELAX_INT64 || p->where == RLX_PRINT_LONE);
+    bool bare = ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) || (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32);
     if (rlx_dtype_is_bool(i->dtype)) {
         open_typed(p, i->dtype);
         rlx_buf_z(p->out, i->value ? "True)" : "False)");

@@ -107,8 +107,10 @@ static bool is_void(const rlx_sinfo *s)
 
 static bool same_sinfo(rlx_printer *p, const rlx_sinfo *a, const rlx_sinfo *b)
 {
-    bool lost = false;
-    return a == b || (a && b && rlx_equal(p->m, a, b, false, &lost));
+    bool lost = false, same = a == b || (a && b && rlx_equal(p->m, a, b, false, &lost));
+    if (lost)
+        rlx_print_fail(p);
+    return same;
 }
 
 /* call_tir and call_dps_packed say their result themselves. */

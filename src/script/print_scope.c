@@ -77,8 +77,9 @@ static rlx_uses *uses_of(rlx_printer *p)
     rlx_ptrmap_init(&u->around, p->m);
     p->uses_of = u;
     rlx_walker w = { .enter = enter, .leave = leave, .user = u };
-    rlx_walk(p->m, p->unit, &w, &u->lost);
-    if (u->lost)
+    bool lost = false;
+    rlx_walk(p->m, p->unit, &w, &lost);
+    if (lost || u->lost)
         return rlx_print_fail(p), NULL;
     return u;
 }
