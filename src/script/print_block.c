@@ -22,7 +22,8 @@ static void put_defined(rlx_printer *p, const rlx_node *var)
 static void put_axis(rlx_printer *p, const rlx_iter_var *v, const rlx_prim *value)
 {
     static const char *const names[] = {
-        [RLX_ITER_SPATIAL] = "spatial", [RLX_ITER_THREAD] = "opaque", [RLX_ITER_REDUCE] = "reduce", [RLX_ITER_SCAN] = "scan", [RLX_ITER_OPAQUE] = "opaque"
+        [RLX_ITER_SPATIAL] = "spatial", [RLX_ITER_THREAD] = "opaque", [RLX_ITER_REDUCE] = "reduce", [RLX_ITER_SCAN] = "scan",
+        [RLX_ITER_OPAQUE] = "opaque",
     };
     const rlx_range *dom = rlx_as_range(v->dom);
     rlx_put_indent(p);
@@ -176,7 +177,9 @@ static const rlx_tir_block *implied_root(rlx_printer *p, const rlx_stmt *body)
     const rlx_tir_block *b = r ? rlx_as_tir_block(r->block) : NULL;
     if (!b || r->num_iter_values || (r->predicate && !rlx_is_int_value(r->predicate, 1)) || b->num_iter_vars)
         return NULL;
-    if ((rlx_as_attrs(b->annotations) && rlx_as_attrs(b->annotations)->num_keys) || b->num_match_buffers || b->num_reads || b->num_writes || b->init)
+    if (rlx_as_attrs(b->annotations) && rlx_as_attrs(b->annotations)->num_keys)
+        return NULL;
+    if (b->num_match_buffers || b->num_reads || b->num_writes || b->init)
         return NULL;
     if (!b->name || strcmp(b->name->data, "root") != 0)
         return NULL;
