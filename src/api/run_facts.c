@@ -1,4 +1,4 @@
-/* run_facts.c: version, dtypes, what codes mean: part of both libraries. */
+/* run_facts.c: version, dtypes, names of codes: part of both libraries. */
 #include <relax/context.h>
 #include <relax/value.h>
 #include <string.h>
@@ -58,22 +58,6 @@ const char *relax_code_at(int32_t index)
         return NULL;
     const rlx_code *row = rlx_code_row((enum rlx_code_id)(index + 1));
     return row ? row->name : NULL;
-}
-
-static void put(const char **out, const char *text)
-{
-    if (out)
-        *out = text && *text ? text : NULL;
-}
-
-relax_status relax_code_explain(const char *code, size_t code_len, const char **title, const char **rule, const char **bad_example, const char **cure)
-{
-    const rlx_code *row = code ? rlx_code_find((rlx_slice){ code, code_len }) : NULL;
-    put(title, row ? row->title : NULL);
-    put(rule, row ? row->rule : NULL);
-    put(bad_example, row ? row->bad : NULL);
-    put(cure, row ? row->cure : NULL);
-    return row ? RELAX_OK : RELAX_ERROR_NOT_FOUND;
 }
 
 size_t relax_dtype_name(relax_dtype dtype, char *out, size_t capacity)

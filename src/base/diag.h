@@ -29,7 +29,6 @@ typedef struct rlx_code {
     const char *name;     /* "WF03" */
     uint8_t severity;     /* default */
     int32_t status;       /* relax_status that a failure with this code has */
-    const char *title, *rule, *bad, *cure;
 } rlx_code;
 
 typedef struct rlx_label { rlx_place place; const char *text; size_t len; } rlx_label; /* further place or note */

@@ -2,8 +2,7 @@
 
 static const rlx_code rows[RLX_CODE_COUNT] = {
 #define CODE(id, name_text, severity_value, status_value, title_text, rule_text, bad_text, cure_text)                  \
-    [RLX_##id] = { .name = name_text, .severity = severity_value, .status = status_value, .title = title_text,         \
-                   .rule = rule_text, .bad = bad_text, .cure = cure_text },
+    [RLX_##id] = { .name = name_text, .severity = severity_value, .status = status_value },
 #include "format/codes.def"
 #undef CODE
 };

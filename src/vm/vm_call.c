@@ -1,8 +1,6 @@
 /* vm_call.c: machines, calls from outside, failures and their traces. */
 #include "vm/vm_int.h"
 
-static const volatile int32_t never;
-
 /* ---- machines --------------------------------------------------------------------------------------------- */
 
 static void free_stack(relax_vm *vm)
@@ -48,7 +46,7 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     vm->registry = relax_registry_retain(registry);
     vm->max_depth = max_depth;
     vm->deadline = INT64_MAX;
-    vm->cancel = &never;
+    vm->cancel = &vm->never;
     vm->env.descs = exe->descs;
     vm->env.names = &exe->names;
     rlx_pool_init(&vm->pool, memory);
@@ -87,7 +85,7 @@ void rlx_vm_set_dispatch(relax_vm *vm, enum rlx_vm_dispatch dispatch)
 
 void rlx_vm_set_cancel(relax_vm *vm, const volatile int32_t *flag)
 {
-    vm->cancel = flag ? flag : &never;
+    vm->cancel = flag ? flag : &vm->never;
 }
 
 bool rlx_vm_is_running(const relax_vm *vm)

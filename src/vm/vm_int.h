@@ -56,7 +56,8 @@ struct relax_vm {
     size_t depth, max_depth;
     rlx_desc_env env;             /* of the innermost frame */
     int64_t deadline;             /* monotonic nanoseconds; INT64_MAX: none */
-    const volatile int32_t *cancel;
+    const volatile int32_t *cancel; /* never NULL */
+    int32_t never;                  /* 0: what cancel points to when the host gave no flag */
     int32_t fuel;                 /* polls until the clock is read */
     bool running, profiling, use_switch;
     relax_error *cause;           /* what a packed function said, until the failure is reported */

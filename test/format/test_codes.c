@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <relax/context.h>
 #include "format/codes.h"
 
 static void rows_are_whole(void **unused)
@@ -17,13 +18,15 @@ static void rows_are_whole(void **unused)
         assert_non_null(c);
         if (strlen(c->name) != 4 || c->name[0] < 'A' || c->name[2] < '0' || c->name[3] > '9')
             fail_msg("name: %s", c->name);
-        if (!*c->title || !*c->rule || !*c->cure || !c->bad)
+        const char *title, *rule, *bad, *cure;
+        assert_int_equal(relax_code_explain(c->name, strlen(c->name), &title, &rule, &bad, &cure), RELAX_OK);
+        if (!title || !rule || !cure)
             fail_msg("%s: a text is missing", c->name);
-        const char *texts[] = { c->title, c->rule, c->cure };
+        const char *texts[] = { title, rule, cure };
         for (int i = 0; i < 3; i++)
             if (texts[i][strlen(texts[i]) - 1] == '.' || strchr(texts[i], '\n'))
                 fail_msg("%s: '%s' ends with a full stop or has several lines", c->name, texts[i]);
-        if (*c->bad && c->bad[strlen(c->bad) - 1] != '\n')
+        if (bad && bad[strlen(bad) - 1] != '\n')
             fail_msg("%s: the example ends with a line end", c->name);
         assert_true(c->severity <= RLX_SEVERITY_NOTE && c->status > RELAX_OK && c->status < RELAX_USER_ERROR);
         assert_ptr_equal(rlx_code_find(rlx_slice_z(c->name)), c);
