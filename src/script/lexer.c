@@ -641,17 +641,19 @@ void rlx_lexer_restore(rlx_lexer *lx, rlx_lexer_mark mark)
     lx->reported = false;
 }
 
-void rlx_lexer_skip_suite(rlx_lexer *lx)
+bool rlx_lexer_skip_suite(rlx_lexer *lx)
 {
     rlx_lines l = { .text = lx->text, .pos = lx->tok.begin, .len = lx->len, .begin = lx->tok.begin };
     uint32_t top = lx->indents[lx->num_indents - 1];
-    bool block = lx->tok.kind == RLX_TOK_NEWLINE;
+    bool block = lx->tok.kind == RLX_TOK_NEWLINE, any = !block;
     if (block)
         l.pos = lx->pos;
     else if (lx->tok.kind != RLX_TOK_END)
         rlx_lines_skip(&l);
-    while (block && rlx_lines_next(&l) && l.column > top)
+    while (block && rlx_lines_next(&l) && l.column > top) {
         rlx_lines_skip(&l);
+        any = true;
+    }
     lx->depth = 0;
     lx->dedents = 0;
     lx->pos = l.pos;
@@ -659,4 +661,5 @@ void rlx_lexer_skip_suite(rlx_lexer *lx)
     lx->reported = false;
     lx->tok = (rlx_tok){ .kind = RLX_TOK_NEWLINE, .begin = l.pos, .end = l.pos };
     rlx_lexer_next(lx);
+    return any;
 }

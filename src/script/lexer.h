@@ -128,8 +128,9 @@ void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement);
 typedef struct rlx_lexer_mark { uint32_t pos, line, num_indents, prev_end; bool line_start; rlx_tok tok; } rlx_lexer_mark;
 rlx_lexer_mark rlx_lexer_save(const rlx_lexer *lx);
 void rlx_lexer_restore(rlx_lexer *lx, rlx_lexer_mark mark);
-/* The current token is the first one after the ':' of a header: passes over the suite, current token is then the one after it. */
-void rlx_lexer_skip_suite(rlx_lexer *lx);
+/* The current token is the first one after the ':' of a header: passes over the suite, current token is then the one after
+ * it. False: there is no suite, the next line is not indented deeper. */
+bool rlx_lexer_skip_suite(rlx_lexer *lx);
 
 /* Physical and logical lines without tokens, for looking ahead. */
 typedef struct rlx_lines {

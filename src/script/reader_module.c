@@ -147,7 +147,10 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
         f->broken = true;
         r->syntax_errors += r->ctx->diags.num_errors - errors;
     }
-    rlx_lexer_skip_suite(&r->parser.lexer);
+    if (!rlx_lexer_skip_suite(&r->parser.lexer)) {
+        f->broken = true;
+        rlx_read_error_at(r, RLX_PA22, def->begin, def->end, "an indented block is missing after this line");
+    }
 }
 
 static void declare_extern(rlx_reader *r, const rlx_ast *name, const rlx_expr *func)
