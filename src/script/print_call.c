@@ -260,11 +260,12 @@ static const struct { const char *name; uint8_t form; } forms[] = {
 
 static enum form form_of(const rlx_op *op)
 {
-    /* Only rows that do not read as "arguments, then attributes" can have a form of their own. */
-    if (op->row && !op->row->params && !(op->row->flags & RLX_OP_SINFO_ARGS) && op->name->data[6] != 't')
+    static const char first[] = "cpahti"; /* letters after "relax." in the table: most operators are told by theirs */
+    const char *name = op->name->data;
+    if (op->name->len < 7 || !strchr(first, name[6]))
         return FORM_PLAIN;
     for (size_t i = 0; i < RLX_COUNT(forms); i++)
-        if (strcmp(forms[i].name, op->name->data) == 0)
+        if (forms[i].name[6] == name[6] && strcmp(forms[i].name, name) == 0)
             return (enum form)forms[i].form;
     return FORM_PLAIN;
 }
