@@ -28,11 +28,16 @@
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the target has. */
 #define RLX_VECTOR(type, bytes) type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
-/* Also compiled for wider vectors, chosen when the library is loaded. Never for fused multiply-add: same numbers. */
+/* Code for wider vectors than the baseline has, chosen while running. Never for fused multiply-add: same numbers.
+ * RLX_CLONES: the compiler makes both and chooses. RLX_WIDE: this function is for RLX_HAS_WIDE machines only. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(RLX_NO_CLONES)
 #define RLX_CLONES __attribute__((target_clones("avx2", "default")))
+#define RLX_WIDE __attribute__((target("avx2")))
+#define RLX_HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
 #else
 #define RLX_CLONES
+#define RLX_WIDE
+#define RLX_HAS_WIDE() 0
 #endif
 
 /* Exact products and quotients of 64-bit numbers. */

@@ -68,10 +68,10 @@ COPY(BITS_F32_I32, int32_t) COPY(BITS_I32_F32, int32_t) COPY(BITS_F64_I64, int64
 
 #define WRAPPING(NAME, op)                                                                             \
     VALUE2(NAME##_I32, int32_t, uint32_t, a op b) VALUE2(NAME##_I64, int64_t, uint64_t, a op b)        \
-    RLX_CLONES VALUE2(NAME##_F32, float, float, a op b) RLX_CLONES VALUE2(NAME##_F64, double, double, a op b)
+    RLX_CLONES VALUE2(NAME##_F32, float, float, a op b) VALUE2(NAME##_F64, double, double, a op b)
 WRAPPING(ADD, +) WRAPPING(SUB, -) WRAPPING(MUL, *)
 RLX_CLONES VALUE2(DIV_F32, float, float, a / b)
-RLX_CLONES VALUE2(DIV_F64, double, double, a / b)
+VALUE2(DIV_F64, double, double, a / b)
 VALUE2(MIN_I32, int32_t, int32_t, a < b ? a : b) VALUE2(MAX_I32, int32_t, int32_t, a > b ? a : b)
 VALUE2(MIN_I64, int64_t, int64_t, a < b ? a : b) VALUE2(MAX_I64, int64_t, int64_t, a > b ? a : b)
 VALUE2(MIN_U64, uint64_t, uint64_t, a < b ? a : b) VALUE2(MAX_U64, uint64_t, uint64_t, a > b ? a : b)
@@ -364,10 +364,10 @@ CONTRACT_ANY(u64, uint64_t)
         for (; W > 1 && j + LANES <= r->columns; j += LANES)                                           \
             block_##name##_##R##x1(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);     \
         for (; j < r->columns; j++)                                                                    \
-            column_##name##_##R(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);        \
+            column_##T##_##R(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);        \
     }
-#define COLUMN(name, T, R)                                                                             \
-    RLX_ALWAYS_INLINE void column_##name##_##R(T *acc, int64_t acc_i, const T *a, int64_t a_i, int64_t a_k, \
+#define COLUMN(T, R)                                                                                   \
+    RLX_ALWAYS_INLINE void column_##T##_##R(T *acc, int64_t acc_i, const T *a, int64_t a_i, int64_t a_k, \
                                                const T *b, int64_t b_k, int64_t depth)                 \
     {                                                                                                  \
         T s[R];                                                                                        \
@@ -379,30 +379,39 @@ CONTRACT_ANY(u64, uint64_t)
         for (int i = 0; i < R; i++)                                                                    \
             acc[i * acc_i] = s[i];                                                                     \
     }
-typedef RLX_VECTOR(float, 32) vec_f32;
-typedef RLX_VECTOR(double, 32) vec_f64;
-COLUMN(f32, float, 4) COLUMN(f32, float, 1) COLUMN(f64, double, 4) COLUMN(f64, double, 1)
-BLOCK(f32, float, vec_f32, 1, 1) BLOCK(f64, double, vec_f64, 1, 1)
-ROWS(f32, float, vec_f32, 4, 1) ROWS(f32, float, vec_f32, 1, 4)
-ROWS(f64, double, vec_f64, 4, 1) ROWS(f64, double, vec_f64, 1, 4)
-#define CONTRACT_ROWS(name)                                                                            \
-    RLX_CLONES static void contract_rows_##name(const rlx_reduction *r)                                \
+typedef RLX_VECTOR(float, 16) f32x4;
+typedef RLX_VECTOR(float, 32) f32x8;
+typedef RLX_VECTOR(double, 16) f64x2;
+typedef RLX_VECTOR(double, 32) f64x4;
+COLUMN(float, 4) COLUMN(float, 1) COLUMN(double, 4) COLUMN(double, 1)
+/* Eight vectors of sums each: what fits 16 registers beside their operands. */
+#define CONTRACT_ROWS(name, T, V, attribute)                                                           \
+    BLOCK(name, T, V, 4, 1) BLOCK(name, T, V, 1, 1)                                                    \
+    ROWS(name, T, V, 4, 2) ROWS(name, T, V, 1, 8)                                                      \
+    attribute static void contract_rows_##name(const rlx_reduction *r)                                 \
     {                                                                                                  \
         int64_t i = 0;                                                                                 \
         for (; i + 4 <= r->rows; i += 4)                                                               \
             rows_##name##_4(r, i);                                                                     \
         for (; i < r->rows; i++)                                                                       \
             rows_##name##_1(r, i);                                                                     \
-    }                                                                                                  \
+    }
+CONTRACT_ROWS(f32, float, f32x4, )
+CONTRACT_ROWS(f32_wide, float, f32x8, RLX_WIDE)
+CONTRACT_ROWS(f64, double, f64x2, )
+CONTRACT_ROWS(f64_wide, double, f64x4, RLX_WIDE)
+#define CONTRACT(name)                                                                                 \
     static void contract_##name(const rlx_reduction *r)                                                \
     {                                                                                                  \
-        if (r->acc_j == 1 && r->a_j == 0 && r->b_j == 1 && (r->b_i == 0 || r->rows == 1))              \
-            contract_rows_##name(r);                                                                   \
-        else                                                                                           \
+        if (r->acc_j != 1 || r->a_j != 0 || r->b_j != 1 || (r->b_i != 0 && r->rows != 1))              \
             contract_any_##name(r);                                                                    \
+        else if (RLX_HAS_WIDE())                                                                       \
+            contract_rows_##name##_wide(r);                                                            \
+        else                                                                                           \
+            contract_rows_##name(r);                                                                   \
     }
-CONTRACT_ROWS(f32)
-CONTRACT_ROWS(f64)
+CONTRACT(f32)
+CONTRACT(f64)
 
 rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT] = {
     [RLX_ELEM_F32] = contract_f32,     [RLX_ELEM_F64] = contract_f64,     [RLX_ELEM_I32] = contract_any_u32,
@@ -451,12 +460,26 @@ rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT] = {
             }                                                                                          \
         }                                                                                              \
     }
-REDUCE(add_f32, float, x + y) REDUCE(add_f64, double, x + y) REDUCE(add_u32, uint32_t, x + y) REDUCE(add_u64, uint64_t, x + y)
-REDUCE(mul_f32, float, x *y) REDUCE(mul_f64, double, x *y) REDUCE(mul_u32, uint32_t, x *y) REDUCE(mul_u64, uint64_t, x *y)
+REDUCE(add_f32, float, x + y) REDUCE(add_f64, double, x + y) REDUCE(mul_f32, float, x *y) REDUCE(mul_f64, double, x *y)
 REDUCE(min_f32, float, rlx_min_f32(x, y)) REDUCE(min_f64, double, rlx_min_f64(x, y))
-REDUCE(min_i32, int32_t, x < y ? x : y) REDUCE(min_i64, int64_t, x < y ? x : y)
 REDUCE(max_f32, float, rlx_max_f32(x, y)) REDUCE(max_f64, double, rlx_max_f64(x, y))
-REDUCE(max_i32, int32_t, x > y ? x : y) REDUCE(max_i64, int64_t, x > y ? x : y)
+/* Integers: small rather than fast. */
+#define REDUCE_INT(name, T, expr)                                                                      \
+    static void reduce_##name(const rlx_reduction *r)                                                  \
+    {                                                                                                  \
+        for (int64_t i = 0; i < r->rows; i++)                                                          \
+            for (int64_t k = 0; k < r->depth; k++) {                                                   \
+                T *acc = (T *)r->acc + i * r->acc_i;                                                   \
+                const T *a = (const T *)r->a + i * r->a_i + k * r->a_k;                                \
+                for (int64_t j = 0; j < r->columns; j++) {                                             \
+                    T x = acc[j * r->acc_j], y = a[j * r->a_j];                                        \
+                    acc[j * r->acc_j] = (expr);                                                        \
+                }                                                                                      \
+            }                                                                                          \
+    }
+REDUCE_INT(add_u32, uint32_t, x + y) REDUCE_INT(add_u64, uint64_t, x + y) REDUCE_INT(mul_u32, uint32_t, x *y)
+REDUCE_INT(mul_u64, uint64_t, x *y) REDUCE_INT(min_i32, int32_t, x < y ? x : y) REDUCE_INT(min_i64, int64_t, x < y ? x : y)
+REDUCE_INT(max_i32, int32_t, x > y ? x : y) REDUCE_INT(max_i64, int64_t, x > y ? x : y)
 
 rlx_reduction_fn *const rlx_reduce_fns[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT] = {
     [RLX_KERNEL_REDUCE_ADD] = { [RLX_ELEM_F32] = reduce_add_f32, [RLX_ELEM_F64] = reduce_add_f64,
