@@ -88,12 +88,16 @@ static bool has_entries(const rlx_attr *a)
     return rlx_as_attrs(a) && rlx_as_attrs(a)->num_keys;
 }
 
-static bool mentions(rlx_printer *p, const rlx_prim *e, const rlx_ptrmap *vars)
+/* Loop variables from *known up to `l` are added first: most extents are literals and ask for none. */
+static bool mentions(rlx_printer *p, const rlx_prim *e, rlx_ptrmap *vars, const rlx_for_stmt **known, const rlx_for_stmt *l)
 {
     bool hit = false;
     rlx_prim_vars found = { 0 };
     if (e->kind == RLX_NODE_INT_IMM)
         return false;
+    for (; *known != l; *known = rlx_as_for_stmt((*known)->body))
+        if (!rlx_ptrmap_put(vars, (*known)->loop_var, 1))
+            return !rlx_print_fail(p);
     if (!rlx_collect_prim_vars(p->m, e, false, &found))
         rlx_print_fail(p);
     for (size_t i = 0; i < found.len && !hit; i++)
@@ -106,15 +110,14 @@ static bool mentions(rlx_printer *p, const rlx_prim *e, const rlx_ptrmap *vars)
 static size_t grid_depth(rlx_printer *p, const rlx_for_stmt *f)
 {
     rlx_ptrmap vars;
+    const rlx_for_stmt *known = f;
     size_t n = 0;
     rlx_ptrmap_init(&vars, p->m);
     for (; f; f = rlx_as_for_stmt(f->body), n++) {
-        if (f->for_kind != RLX_FOR_SERIAL || !rlx_is_int_value(f->min, 0) || has_entries(f->annotations) || mentions(p, f->extent, &vars))
+        if (f->for_kind != RLX_FOR_SERIAL || !rlx_is_int_value(f->min, 0) || has_entries(f->annotations))
             break;
-        if (!rlx_ptrmap_put(&vars, f->loop_var, 1)) {
-            rlx_print_fail(p);
+        if (mentions(p, f->extent, &vars, &known, f))
             break;
-        }
     }
     rlx_ptrmap_free(&vars);
     return n;
