@@ -138,9 +138,14 @@ static void report(rlx_lexer *lx, enum rlx_code_id code, uint32_t begin, uint32_
     lx->reported = true;
 }
 
-static void give(rlx_lexer *lx, uint8_t kind, uint32_t begin, uint32_t end)
+static inline void give(rlx_lexer *lx, uint8_t kind, uint32_t begin, uint32_t end)
 {
-    lx->tok = (rlx_tok){ .kind = kind, .begin = begin, .end = end };
+    rlx_tok *t = &lx->tok;
+    t->kind = kind;
+    t->first = t->raw = t->triple = t->bytes = t->format = false;
+    t->begin = begin;
+    t->end = end;
+    t->name = NULL;
     lx->pos = end;
 }
 
@@ -241,6 +246,9 @@ void rlx_lines_skip(rlx_lines *l)
     const char *text = l->text;
     uint32_t at = l->begin, len = l->len, depth = 0;
     for (;;) {
+        while (len - at >= 4 && !(stops[(unsigned char)text[at]] | stops[(unsigned char)text[at + 1]] |
+                                  stops[(unsigned char)text[at + 2]] | stops[(unsigned char)text[at + 3]]))
+            at += 4;
         while (at < len && !stops[(unsigned char)text[at]])
             at++;
         if (at >= len)
@@ -551,7 +559,9 @@ void rlx_lexer_next(rlx_lexer *lx)
     uint32_t prefix;
     switch (class_of(lx->text[begin])) {
     case C_NAME:
-        if ((prefix = string_prefix(lx, begin, &flags)) > 0)
+        if (begin + 1 < lx->len && !in_name(lx->text[begin + 1]) && lx->text[begin + 1] != '"' && lx->text[begin + 1] != '\'')
+            name_token(lx, begin); /* one letter, no prefix */
+        else if ((prefix = string_prefix(lx, begin, &flags)) > 0)
             string_token(lx, begin, prefix, flags);
         else
             name_token(lx, begin);
@@ -641,16 +651,50 @@ void rlx_lexer_restore(rlx_lexer *lx, rlx_lexer_mark mark)
     lx->reported = false;
 }
 
+static bool holds_triple_quote(const char *text, uint32_t from, uint32_t to, char quote)
+{
+    const char *at = text + from, *end = text + to;
+    while (end - at >= 3 && (at = memchr(at, quote, (size_t)(end - at) - 2)) != NULL) {
+        if (at[1] == quote && at[2] == quote)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* Most suites end in front of a decorator, a function, or with the text. Then their lines need not be looked into: a line
+ * like that ends a bracket that is open by mistake, too. Only strings over several lines could hide one. 0: not sure. */
+static uint32_t quick_end(const rlx_lexer *lx, uint32_t from, uint32_t top, bool *any)
+{
+    const char *text = lx->text;
+    uint32_t at = from;
+    while (at < lx->len) {
+        uint32_t begin = at, column = indentation(text, &begin, lx->len);
+        if (!blank_from(text, begin, lx->len)) {
+            if (column <= top && !starts_statement(text, begin, lx->len))
+                return 0;
+            if (column <= top)
+                break;
+            *any = true;
+        }
+        at = next_physical(text, begin, lx->len);
+    }
+    return holds_triple_quote(text, from, at, '"') || holds_triple_quote(text, from, at, '\'') ? 0 : at;
+}
+
 bool rlx_lexer_skip_suite(rlx_lexer *lx)
 {
     rlx_lines l = { .text = lx->text, .pos = lx->tok.begin, .len = lx->len, .begin = lx->tok.begin };
     uint32_t top = lx->indents[lx->num_indents - 1];
     bool block = lx->tok.kind == RLX_TOK_NEWLINE, any = !block;
+    bool quick_any = false;
+    uint32_t quick = block ? quick_end(lx, lx->pos, top, &quick_any) : 0;
     if (block)
-        l.pos = lx->pos;
+        l.pos = quick ? quick : lx->pos;
     else if (lx->tok.kind != RLX_TOK_END)
         rlx_lines_skip(&l);
-    while (block && rlx_lines_next(&l) && l.column > top) {
+    any |= quick && quick_any;
+    while (block && !quick && rlx_lines_next(&l) && l.column > top) {
         rlx_lines_skip(&l);
         any = true;
     }

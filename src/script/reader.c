@@ -247,12 +247,12 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
     return copy;
 }
 
-bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, const char *name)
+bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name)
 {
-    if (a->kind != RLX_AST_ATTR || a->base->kind != RLX_AST_NAME)
+    if (a->kind != RLX_AST_ATTR || a->name != r->specials[name] || a->base->kind != RLX_AST_NAME)
         return false;
     const rlx_val *base = &a->base->name->value;
-    return base->kind == RLX_VAL_SPACE && base->sub == space && rlx_slice_is(rlx_string_slice(a->name->text), name);
+    return base->kind == RLX_VAL_SPACE && base->sub == space;
 }
 
 const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
@@ -299,6 +299,14 @@ static bool bind_globals(rlx_reader *r)
         { "I", RLX_SPACE_I }, { "ir", RLX_SPACE_I }, { "tvm", RLX_SPACE_TVM },
     };
     static const char *const builtins[] = { RLX_BUILTIN_NAMES };
+    static const char *const specials[] = {
+#define X(name) #name,
+        RLX_SPECIALS(X)
+#undef X
+    };
+    for (size_t i = 0; i < RLX_COUNT(specials); i++)
+        if (!(r->specials[i] = rlx_words_get(&r->names, rlx_slice_z(specials[i]))))
+            return false;
     for (size_t i = 0; i < RLX_COUNT(spaces); i++)
         if (!bind_space(r, spaces[i].text, RLX_VAL_SPACE, spaces[i].space))
             return false;

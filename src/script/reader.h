@@ -42,6 +42,16 @@ enum rlx_val_kind {
 enum rlx_space { RLX_SPACE_R, RLX_SPACE_T, RLX_SPACE_I, RLX_SPACE_TVM, RLX_SPACE_COUNT };
 enum rlx_dialect { RLX_DIALECT_MODULE, RLX_DIALECT_RELAX, RLX_DIALECT_TIR };
 
+/* Functions that statements are made of: compared by their entry in the table of names. */
+#define RLX_SPECIALS(X)                                                                                \
+    X(match_cast) X(match_shape) X(func_attr) X(output) X(outputs) X(dataflow) X(meta_var) X(block) X(sblock) X(init) X(Buffer)
+enum rlx_special {
+#define X(name) RLX_SPECIAL_##name,
+    RLX_SPECIALS(X)
+#undef X
+    RLX_SPECIAL_COUNT
+};
+
 typedef struct rlx_undo { rlx_word *name; uint32_t frame; rlx_val value; } rlx_undo;
 
 /* One function of the text: its header is read first, its body when every signature is known. */
@@ -64,6 +74,7 @@ typedef struct rlx_reader {
     const rlx_parse_options *options;
     uint32_t source;
     rlx_words names;
+    const rlx_word *specials[RLX_SPECIAL_COUNT];
     rlx_parser parser;
     rlx_region unit;                    /* values that live as long as the function being read */
     uint32_t depth;                     /* recursion of evaluation through strings */
@@ -157,7 +168,7 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call);
 const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name); /* value of name=..., NULL if absent */
 RLX_INLINE bool rlx_ast_is_call(const rlx_ast *a) { return a->kind == RLX_AST_CALL; }
 /* Does `a` (a callee) name function `name` of the space? Does not evaluate calls. */
-bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, const char *name);
+bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name);
 
 /* ---- annotations */
 /* Struct info; places of its parts are appended to r->places. NULL after a report. */

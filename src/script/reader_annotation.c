@@ -521,6 +521,7 @@ rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
     if (!both)
         return NULL;
     both->value = (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
+    both->ast.flags = (uint16_t)(k - r->known);
     both->ast.kind = RLX_AST_VALUE;
     both->ast.begin = begin;
     both->ast.end = end;
@@ -564,7 +565,7 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
 const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places)
 {
     if (a->kind == RLX_AST_VALUE && a->value->sub) {
-        *places = known_places(r, slot_of(r, a->begin, a->end - a->begin), a->begin, num_places);
+        *places = known_places(r, &r->known[a->flags], a->begin, num_places);
         return a->value->node;
     }
     size_t mark = r->places.len, diags = r->ctx->diags.num_diags;

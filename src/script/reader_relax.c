@@ -334,8 +334,8 @@ static const rlx_ast *match_call(rlx_reader *r, const rlx_ast *value, bool *olde
 {
     if (!value || value->kind != RLX_AST_CALL)
         return NULL;
-    *older = rlx_is_function(r, value->base, RLX_SPACE_R, "match_shape");
-    return *older || rlx_is_function(r, value->base, RLX_SPACE_R, "match_cast") ? value : NULL;
+    *older = rlx_is_function(r, value->base, RLX_SPACE_R, RLX_SPECIAL_match_shape);
+    return *older || rlx_is_function(r, value->base, RLX_SPACE_R, RLX_SPECIAL_match_cast) ? value : NULL;
 }
 
 /* R.match_shape(x, (m, n)): names of the pattern that mean nothing yet become shape variables */
@@ -647,14 +647,14 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
 {
     const rlx_ast *a = line->value;
     rlx_val v;
-    if (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, "func_attr")) {
+    if (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_func_attr)) {
         read_func_attr(r, a);
         return;
     }
-    bool older = a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, "outputs");
+    bool older = a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_outputs);
     if (older)
         rlx_read_note(r, a, "R.outputs is an older spelling of R.output");
-    if (older || (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, "output"))) {
+    if (older || (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_output))) {
         read_output(r, a);
         return;
     }
@@ -926,7 +926,7 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
 static void read_with(rlx_reader *r, const rlx_line *line)
 {
     const rlx_ast *item = line->target;
-    bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL && !item->base->count && rlx_is_function(r, item->base->base, RLX_SPACE_R, "dataflow");
+    bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL && !item->base->count && rlx_is_function(r, item->base->base, RLX_SPACE_R, RLX_SPECIAL_dataflow);
     if (dataflow) {
         read_dataflow(r, line);
         return;

@@ -642,7 +642,7 @@ static bool bind_value(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, 
     return rlx_val_keep(r, v) && rlx_rt_define(r, target, v);
 }
 
-static bool is_meta_var(rlx_reader *r, const rlx_ast *a) { return a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_T, "meta_var"); }
+static bool is_meta_var(rlx_reader *r, const rlx_ast *a) { return a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_meta_var); }
 
 static bool assign_list(rlx_reader *r, const rlx_line *line)
 {
@@ -842,12 +842,12 @@ static bool read_with(rlx_reader *r, const rlx_line *line)
     const rlx_ast *item = line->target;
     if (item && !item->next && item->base->kind == RLX_AST_CALL) {
         const rlx_ast *call = item->base;
-        bool newer = rlx_is_function(r, call->base, RLX_SPACE_T, "sblock");
+        bool newer = rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_sblock);
         if (newer)
             rlx_read_note(r, call, "T.sblock is a newer spelling of T.block");
-        if (newer || rlx_is_function(r, call->base, RLX_SPACE_T, "block"))
+        if (newer || rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_block))
             return rlx_rt_read_block(r, call);
-        if (rlx_is_function(r, call->base, RLX_SPACE_T, "init"))
+        if (rlx_is_function(r, call->base, RLX_SPACE_T, RLX_SPECIAL_init))
             return read_init(r, call);
     }
     return read_scoped_with(r, line);
@@ -910,7 +910,7 @@ static bool param_value(rlx_reader *r, const rlx_ast *p, rlx_val *v)
     rlx_dtype t;
     if (!a)
         return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation", p->name->text->data);
-    if (a->kind == RLX_AST_INDEX && rlx_is_function(r, a->base, RLX_SPACE_T, "Buffer"))
+    if (a->kind == RLX_AST_INDEX && rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_Buffer))
         return older_buffer(r, a, p, v);
     if (!rlx_read_value(r, a, v))
         return false;
