@@ -1,0 +1,178 @@
+/* compile.c: from a module to an executable (relax/compile.h). The only file of api that knows both sides. */
+#include <relax/compile.h>
+#include "api_int.h"
+
+#include "analysis/analysis.h"
+#include "codegen/codegen.h"
+#include "transform/transform.h"
+#include "vm/vm.h"
+
+/* ---- weights ------------------------------------------------------------------------------------------------- */
+
+/* *w gets a copy of the content in its `data`. */
+static bool read_weight(relax_context *ctx, const char *name, const relax_tensor *tensor, rlx_weight *w)
+{
+    const rlx_tensor_object *t = (const rlx_tensor_object *)(const void *)tensor;
+    const DLTensor *view = &t->view;
+    rlx_fault why = { 0 };
+    size_t bytes;
+    if (!api_name(ctx, name, strlen(name), "name", &w->name))
+        return false;
+    w->dtype = rlx_dl_dtype(view);
+    w->shape = view->shape;
+    w->ndim = (size_t)view->ndim;
+    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) || !rlx_view_is_compact(view)) {
+        rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name, why.code ? why.text : "its elements do not lie one behind the other");
+        return false;
+    }
+    w->data = rlx_blob_create(&ctx->memory, bytes ? rlx_view_data(view) : NULL, bytes);
+    return w->data || rlx_no_memory(ctx);
+}
+
+relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, const char *function, size_t function_len,
+                                const char *const *names, const relax_tensor *const *tensors, size_t count)
+{
+    rlx_slice only = { NULL, 0 };
+    if (!ctx)
+        return NULL;
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_array(ctx, (const void *const *)names, count, "names") ||
+        !api_array(ctx, (const void *const *)tensors, count, "tensors") || (function && !api_name(ctx, function, function_len, "function", &only)))
+        return give(ctx, NULL);
+    rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
+    bool ok = weights || rlx_no_memory(ctx);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_weight(ctx, names[i], tensors[i], &weights[i]);
+    const rlx_module *out = ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
+    for (size_t i = 0; weights && i < count; i++)
+        rlx_blob_release(weights[i].data);
+    rlx_mem_free(&ctx->memory, weights, weights ? (count + 1) * sizeof *weights : 0);
+    return give(ctx, out);
+}
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+static const relax_compile_options defaults = { .struct_size = sizeof(relax_compile_options), .opt_level = 1 };
+
+relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size)
+{
+    return api_options_init(options, struct_size, sizeof(size_t), &defaults, sizeof defaults);
+}
+
+const char *relax_target_name(int32_t target)
+{
+    const rlx_target *t = target >= 0 ? rlx_target_at((size_t)target) : NULL;
+    return t ? t->name : NULL;
+}
+
+static const rlx_target *find_target(relax_context *ctx, const char *name)
+{
+    const rlx_target *t = name ? rlx_target_find(rlx_slice_z(name)) : rlx_target_at(0);
+    rlx_slice text;
+    if (!t && api_name(ctx, name, strlen(name), "target", &text))
+        rlx_error(ctx, RLX_CG09, RLX_NO_PLACE, "target %s is not part of this build", name);
+    return t;
+}
+
+static bool read_options(relax_context *ctx, const relax_compile_options *given, relax_compile_options *o)
+{
+    *o = defaults;
+    if (!api_options(o, sizeof *o, sizeof(size_t), given)) {
+        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed compile options");
+        return false;
+    }
+    if (o->opt_level >= 0 && o->opt_level <= 2 && o->strip >= 0 && o->strip <= 1)
+        return true;
+    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2 and strip 0 or 1; found %d and %d", (int)o->opt_level, (int)o->strip);
+    return false;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+typedef struct hook { const relax_compile_options *o; } hook;
+
+static void tell_host(void *user, const char *pass, const rlx_module *m, double seconds, bool changed)
+{
+    const hook *h = user;
+    h->o->after_pass(h->o->user, pass, (const relax_module *)(const void *)m, seconds, changed);
+}
+
+/* Was every function inferred already? Those that the reader and the builders make were. */
+static bool is_inferred(relax_context *ctx, const rlx_module *m)
+{
+    for (size_t i = 0; i < m->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        if (f && (!f->sinfo || !rlx_is_normal(ctx, f, false)))
+            return false;
+    }
+    return true;
+}
+
+static const rlx_module *prepare(relax_context *ctx, const rlx_module *m)
+{
+    if (!rlx_well_formed(ctx, m, RLX_STAGE_ANY))
+        return NULL;
+    if (is_inferred(ctx, m))
+        return ctx->diags.out_of_memory ? NULL : m;
+    m = rlx_infer_module(ctx, m);
+    return m && rlx_well_formed(ctx, m, RLX_STAGE_NORMAL) ? m : NULL;
+}
+
+static rlx_blob *generate(relax_context *ctx, const rlx_module *m, const relax_compile_options *o, const rlx_target *target)
+{
+    rlx_pass_step steps[RLX_MAX_PIPELINE];
+    hook h = { o };
+    rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL, .user = &h };
+    rlx_codegen_options code = { .target = target, .strip_names = o->strip != 0, .trust_annotations = ctx->trust_annotations };
+    size_t count = rlx_build_pipeline(o->opt_level, steps), errors = rlx_error_count(ctx);
+    m = rlx_run_passes(ctx, m, steps, count, &hooks);
+    rlx_blob *file = m ? rlx_codegen(ctx, m, &code) : NULL;
+    if (!file && rlx_error_count(ctx) == errors)
+        RLX_BUG(ctx, "compiling failed without saying why");
+    return file;
+}
+
+/* All that is made on the way lives in a scratch layer: a context does not grow by compiling. */
+static rlx_blob *compile(relax_context *ctx, const rlx_module *m, const relax_compile_options *o, const rlx_target *target)
+{
+    bool own_layer = ctx->top == 0;
+    if (own_layer && !rlx_scratch_begin(ctx))
+        return NULL;
+    m = prepare(ctx, m);
+    rlx_blob *file = m ? generate(ctx, m, o, target) : NULL;
+    if (own_layer)
+        rlx_scratch_end(ctx, NULL);
+    return file;
+}
+
+/* A file that we have just written and cannot load is a fault of ours, unless a limit or memory is in the way. */
+static relax_executable *load(relax_context *ctx, const rlx_blob *file, const relax_load_options *options)
+{
+    relax_executable *exe = NULL;
+    relax_error *err = NULL;
+    relax_status status = relax_executable_load(file->data, file->size, options, &exe, &err);
+    if (status == RELAX_OK)
+        return exe;
+    if (status == RELAX_ERROR_OUT_OF_MEMORY)
+        rlx_no_memory(ctx);
+    else if (status == RELAX_ERROR_INVALID_ARGUMENT || (err && err->code == RLX_LD13))
+        rlx_error(ctx, err ? (enum rlx_code_id)err->code : RLX_OP05, RLX_NO_PLACE, "%.*s", err ? (int)(err->message.size & 0xffff) : 0,
+                  err ? err->message.data : "");
+    else
+        RLX_BUG(ctx, "the compiled program cannot be loaded: %.*s", err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
+    relax_error_release(err);
+    return NULL;
+}
+
+relax_executable *relax_compile(relax_context *ctx, const relax_module *module, const relax_compile_options *options)
+{
+    relax_compile_options o;
+    if (!ctx)
+        return NULL;
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
+        return give(ctx, NULL);
+    const rlx_target *target = find_target(ctx, o.target);
+    rlx_blob *file = target ? compile(ctx, rlx_as_module(node_of(module)), &o, target) : NULL;
+    relax_executable *exe = file ? load(ctx, file, o.load) : NULL;
+    rlx_blob_release(file);
+    return give(ctx, exe);
+}

@@ -1,0 +1,218 @@
+/* vm_writer.c: a lowered module as a .rlx file. */
+#include "codegen/vm_writer_int.h"
+
+bool cw_failed(cw_module *w, rlx_place place)
+{
+    if (w->out.failed || w->ctx->diags.out_of_memory)
+        return rlx_no_memory(w->ctx);
+    if (w->out.too_large)
+        rlx_error(w->ctx, RLX_CG08, place, "the program is too large: a number of registers, operands or words, or an expression, is beyond a limit of the file");
+    return false;
+}
+
+rlx_slice cw_public_name(const rlx_node *function)
+{
+    const rlx_function *f = rlx_as_function(function);
+    const rlx_prim_func *p = rlx_as_prim_func(function);
+    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(f ? f->attrs : p ? p->attrs : NULL, "global_symbol"));
+    return s ? rlx_string_slice(s->value) : (rlx_slice){ NULL, 0 };
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+
+static const rlx_global_var *name_of(const cw_module *w, size_t index)
+{
+    return rlx_as_global_var(w->m->gvars[index]);
+}
+
+bool cw_kernel_number(cw_module *w, size_t index, uint32_t *out)
+{
+    const rlx_prim_func *f = rlx_as_prim_func(w->m->functions[index]);
+    cw_kernel *k = &w->kernels[index];
+    rlx_slice name = rlx_string_slice(name_of(w, index)->name);
+    rlx_buf bytes;
+    if (k->number != RLX_NO_INDEX) {
+        *out = k->number;
+        return true;
+    }
+    rlx_buf_init(&bytes, &w->ctx->memory);
+    bool ok = w->o->target->write_kernel(w->ctx, f, name, &bytes) && !bytes.failed;
+    if (ok)
+        *out = k->number = rlx_writer_kernel(&w->out, name, bytes.data, bytes.len);
+    if (bytes.failed)
+        rlx_no_memory(w->ctx);
+    rlx_buf_free(&bytes);
+    return ok && (rlx_writer_ok(&w->out) || cw_failed(w, f->place));
+}
+
+/* Description of the function at `index` for tools and for its use as a value. */
+static bool kernel_signature(cw_module *w, size_t index, uint32_t *offset)
+{
+    const rlx_sinfo *s = w->env.global(w->env.user, name_of(w, index));
+    rlx_encoder e = { .ctx = w->ctx, .out = &w->out, .no_names = w->o->strip_names };
+    rlx_desc_writer d;
+    *offset = RLX_NO_INDEX;
+    if (!rlx_as_func_sinfo(s))
+        return true;
+    rlx_desc_begin(&d, &w->out);
+    bool ok = rlx_sinfo_encode(&e, s, &d);
+    if (ok) {
+        *offset = rlx_desc_end(&d);
+    } else {
+        rlx_vec_free(w->out.memory, &d.words);
+        rlx_vec_free(w->out.memory, &d.open);
+    }
+    return ok || cw_failed(w, RLX_NO_PLACE);
+}
+
+bool cw_kernel_function(cw_module *w, size_t index, uint32_t *out)
+{
+    cw_kernel *k = &w->kernels[index];
+    rlx_slice name = cw_public_name(w->m->functions[index]);
+    rlx_file_function r = { .code_len = 0, .params = RLX_NO_INDEX, .result = RLX_NO_INDEX };
+    if (k->function != RLX_NO_INDEX) {
+        *out = k->function;
+        return true;
+    }
+    if (!cw_kernel_number(w, index, &r.code) || !kernel_signature(w, index, &r.signature))
+        return false;
+    *out = k->function = rlx_writer_function(&w->out);
+    r.flags = RLX_FUNCTION_KERNEL | (name.data ? RLX_FUNCTION_PUBLIC : 0);
+    r.num_params = (uint32_t)rlx_as_prim_func(w->m->functions[index])->num_params;
+    r.name = rlx_writer_name(&w->out, name.data ? name : rlx_string_slice(name_of(w, index)->name));
+    rlx_writer_set_function(&w->out, *out, &r);
+    return rlx_writer_ok(&w->out) || cw_failed(w, RLX_NO_PLACE);
+}
+
+/* ---- which parameters a PrimFunc writes -------------------------------------------------------------------------------- */
+
+typedef struct stores {
+    rlx_ptrmap param_of;   /* data pointer of a buffer -> parameter + 1 */
+    uint8_t *written;
+    bool lost;
+} stores;
+
+/* A buffer that is part of another one has a pointer of its own. */
+static void note_part(stores *s, const rlx_match_buffer_region *m)
+{
+    const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
+    const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL, *part = rlx_as_buffer(m->buffer);
+    uintptr_t param;
+    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param) && !rlx_ptrmap_put(&s->param_of, part->data, param))
+        s->lost = true;
+}
+
+static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    stores *s = user;
+    const rlx_buffer_store *store = rlx_as_buffer_store(n);
+    const rlx_buffer *b = store ? rlx_as_buffer(store->buffer) : NULL;
+    uintptr_t param;
+    if (rlx_as_match_buffer_region(n))
+        note_part(s, rlx_as_match_buffer_region(n));
+    if (b && rlx_ptrmap_find(&s->param_of, b->data, &param))
+        s->written[param - 1] = 1;
+    return s->lost ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+static bool find_stores(cw_module *w, const rlx_prim_func *f, uint8_t *written)
+{
+    stores s = { .written = written };
+    rlx_walker walker = { .enter = look_for_stores, .user = &s };
+    bool lost = false;
+    rlx_ptrmap_init(&s.param_of, &w->ctx->memory);
+    for (size_t i = 0; i < f->num_params && !lost; i++) {
+        const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
+        lost = b && !rlx_ptrmap_put(&s.param_of, b->data, i + 1);
+    }
+    if (!lost)
+        rlx_walk(&w->ctx->memory, f->body, &walker, &lost);
+    rlx_ptrmap_free(&s.param_of);
+    return !(lost || s.lost) || rlx_no_memory(w->ctx);
+}
+
+bool cw_kernel_writes(cw_module *w, size_t index, size_t param, bool *out)
+{
+    const rlx_prim_func *f = rlx_as_prim_func(w->m->functions[index]);
+    cw_kernel *k = &w->kernels[index];
+    if (!k->written) {
+        k->written = rlx_new_zero(w->ctx, f->num_params + 1);
+        if (!k->written || !find_stores(w, f, k->written))
+            return rlx_no_memory(w->ctx);
+    }
+    *out = param < f->num_params && k->written[param];
+    return true;
+}
+
+/* ---- functions ---------------------------------------------------------------------------------------------------------- */
+
+/* Relax functions and public kernels, in the order of the module. False with a report if nothing is public. */
+static bool number_functions(cw_module *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->m->num_functions; i++) {
+        const rlx_node *f = w->m->functions[i];
+        w->functions[i] = RLX_NO_INDEX;
+        w->kernels[i] = (cw_kernel){ .number = RLX_NO_INDEX, .function = RLX_NO_INDEX };
+        any = any || cw_public_name(f).data;
+        if (rlx_as_function(f))
+            w->functions[i] = rlx_writer_function(&w->out);
+        else if (rlx_as_prim_func(f) && cw_public_name(f).data && !cw_kernel_function(w, i, &w->functions[i]))
+            return false;
+    }
+    if (any)
+        return rlx_writer_ok(&w->out) || cw_failed(w, w->m->place);
+    rlx_error(w->ctx, RLX_CG10, w->m->place, "no function is public, so nothing could be called");
+    return false;
+}
+
+/* Every function is tried, so that each that cannot be compiled is reported. */
+static bool write_functions(cw_module *w)
+{
+    bool ok = true;
+    for (size_t i = 0; i < w->m->num_functions && rlx_writer_ok(&w->out) && !w->ctx->diags.out_of_memory; i++) {
+        const rlx_function *f = rlx_as_function(w->m->functions[i]);
+        if (f && !cw_function(w, f, name_of(w, i), w->functions[i]))
+            ok = false;
+    }
+    return ok && (rlx_writer_ok(&w->out) || cw_failed(w, w->m->place));
+}
+
+static rlx_blob *finish(cw_module *w)
+{
+    rlx_buf file;
+    rlx_blob *out = NULL;
+    if (rlx_writer_finish(&w->out, &file))
+        out = rlx_blob_create(&w->ctx->memory, file.data, file.len);
+    else
+        cw_failed(w, w->m->place);
+    if (!out && rlx_writer_ok(&w->out))
+        rlx_no_memory(w->ctx);
+    rlx_buf_free(&file);
+    return out;
+}
+
+rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options)
+{
+    rlx_memory *memory = &ctx->memory;
+    size_t n = m->num_functions + 1;
+    cw_module w = { .ctx = ctx, .m = m, .o = options, .env = rlx_module_env(m) };
+    rlx_blob *out = NULL;
+    rlx_writer_init(&w.out, memory);
+    rlx_ptrmap_init(&w.leaves, memory);
+    rlx_intern_init(&w.tensors, memory);
+    w.functions = rlx_mem_alloc(memory, n * sizeof *w.functions);
+    w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
+    if (!w.functions || !w.kernels)
+        rlx_no_memory(ctx);
+    else if (number_functions(&w) && write_functions(&w))
+        out = finish(&w);
+    rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
+    rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);
+    rlx_vec_free(memory, &w.tensor_nodes);
+    rlx_vec_free(memory, &w.tensor_numbers);
+    rlx_intern_free(&w.tensors);
+    rlx_ptrmap_free(&w.leaves);
+    rlx_writer_free(&w.out);
+    return out;
+}
