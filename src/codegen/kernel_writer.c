@@ -212,13 +212,12 @@ static bool while_stmt(kw *w, const rlx_while_stmt *s)
     return !w->failed;
 }
 
-/* A branch taken if `cond` holds; the code of the level is skipped otherwise. `extra`: words behind it. */
-static bool branch(kw *w, const rlx_stmt *s, uint32_t cond, bool jump_on)
+/* Code that is skipped unless `cond` holds. */
+static bool branch(kw *w, const rlx_stmt *s, uint32_t cond)
 {
     kw_open(w, false, NULL);
     kw_stmt(w, s, KW_ALWAYS);
     size_t length = kw_length(w, w->top);
-    (void)jump_on;
     KW_EMIT(w, w->top - 1, RLX_K_JUMP_IF_NOT, cond, (uint32_t)(length + rlx_kernel_op_words(RLX_K_JUMP_IF_NOT)));
     kw_close(w);
     return !w->failed;
@@ -242,7 +241,7 @@ static bool if_stmt(kw *w, const rlx_if_stmt *s, kw_value mask)
     /* known before the first side runs, which may change what it was computed from */
     if (s->else_case && negated.level > w->top)
         return kw_fail(w, "a condition cannot be compiled");
-    return branch(w, s->then_case, cond.reg, false) && (!s->else_case || branch(w, s->else_case, negated.reg, false));
+    return branch(w, s->then_case, cond.reg) && (!s->else_case || branch(w, s->else_case, negated.reg));
 }
 
 static bool evaluate_stmt(kw *w, const rlx_evaluate *s)

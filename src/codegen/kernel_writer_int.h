@@ -2,7 +2,10 @@
  *
  *   kernel_writer.c   the function: parameters, statements
  *   kernel_nest.c     loop nests: may they be reordered, which loop becomes the strip, fused reductions
- *   kernel_expr.c     expressions to instructions, accesses
+ *   kernel_expr.c     expressions without recursion, what is remembered, which strips are free again
+ *   kernel_value.c    one operation: registers, level, masks, dtypes
+ *   kernel_operator.c TIR operators and intrinsics as operations
+ *   kernel_access.c   indices, range checks, loads, stores
  *   kernel_code.c     registers, constants, code of open constructs, the bytes
  *
  * Code is collected per open construct ("level"). An instruction goes to the outermost level where its operands are
@@ -128,18 +131,50 @@ void kw_patch_jump(kw *w, int32_t level, size_t at, unsigned operand, int64_t di
 uint32_t kw_name(kw *w, rlx_slice text);                                /* offset in the names */
 bool kw_serialise(kw *w, rlx_buf *out);
 
-/* ---- kernel_expr.c */
-/* Mask of a value: all elements. */
-#define KW_ALWAYS ((kw_value){ .reg = KW_NO_REG })
-kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask);
-kw_value kw_int64(kw *w, const rlx_prim *p);                            /* scalar int64 of an integer expression */
+/* ---- kernel_value.c */
+#define KW_ALWAYS ((kw_value){ .reg = KW_NO_REG })                      /* the mask that is on everywhere */
+RLX_INLINE bool kw_is_always(kw_value mask) { return mask.reg == KW_NO_REG; }
+RLX_INLINE kw_value kw_failure(void) { return (kw_value){ .reg = 0 }; } /* what functions return after kw_fail */
+RLX_INLINE int32_t kw_later(int32_t a, int32_t b) { return a > b ? a : b; }
+RLX_INLINE bool kw_is_float(unsigned klass) { return klass >= RLX_CLASS_F32; }
+/* The outermost level that runs whenever the top one does; for loads also: where nothing below stores to the buffer. */
+int32_t kw_floor_level(const kw *w, const rlx_node *loaded);
+kw_value kw_dest(kw *w, unsigned klass, rlx_dtype dtype, bool wide, int32_t level);
+kw_value kw_widen(kw *w, kw_value v);                                   /* a scalar in all lanes of a strip */
+/* One value instruction. `masked`: it ends with a mask and may fail. Temporaries among the operands stay the caller's. */
+kw_value kw_apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value *v, int n, bool masked, kw_value mask);
+kw_value kw_apply1(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value a);
+kw_value kw_apply2(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value a, kw_value b);
+kw_value kw_step(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value v); /* the same on a temporary, which ends */
+void kw_free_temp(kw *w, kw_value v);
 kw_value kw_real(kw *w, kw_value v);                                    /* no view */
 kw_value kw_and(kw *w, kw_value mask, kw_value cond, bool negate);
-bool kw_store(kw *w, const rlx_buffer_store *s, kw_value mask);
+kw_value kw_literal(kw *w, unsigned klass, rlx_dtype dtype, uint64_t bits);
+kw_value kw_zero(kw *w, unsigned klass);
+enum rlx_kernel_elem kw_elem_of(kw *w, rlx_dtype dtype);
+kw_value kw_narrow(kw *w, kw_value v, enum rlx_kernel_elem e);          /* brings a temporary back to its narrow type */
+kw_value kw_convert(kw *w, kw_value v, rlx_dtype from_dtype, rlx_dtype dtype);
+kw_value kw_int_to_int(kw *w, kw_value v, enum rlx_kernel_elem to, rlx_dtype dtype);
+
+/* ---- kernel_operator.c */
+kw_value kw_binary(kw *w, const rlx_binary *b, kw_value *v, kw_value mask);
+kw_value kw_choose(kw *w, rlx_dtype t, kw_value *v);
+kw_value kw_call(kw *w, const rlx_prim_call *c, kw_value *v, kw_value mask);
+
+/* ---- kernel_expr.c */
+kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask);
 void kw_bind_var(kw *w, const rlx_prim *var, kw_value v);
-void kw_forget_loads(kw *w);                                            /* memory may have changed */
 void kw_begin_statement(kw *w, const rlx_stmt *s);                      /* counts uses */
-kw_buffer *kw_buffer_of(kw *w, const rlx_node *buffer);
+void kw_forget_loads(kw *w);                                            /* memory may have changed */
+kw_memo *kw_recall(kw *w, const rlx_prim *p);
+void kw_forget(kw *w, const rlx_prim *p);
+void kw_done(kw *w, const rlx_prim *p);                                 /* one use is over; its strip may serve again */
+size_t kw_num_operands(const rlx_prim *p);
+
+/* ---- kernel_access.c */
+kw_value kw_int64(kw *w, const rlx_prim *p);                            /* scalar int64 of an integer expression */
+kw_value kw_load(kw *w, const rlx_buffer_load *l, kw_value mask);
+bool kw_store(kw *w, const rlx_buffer_store *s, kw_value mask);
 /* Offset in elements as int64 expressions: for each loop its coefficient, the rest in base. False: not affine. */
 typedef struct kw_flat { const rlx_prim *base, *coeff[KW_MAX_NEST]; } kw_flat;
 bool kw_flatten(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count, kw_flat *out);
@@ -152,6 +187,7 @@ const rlx_prim *kw_wide_index(kw *w, const rlx_prim *p);                /* as in
 bool kw_try_nest(kw *w, const rlx_for_stmt *s, bool *done);
 
 /* ---- kernel_writer.c */
+kw_buffer *kw_buffer_of(kw *w, const rlx_node *buffer);                 /* NULL after a failure */
 bool kw_stmt(kw *w, const rlx_stmt *s, kw_value mask);
 
 #endif
