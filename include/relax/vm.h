@@ -55,6 +55,7 @@ typedef struct relax_load_options {
     int32_t reserved;                 /* 0 */
 } relax_load_options;
 
+/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small to be one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size);
 
@@ -132,13 +133,17 @@ typedef struct relax_vm_options {
     uint64_t max_depth;               /* active Relax functions; default 10000 */
 } relax_vm_options;
 
+/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small to be one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size);
+/* A machine for the program; it keeps references of the executable and the registry. Any number may share one executable. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_vm_create(relax_executable *executable, RELAX_NULLABLE const relax_vm_options *options,
                              RELAX_OWN relax_vm **out, RELAX_OWN relax_error **out_error);
+/* Adds a reference and returns `vm`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_vm *relax_vm_retain(relax_vm *vm);
+/* Drops a reference. Values that came out of the VM stay. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_vm_release(relax_vm *vm);
 /* What it runs; lives as long as the VM. */
