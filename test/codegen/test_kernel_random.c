@@ -179,7 +179,7 @@ static void stage(gen *g, bool last)
     rlx_tir *t = &g->t;
     rlx_dtype dtype = any_dtype(g);
     size_t spatial = roll(g, 3) + (roll(g, 3) > 0), reduce = roll(g, 3) ? 0 : 1 + roll(g, 2);
-    axis out[3];
+    axis out[3] = { { 0 } };
     int64_t work = 1;
     const rlx_prim *place[3];
     for (size_t i = 0; i < spatial; i++) {
