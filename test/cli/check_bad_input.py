@@ -41,7 +41,7 @@ text_error("unknown variable", GOOD.replace("R.add(x, y)", "R.add(x, w)"), "PA10
 text_error("unknown operator", GOOD.replace("R.add", "R.ad"), "PA11", 6)
 text_error("unknown keyword", GOOD.replace("R.add(x, y)", "R.add(x, y, fast=True)"), line=6)
 text_error("too few arguments", GOOD.replace("R.add(x, y)", "R.add(x)"), line=6)
-text_error("unknown dtype", GOOD.replace('"float32")', '"float33")', 1), line=4)
+text_error("a dtype of no legal width", GOOD.replace("float32", "float33"), "WF20", 4)
 text_error("no return", GOOD.replace("        return z\n", ""))
 text_error("two functions of one name", GOOD + GOOD[GOOD.index("    @R.function"):])
 text_error("not UTF-8", GOOD.encode().replace(b"R.add(x", b"R.add(\xff\xfex"))
