@@ -1,6 +1,6 @@
 /* kernel_dis.c: text of a kernel. Reads bytes that nobody has checked; stops at the first that makes no sense. */
 #include "runtime/kernel_int.h"
-#include "base/dtype.h"
+#include "base/base.h"
 
 typedef struct listing {
     const uint8_t *part[RLX_KERNEL_PARTS];

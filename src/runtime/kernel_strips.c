@@ -2,7 +2,7 @@
  *
  * One function per value instruction over n elements. Operands of one instruction overlap exactly or not at all. */
 #include "runtime/kernel_int.h"
-#include "base/dtype.h"
+#include "base/base.h"
 #include "format/kernel_math.h"
 
 /* ---- values --------------------------------------------------------------------------------------- */
