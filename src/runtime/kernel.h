@@ -8,8 +8,7 @@
 
 #include <relax/dlpack.h>
 #include <relax/value.h>
-#include "base/memory.h"
-#include "base/text.h"
+#include "base/base.h"
 #include "format/fault.h"
 
 typedef struct rlx_kernel rlx_kernel;
