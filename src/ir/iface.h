@@ -72,6 +72,11 @@ struct rlx_op_row {
 typedef struct rlx_op_table {
     const rlx_op_row *(*find)(rlx_slice name); /* "relax.add", "R.add" or "add"; NULL: unknown */
     const rlx_op_row *(*at)(size_t index);     /* NULL past the end */
+    const char *(*suggest)(rlx_slice name);    /* the nearest known name, NULL: nothing is near */
+    /* A call with all its attributes: rlx_call_op_sinfo of op/op.h. */
+    const rlx_expr *(*call)(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args,
+                            const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *given,
+                            rlx_place place);
 } rlx_op_table;
 
 /* What an inference rule sees. The call's arguments are leaves. */

@@ -112,7 +112,7 @@ const char *rlx_op_suggest(rlx_slice name)
     return found;
 }
 
-static const rlx_op_table table = { rlx_op_find, rlx_op_at };
+static const rlx_op_table table = { rlx_op_find, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo };
 
 const rlx_op_table *rlx_op_table_get(void)
 {

@@ -7,6 +7,13 @@ rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at)
     return rlx_place_make(r->source, at->begin, at->end > at->begin ? at->end - at->begin : 0);
 }
 
+const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args, size_t num_args,
+                                 const rlx_attr *given, rlx_place place)
+{
+    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(op));
+    return row ? r->ctx->ops->call(r->ctx, row, args, num_args, NULL, 0, given, place) : RLX_BUG(r->ctx, "no operator %s", op);
+}
+
 static bool report(rlx_reader *r, enum rlx_code_id code, rlx_place place, const char *format, va_list args)
 {
     rlx_verror(r->ctx, code, place, format, args);

@@ -110,6 +110,9 @@ bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uin
 /* Note about an accepted spelling: "R.Tensor[...] is an older spelling of R.Tensor(...)". */
 void rlx_read_note(rlx_reader *r, const rlx_ast *at, const char *format, ...) RLX_PRINTF(3, 4);
 rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at);
+/* A call of the operator called `op`. Operators are known through the context's table only. */
+const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args, size_t num_args,
+                                 const rlx_attr *given, rlx_place place);
 const char *rlx_val_text(const rlx_val *v);          /* "a number", "a tensor expression" ... */
 /* "expected WHAT, found VALUE" */
 bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const rlx_val *found);

@@ -306,7 +306,7 @@ static bool finish_op(rlx_reader *r, op_call *c, rlx_val *out)
     if (bind_op_args(r, c) && needs(r, c) && push_args(r, c)) {
         size_t num_args = r->stack.len - mark;
         if (push_sinfo_args(r, c) && read_given(r, c, &given))
-            e = rlx_call_op_sinfo(r->ctx, c->row, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, given, rlx_read_place(r, c->call));
+            e = r->ctx->ops->call(r->ctx, c->row, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, given, rlx_read_place(r, c->call));
     }
     r->stack.len = mark;
     return rlx_val_set(out, RLX_VAL_EXPR, e, c->call);
@@ -320,7 +320,7 @@ static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call
     for (const rlx_ast *a = call->first; a; a = a->next, n++)
         if (!(args[n] = read_argument(r, a, row->args[n].kind)))
             return false;
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_call_op(r->ctx, row, args, n, NULL, rlx_read_place(r, call)), call);
+    return rlx_val_set(out, RLX_VAL_EXPR, r->ctx->ops->call(r->ctx, row, args, n, NULL, 0, NULL, rlx_read_place(r, call)), call);
 }
 
 static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
@@ -686,14 +686,14 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
 
 static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->name));
+    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->name));
     if (!row)
         return rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->name);
     if (!rlx_keyword(call, "out_sinfo") && !rlx_keyword(call, "out_ty") && !(call = modern_call_tir(r, row, call)))
         return false;
     if (fn->what && call->first && call->first->kind == RLX_AST_STRING) {
         rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
-        row = rlx_op_find(RLX_SLICE("call_dps_packed"));
+        row = r->ctx->ops->find(RLX_SLICE("call_dps_packed"));
     }
     return row && rlx_call_row(r, NULL, row, call, out);
 }
@@ -725,7 +725,7 @@ static bool device_call(rlx_reader *r, const rlx_ast *call, const char *name, co
 {
     const rlx_expr *x = rlx_read_expr(r, data, false);
     const rlx_attr *given = x ? rlx_attrs_new(r->ctx, keys, values, count) : NULL;
-    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_call_op_z(r->ctx, name, &x, 1, given, rlx_read_place(r, call)) : NULL, call);
+    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_read_op_call(r, name, &x, 1, given, rlx_read_place(r, call)) : NULL, call);
 }
 
 static bool call_hint(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -769,7 +769,7 @@ static bool call_linear(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
         return false;
     rlx_place place = rlx_read_place(r, call);
     const rlx_expr *x = rlx_read_expr(r, slot[0], false), *w = x ? rlx_read_expr(r, slot[1], false) : NULL;
-    const rlx_expr *wt = w ? rlx_call_op_z(r->ctx, "relax.permute_dims", &w, 1, NULL, place) : NULL;
+    const rlx_expr *wt = w ? rlx_read_op_call(r, "relax.permute_dims", &w, 1, NULL, place) : NULL;
     const rlx_attr *given = NULL, *key, *value;
     if (!wt)
         return false;
@@ -779,23 +779,23 @@ static bool call_linear(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
             return false;
     }
     const rlx_expr *operands[] = { x, wt };
-    const rlx_expr *product = rlx_call_op_z(r->ctx, "relax.matmul", operands, 2, given, place);
+    const rlx_expr *product = rlx_read_op_call(r, "relax.matmul", operands, 2, given, place);
     if (!product || !slot[2] || slot[2]->kind == RLX_AST_NONE)
         return rlx_val_set(out, RLX_VAL_EXPR, product, call);
     const rlx_expr *sum[] = { product, rlx_read_expr(r, slot[2], false) };
-    return rlx_val_set(out, RLX_VAL_EXPR, sum[1] ? rlx_call_op_z(r->ctx, "relax.add", sum, 2, NULL, place) : NULL, call);
+    return rlx_val_set(out, RLX_VAL_EXPR, sum[1] ? rlx_read_op_call(r, "relax.add", sum, 2, NULL, place) : NULL, call);
 }
 
 static bool call_renamed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     rlx_read_note(r, call, "R.%s is another spelling of R.%s", fn->name, fn->text);
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->text));
+    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->text));
     return row ? rlx_call_row(r, NULL, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
 static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(fn->text));
+    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->text));
     return row ? rlx_call_row(r, NULL, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
@@ -881,7 +881,7 @@ const rlx_relax_fn *rlx_relax_fn_of(rlx_reader *r, rlx_word *path)
         if (rlx_slice_is(name, functions[i].name))
             path->relax = &functions[i];
     if (!path->relax)
-        path->row = rlx_op_find(name);
+        path->row = r->ctx->ops->find(name);
     return path->relax;
 }
 
@@ -894,7 +894,7 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
     const char *near = NULL;
     if (space == RLX_SPACE_TVM)
         return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported", path->text->data);
-    if (space == RLX_SPACE_R && !(near = rlx_op_suggest(name)))
+    if (space == RLX_SPACE_R && !(near = r->ctx->ops->suggest(name)))
         near = rlx_nearest(name, function_at, NULL, RLX_COUNT(functions));
     if (near && strncmp(near, "relax.", 6) == 0)
         near += 6;

@@ -181,7 +181,7 @@ static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
         const rlx_ast pa = { .begin = a->begin, .end = a->end }, pb = { .begin = b->begin, .end = b->end };
         const rlx_expr *x = rlx_to_expr(r, &pa, a, false), *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
         const rlx_expr *args[] = { x, y };
-        return rlx_val_set(out, RLX_VAL_EXPR, y ? rlx_call_op_z(r->ctx, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);
+        return rlx_val_set(out, RLX_VAL_EXPR, y ? rlx_read_op_call(r, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);
     }
     return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions", rlx_tok_text(op));
 }
@@ -262,7 +262,7 @@ bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val 
     if (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node) && r->dialect == RLX_DIALECT_RELAX) {
         if (op != RLX_TOK_MINUS)
             return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions", rlx_tok_text(op));
-        return rlx_val_set(out, RLX_VAL_EXPR, rlx_call_op_z(r->ctx, "relax.negative", &a->node, 1, NULL, rlx_read_place(r, at)), at);
+        return rlx_val_set(out, RLX_VAL_EXPR, rlx_read_op_call(r, "relax.negative", &a->node, 1, NULL, rlx_read_place(r, at)), at);
     }
     const rlx_prim *p = rlx_to_prim(r, at, a);
     return p && prim_unary(r, op, at, p, out);

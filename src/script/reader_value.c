@@ -530,7 +530,7 @@ static bool call_method(rlx_reader *r, const rlx_val *method, const rlx_ast *cal
     const rlx_attr *key = rlx_attr_string_new(r->ctx, RLX_SLICE("dtype")), *value = rlx_attr_dtype_new(r->ctx, t);
     const rlx_attr *given = key && value ? rlx_attrs_new(r->ctx, &key, &value, 1) : NULL;
     const rlx_expr *x = method->fn.what;
-    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_call_op_z(r->ctx, "relax.astype", &x, 1, given, rlx_read_place(r, call)) : NULL, call);
+    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_read_op_call(r, "relax.astype", &x, 1, given, rlx_read_place(r, call)) : NULL, call);
 }
 
 static bool call_callee(rlx_reader *r, const rlx_val *callee, const rlx_ast *a, rlx_val *out)

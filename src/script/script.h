@@ -6,7 +6,6 @@
 #include "arith/arith.h"
 #include "sinfo/sinfo.h"
 #include "tir/tir.h"
-#include "op/op.h"
 
 /* ---- reading. All mistakes found are diagnostics (PA, and what building reports: TY, OP ...); NULL if no module could be made.
  * With errors only of inference (TY, PU, OP) the module is still returned, so that it can be printed; callers compare
