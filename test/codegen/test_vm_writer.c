@@ -1,0 +1,739 @@
+/* Whole programs: text, compiled at every level, run, compared with numbers worked out by hand. */
+#include "program.h"
+
+/* The block runs for the program compiled at each level. */
+#define EACH_LEVEL(p, source) \
+    for (program each_ = { 0 }, *p = begin_level(&each_, (source)); p; p = next_level(p, (source)))
+
+static program *begin_level(program *p, const char *source)
+{
+    program_build(p, source);
+    return p;
+}
+
+static program *next_level(program *p, const char *source)
+{
+    int32_t level = p->opt_level + 1;
+    program_end(p);
+    *p = (program){ .opt_level = level };
+    return level <= 2 ? begin_level(p, source) : NULL;
+}
+
+/* ---- straight code ---------------------------------------------------------------------------------------------- */
+
+static const char chain_source[] = HEAD
+    "    @R.function\n"
+    "    def main(x: R.Tensor((\"n\", 2), dtype=\"float32\")) -> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
+    "        n = T.int64()\n"
+    "        with R.dataflow():\n"
+    "            a = R.add(x, R.const(1.0, \"float32\"))\n"
+    "            b = R.multiply(a, a)\n"
+    "            c = R.subtract(b, x)\n"
+    "            d = R.nn.relu(c)\n"
+    "            e = R.add(d, a)\n"
+    "            R.output(e)\n"
+    "        return e\n";
+
+static void test_chain(void **state)
+{
+    EACH_LEVEL(p, chain_source) {
+        for (int64_t n = 1; n <= 3; n++) { /* twice as many each time: the plan is symbolic */
+            const int64_t shape[] = { n, 2 };
+            float x[6] = { 1, -2, 0.5f, 3, -1, 0 }, want[6];
+            for (int i = 0; i < 6; i++) {
+                float a = x[i] + 1, c = a * a - x[i];
+                want[i] = (c > 0 ? c : 0) + a;
+            }
+            program_tensor(p, RELAX_FLOAT32, shape, 2, x);
+            program_ok(p, "main");
+            expect_f32(p, (size_t)n * 2, want);
+        }
+    }
+}
+
+static void test_chain_of_50_uses_3_buffers(void **state)
+{
+    char text[8192];
+    int len = snprintf(text, sizeof text, HEAD "    @R.function\n    def main(x: " VEC ") -> " VEC ":\n        n = T.int64()\n"
+                                               "        with R.dataflow():\n            v0 = R.add(x, x)\n");
+    for (int i = 1; i < 50; i++)
+        len += snprintf(text + len, sizeof text - (size_t)len, "            v%d = R.%s(v%d, x)\n", i, i % 2 ? "subtract" : "add", i - 1);
+    snprintf(text + len, sizeof text - (size_t)len, "            R.output(v49)\n        return v49\n");
+    EACH_LEVEL(p, text) {
+        relax_vm_counters c = { .struct_size = sizeof c };
+        program_f32(p, 2, (const float[]){ 3, -4 });
+        program_ok(p, "main");
+        expect_f32(p, 2, (const float[]){ 3, -4 });
+        assert_int_equal(relax_vm_get_counters(p->vm, &c), RELAX_OK);
+        assert_true(c.peak_buffers >= 1 && c.peak_buffers <= 3);
+    }
+}
+
+/* Results go into the caller's buffers; nothing is allocated from the second call on. */
+static void test_results_in_place(void **state)
+{
+    EACH_LEVEL(p, chain_source) {
+        const int64_t shape[] = { 2, 2 };
+        const float x[4] = { 0, 1, 2, 3 }, want[4] = { 2, 5, 10, 17 };
+        float out[4] = { 0 };
+        relax_tensor *buffer = NULL;
+        relax_vm_counters c = { .struct_size = sizeof c };
+        assert_int_equal(relax_tensor_from_memory(RELAX_FLOAT32, shape, 2, out, NULL, NULL, &buffer, NULL), RELAX_OK);
+        program_tensor(p, RELAX_FLOAT32, shape, 2, x);
+        program_vm(p, 0);
+        for (int i = 0; i < 4; i++) {
+            memset(out, 0, sizeof out);
+            assert_int_equal(relax_vm_call_into(p->vm, 0, p->args, 1, &buffer, 1, NULL), RELAX_OK);
+            for (int k = 0; k < 4; k++)
+                assert_true(out[k] == want[k]);
+        }
+        relax_vm_get_counters(p->vm, &c);
+        assert_int_equal(c.allocations, 0);
+        relax_value_release(&p->args[0]);
+        relax_tensor_release(buffer);
+        assert_true(program_shows(p, "alloc_result"));
+    }
+}
+
+static void test_tuples_and_shapes(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(x: " VEC ") -> R.Tuple(" VEC ", R.Tuple(" VEC ", R.Shape([\"n\", \"n * 2 + 1\"]), R.Prim(\"int64\"))):\n"
+        "        n = T.int64()\n"
+        "        a = R.add(x, x)\n"
+        "        b = R.multiply(a, x)\n"
+        "        s = R.shape([n, n * 2 + 1])\n"
+        "        inner = (a, s, R.prim_value(n * n))\n"
+        "        t = (b, inner)\n"
+        "        u = t[1]\n"
+        "        w = (t[0], u)\n"
+        "        return w\n";
+    EACH_LEVEL(p, source) {
+        relax_value inner, field;
+        const int64_t *dims;
+        size_t ndim;
+        int64_t i;
+        program_f32(p, 3, (const float[]){ 1, 2, 3 });
+        program_ok(p, "main");
+        assert_int_equal(relax_value_tuple_size(&p->result), 2);
+        relax_value_tuple_get(&p->result, 0, &field);
+        expect_f32_value(&field, 3, (const float[]){ 2, 8, 18 });
+        relax_value_tuple_get(&p->result, 1, &inner);
+        relax_value_tuple_get(&inner, 0, &field);
+        expect_f32_value(&field, 3, (const float[]){ 2, 4, 6 });
+        relax_value_tuple_get(&inner, 1, &field);
+        assert_int_equal(relax_value_get_shape(&field, &dims, &ndim), RELAX_OK);
+        assert_true(ndim == 2 && dims[0] == 3 && dims[1] == 7);
+        relax_value_tuple_get(&inner, 2, &field);
+        assert_int_equal(relax_value_get_int(&field, &i), RELAX_OK);
+        assert_int_equal(i, 9);
+    }
+}
+
+/* ---- branches, recursion ------------------------------------------------------------------------------------------- */
+
+static void test_branches(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(c: R.Tensor((), dtype=\"bool\"), d: R.Tensor((), dtype=\"bool\"), x: " VEC ") -> " VEC ":\n"
+        "        n = T.int64()\n"
+        "        w = R.add(x, x)\n"
+        "        if c:\n"
+        "            a = R.multiply(w, x)\n"
+        "            if d:\n"
+        "                e = R.add(a, w)\n"
+        "                u = R.subtract(e, x)\n"
+        "            else:\n"
+        "                u = w\n"
+        "            y = R.add(u, x)\n"
+        "        else:\n"
+        "            y = x\n"
+        "        z = R.add(y, w)\n"
+        "        return z\n";
+    static const struct { int c, d; float want[2]; } rows[] = {
+        { 1, 1, { 2 * 1 + 4, 2 * 4 + 8 } }, /* 2xx + 2x - x + x + 2x */
+        { 1, 0, { 5, 10 } },
+        { 0, 1, { 3, 6 } },
+    };
+    EACH_LEVEL(p, source) {
+        for (size_t i = 0; i < 3; i++) {
+            program_bool(p, rows[i].c);
+            program_bool(p, rows[i].d);
+            program_f32(p, 2, (const float[]){ 1, 2 });
+            program_ok(p, "main");
+            expect_f32(p, 2, rows[i].want);
+        }
+    }
+}
+
+/* Branches bind the same names, constants and tuples come out of them. */
+static void test_branch_results(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor(dtype=\"float32\", ndim=1)) -> R.Tuple(" INT0 ", R.Tensor(dtype=\"float32\", ndim=1)):\n"
+        "        if c:\n"
+        "            k = T.int64()\n"
+        "            a = R.match_cast(x, R.Tensor((k,), \"float32\"))\n"
+        "            b = R.add(a, a)\n"
+        "            y = (R.const(7, \"int64\"), b)\n"
+        "        else:\n"
+        "            j = T.int64()\n"
+        "            a = R.match_cast(x, R.Tensor((j,), \"float32\"))\n"
+        "            y = (R.const(8, \"int64\"), a)\n"
+        "        return y\n";
+    EACH_LEVEL(p, source) {
+        for (int c = 0; c < 2; c++) {
+            relax_value field;
+            program_bool(p, c);
+            program_f32(p, 2, (const float[]){ 1, 2 });
+            program_ok(p, "main");
+            relax_value_tuple_get(&p->result, 0, &field);
+            assert_int_equal(*(const int64_t *)relax_tensor_data(relax_value_get_tensor(&field)), c ? 7 : 8);
+            relax_value_tuple_get(&p->result, 1, &field);
+            expect_f32_value(&field, 2, c ? (const float[]){ 2, 4 } : (const float[]){ 1, 2 });
+        }
+        program_tensor(p, RELAX_FLOAT32, NULL, 0, NULL);
+        program_f32(p, 1, (const float[]){ 1 });
+        program_fails(p, "main", "RT03", "", "argument 1 of main");
+    }
+}
+
+static const char factorial_source[] = HEAD
+    "    @R.function\n"
+    "    def fact(n: " INT0 ") -> " INT0 ":\n"
+    "        c = R.less_equal(n, R.const(1, \"int64\"))\n"
+    "        if c:\n"
+    "            r = R.const(1, \"int64\")\n"
+    "        else:\n"
+    "            m = R.subtract(n, R.const(1, \"int64\"))\n"
+    "            k = Module.fact(m)\n"
+    "            r = R.multiply(n, k)\n"
+    "        return r\n"
+    "    @R.function\n"
+    "    def count(i: " INT0 ", sum: " INT0 ") -> " INT0 ":\n"
+    "        c = R.less_equal(i, R.const(0, \"int64\"))\n"
+    "        if c:\n"
+    "            r = sum\n"
+    "        else:\n"
+    "            m = R.subtract(i, R.const(1, \"int64\"))\n"
+    "            s = R.add(sum, i)\n"
+    "            r = Module.count(m, s)\n"
+    "        return r\n";
+
+static void test_recursion(void **state)
+{
+    EACH_LEVEL(p, factorial_source) {
+        program_vm(p, 40);
+        program_i64(p, 10);
+        program_ok(p, "fact");
+        expect_i64(p, 3628800);
+        program_i64(p, 41);
+        program_fails(p, "fact", "RT11", "", "40");
+        assert_true(strstr(relax_error_trace(p->err, NULL), "binding k (m.py:13:13)"));
+        /* a tail call takes no depth */
+        program_i64(p, 10000);
+        program_i64(p, 0);
+        program_ok(p, "count");
+        expect_i64(p, 50005000);
+    }
+}
+
+/* The values of a frame that a tail call replaces are not those that its caller has lent. */
+static void test_tail_call_with_buffers(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(c: R.Tensor((), dtype=\"bool\"), x: " VEC ") -> " VEC ":\n"
+        "        n = T.int64()\n"
+        "        a = R.add(x, x)\n"
+        "        if c:\n"
+        "            y = a\n"
+        "        else:\n"
+        "            y = Module.reverse_sum(a, x)\n"
+        "        return y\n"
+        "    @R.function(private=True)\n"
+        "    def reverse_sum(a: " VEC_M ", x: " VEC_M ") -> " VEC_M ":\n"
+        "        m = T.int64()\n"
+        "        y = R.multiply(a, R.const(10.0, \"float32\"))\n"
+        "        z = R.add(y, a)\n"
+        "        w = R.add(z, x)\n"
+        "        return w\n";
+    EACH_LEVEL(p, source) {
+        float out[2];
+        relax_tensor *buffer = NULL;
+        relax_tensor_from_memory(RELAX_FLOAT32, (const int64_t[]){ 2 }, 1, out, NULL, NULL, &buffer, NULL);
+        program_vm(p, 0);
+        for (int c = 0; c < 2; c++) {
+            program_bool(p, c);
+            program_f32(p, 2, (const float[]){ 1, 2 });
+            assert_int_equal(relax_vm_call_into(p->vm, 0, p->args, 2, &buffer, 1, NULL), RELAX_OK);
+            assert_true(out[0] == (c ? 2 : 23) && out[1] == (c ? 4 : 46));
+            while (p->num_args)
+                relax_value_release(&p->args[--p->num_args]);
+        }
+        relax_tensor_release(buffer);
+        assert_true(program_shows(p, "tail_call"));
+    }
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
+
+static void test_casts(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(x: R.Tensor(dtype=\"float32\")) -> R.Tensor(dtype=\"float32\", ndim=1):\n"
+        "        m = T.int64()\n"
+        "        y = R.match_cast(x, R.Tensor((m * 2, m), \"float32\"))\n"
+        "        z = R.sum(y, axis=[0])\n"
+        "        return z\n"
+        "    @R.function\n"
+        "    def same(x: " VEC ") -> " VEC ":\n"
+        "        n = T.int64()\n"
+        "        y = R.match_cast(x, R.Tensor((n,), \"float32\"))\n"
+        "        return y\n";
+    EACH_LEVEL(p, source) {
+        program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 4, 2 }, 2, (const float[]){ 1, 2, 3, 4, 5, 6, 7, 8 });
+        program_ok(p, "main");
+        expect_f32(p, 2, (const float[]){ 16, 20 });
+        program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 4, 3 }, 2, NULL);
+        program_fails(p, "main", "RT06", "RT05", "match_cast of y: dimension 0 is 4, expected m * 2 = 6");
+        assert_true(strstr(relax_error_trace(p->err, NULL), "in main, binding y (m.py:9:9)"));
+        program_f32(p, 4, NULL);
+        program_fails(p, "main", "RT06", "RT04", "match_cast of y: rank is 1, expected 2");
+        program_tensor(p, RELAX_INT64, (const int64_t[]){ 4, 2 }, 2, NULL);
+        program_fails(p, "main", "RT03", "", "argument 1 of main");
+        program_f32(p, 1, (const float[]){ 5 });
+        program_ok(p, "same");
+        expect_f32(p, 1, (const float[]){ 5 });
+        assert_false(program_shows(p, "match          r0, R.Tensor((n,), dtype=\"float32\"), 0, y")); /* proved */
+    }
+}
+
+static void test_scalars(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(size: R.Prim(value=\"k\"), s: R.Shape([\"a\", \"b\"])) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
+        "        k = T.int64()\n"
+        "        a = T.int64()\n"
+        "        b = T.int64()\n"
+        "        z = R.full(R.shape([T.max(k, a), b // 2 + 1]), R.const(2.0, \"float32\"), dtype=\"float32\")\n"
+        "        return z\n";
+    EACH_LEVEL(p, source) {
+        relax_value_set_int(program_arg(p), -5);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, 5 }, 2);
+        program_ok(p, "main");
+        expect_f32(p, 3, (const float[]){ 2, 2, 2 });
+        relax_value_set_int(program_arg(p), 2);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, -5 }, 2);
+        program_fails(p, "main", "RT05", "", "argument 2 of main: ");
+        relax_value_set_int(program_arg(p), 2);
+        relax_value_set_int(program_arg(p), 2);
+        program_fails(p, "main", "RT02", "", "argument 2 of main: found an integer, expected a shape");
+    }
+}
+
+static void test_boundary(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(x: R.Tensor((\"n * m\",), dtype=\"float32\"), y: R.Tensor((\"n\", \"m\"), dtype=\"float32\")) -> R.Object:\n"
+        "        n = T.int64()\n"
+        "        m = T.int64()\n"
+        "        return x\n"
+        "    @R.function(pure=False)\n"
+        "    def stated(x: R.Object) -> R.Tensor((2,), dtype=\"float32\"):\n"
+        "        y = R.call_packed(\"test.same\", x, sinfo_args=R.Tensor(dtype=\"float32\", ndim=1))\n"
+        "        return y\n"
+        "    @R.function(private=True)\n"
+        "    def hidden(x: R.Object) -> R.Object:\n"
+        "        return x\n";
+    EACH_LEVEL(p, source) {
+        const float x[12] = { 0 };
+        program_f32(p, 12, x);
+        program_fails(p, "main", "RT01", "", "main takes 2 arguments, got 1");
+        program_f32(p, 12, x);
+        program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 3, 5 }, 2, NULL);
+        program_fails(p, "main", "RT05", "", "argument 1 of main: dimension 0 is 12, expected n * m = 15");
+        program_f32(p, 12, x);
+        program_f32(p, 12, x);
+        program_fails(p, "main", "RT04", "", "argument 2 of main: rank is 1, expected 2");
+        program_i64(p, 1);
+        program_f32(p, 12, x);
+        program_fails(p, "main", "RT03", "", "argument 1 of main: dtype is int64, expected float32");
+        relax_value_set_int(program_arg(p), 1);
+        program_f32(p, 12, x);
+        program_fails(p, "main", "RT02", "", "argument 1 of main: found an integer, expected a tensor");
+        relax_value_set_int(program_arg(p), 1);
+        program_fails(p, "hidden", "RT20", "", "hidden");
+        relax_value_set_int(program_arg(p), 1);
+        program_fails(p, "stated", "RT08", "", "test.same");
+    }
+}
+
+/* ---- functions of the host ------------------------------------------------------------------------------------------------ */
+
+static int give_argument(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    *(int *)self += 1;
+    return relax_value_keep(&args[0], result) == RELAX_OK ? 0 : -1;
+}
+
+static int complain(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    return relax_value_set_error(result, "ValueError", 10, "not today", 9);
+}
+
+/* Writes 1 over its first argument, adds it up in the last: a caller that vouches for nothing. */
+static int overwrite(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    relax_tensor *t = relax_value_get_tensor(&args[0]);
+    assert_false(relax_tensor_is_read_only(t));
+    *(float *)relax_tensor_data(t) = 1;
+    return 0;
+}
+
+/* Last argument: double of the first. */
+static int twice(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    const relax_tensor *x = relax_value_get_tensor(&args[0]);
+    float *out = relax_tensor_data(relax_value_get_tensor(&args[num_args - 1]));
+    for (size_t i = 0; i < relax_tensor_bytes(x) / sizeof *out; i++)
+        out[i] = 2 * ((const float *)relax_tensor_data(x))[i];
+    return 0;
+}
+
+static const char host_source[] = HEAD
+    "    @R.function(pure=False)\n"
+    "    def same(x: R.Object) -> " VEC_2 ":\n"
+    "        y = R.call_packed(\"test.same\", x, sinfo_args=R.Tensor(dtype=\"float32\", ndim=1))\n"
+    "        z: " VEC_2 " = y\n"
+    "        return z\n"
+    "    @R.function\n"
+    "    def vouched(x: " VEC ") -> " VEC ":\n"
+    "        n = T.int64()\n"
+    "        with R.dataflow():\n"
+    "            y = R.call_pure_packed(\"test.same\", x, sinfo_args=R.Tensor((n,), dtype=\"float32\"))\n"
+    "            z = R.call_dps_packed(\"test.twice\", (y,), out_sinfo=R.Tensor((n,), dtype=\"float32\"))\n"
+    "            R.output(z)\n"
+    "        return z\n"
+    "    @R.function(pure=False)\n"
+    "    def writes(x: R.Object) -> " VEC_2 ":\n"
+    "        c = R.const([5.0, 6.0], \"float32\")\n"
+    "        _ = R.call_packed(\"test.overwrite\", c, sinfo_args=R.Tuple())\n"
+    "        _1 = R.call_packed(\"test.overwrite\", R.const([5.0, 6.0], \"float32\"), sinfo_args=R.Tuple())\n"
+    "        return c\n"
+    "    @R.function(pure=False)\n"
+    "    def unit(x: R.Object) -> R.Tuple():\n"
+    "        u = R.call_packed(\"test.same\", x, sinfo_args=R.Tuple())\n"
+    "        return u\n"
+    "    @R.function(pure=False)\n"
+    "    def fails(x: R.Object) -> R.Object:\n"
+    "        u = R.call_packed(\"test.complain\", x, sinfo_args=R.Object)\n"
+    "        return u\n"
+    "    @R.function(pure=False)\n"
+    "    def inner(x: " VEC ") -> " VEC ":\n"
+    "        n = T.int64()\n"
+    "        u = R.call_packed(\"vouched\", x, sinfo_args=R.Tensor((n,), dtype=\"float32\"))\n"
+    "        return u\n";
+
+static void test_host_functions(void **state)
+{
+    EACH_LEVEL(p, host_source) {
+        int calls = 0;
+        program_register(p, "test.same", give_argument, &calls);
+        program_register(p, "test.twice", twice, NULL);
+        program_register(p, "test.overwrite", overwrite, NULL);
+        program_register(p, "test.complain", complain, NULL);
+        program_f32(p, 2, (const float[]){ 3, 4 });
+        program_ok(p, "same");
+        expect_f32(p, 2, (const float[]){ 3, 4 });
+        program_f32(p, 3, NULL); /* not the result that was stated */
+        program_fails(p, "same", "RT06", "RT05", "z: dimension 0 is 3, expected 2");
+        relax_value_set_int(program_arg(p), 1);
+        program_fails(p, "same", "RT06", "RT02", "y: found an integer, expected a tensor");
+        program_f32(p, 2, (const float[]){ 3, 4 });
+        program_ok(p, "vouched");
+        expect_f32(p, 2, (const float[]){ 6, 8 });
+        for (int i = 0; i < 2; i++) { /* constants are not changed */
+            relax_value_set_int(program_arg(p), 1);
+            program_ok(p, "writes");
+            expect_f32(p, 2, (const float[]){ 5, 6 });
+        }
+        relax_value_set_int(program_arg(p), 1);
+        program_ok(p, "unit");
+        assert_int_equal(relax_value_tuple_size(&p->result), 0);
+        relax_value_set_int(program_arg(p), 1);
+        program_fails(p, "fails", "RT16", "", "ValueError: not today");
+        program_f32(p, 1, (const float[]){ 3 }); /* a public function by its name */
+        program_ok(p, "inner");
+        expect_f32(p, 1, (const float[]){ 6 });
+        assert_int_equal(calls, 6);
+    }
+}
+
+/* An annotation that claims more than is proved is checked, unless it is trusted. */
+static void test_trust(void **state)
+{
+    for (int trust = 0; trust < 2; trust++) {
+        program p = { .opt_level = 1, .trust = trust };
+        int calls = 0;
+        program_build(&p, host_source);
+        program_register(&p, "test.same", give_argument, &calls);
+        program_f32(&p, 3, NULL);
+        if (trust)
+            program_ok(&p, "same");
+        else
+            program_fails(&p, "same", "RT06", "RT05", "z: ");
+        program_end(&p);
+    }
+}
+
+/* ---- PrimFuncs ------------------------------------------------------------------------------------------------------------- */
+
+static const char kernel_source[] = HEAD
+    "    @T.prim_func\n"
+    "    def fill(A: T.handle, k: T.int64):\n"
+    "        n = T.int64()\n"
+    "        B = T.match_buffer(A, (n,), \"float32\")\n"
+    "        for i in range(n):\n"
+    "            with T.block(\"b\"):\n"
+    "                vi = T.axis.spatial(n, i)\n"
+    "                B[vi] = B[vi] + T.Cast(\"float32\", k)\n"
+    "    @T.prim_func(private=True)\n"
+    "    def scale(A: T.Buffer((4,), \"float32\"), C: T.Buffer((4,), \"float32\"), k: T.int64):\n"
+    "        for i in range(4):\n"
+    "            with T.block(\"b\"):\n"
+    "                vi = T.axis.spatial(4, i)\n"
+    "                C[vi] = A[vi] * T.Cast(\"float32\", k)\n"
+    "    @R.function\n"
+    "    def main(x: R.Tensor((4,), dtype=\"float32\"), s: R.Shape([\"k\"])) -> R.Tensor((4,), dtype=\"float32\"):\n"
+    "        k = T.int64()\n"
+    "        cls = Module\n"
+    "        with R.dataflow():\n"
+    "            y = R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), tir_vars=R.shape([k + 1]))\n"
+    "            z = R.add(y, x)\n"
+    "            R.output(z)\n"
+    "        return z\n"
+    "    @R.function(pure=False)\n"
+    "    def direct(x: " VEC ") -> R.Tensor((2,), dtype=\"float32\"):\n"
+    "        n = T.int64()\n"
+    "        cls = Module\n"
+    "        c = R.const([1.0, 2.0], \"float32\")\n"
+    "        _ = cls.fill(x, R.prim_value(n))\n"
+    "        _1 = cls.fill(c, R.prim_value(7))\n"
+    "        return c\n";
+
+static void test_kernels(void **state)
+{
+    EACH_LEVEL(p, kernel_source) {
+        program_f32(p, 4, (const float[]){ 1, 2, 3, 4 });
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 2 }, 1);
+        program_ok(p, "main");
+        expect_f32(p, 4, (const float[]){ 4, 8, 12, 16 });
+        /* public: called by the host; private: not */
+        float x[3] = { 1, 2, 3 };
+        relax_tensor *t = NULL;
+        relax_tensor_from_memory(RELAX_FLOAT32, (const int64_t[]){ 3 }, 1, x, NULL, NULL, &t, NULL);
+        relax_value_set_tensor(program_arg(p), t);
+        relax_value_set_int(program_arg(p), 10);
+        program_ok(p, "fill");
+        assert_true(x[0] == 11 && x[2] == 13);
+        relax_value_set_tensor(program_arg(p), t);
+        program_ok(p, "direct");
+        assert_true(x[0] == 14);
+        expect_f32(p, 2, (const float[]){ 1, 2 }); /* the kernel wrote over a copy */
+        relax_tensor_release(t);
+        program_fails(p, "scale", "RT20", "", "scale");
+    }
+}
+
+/* ---- functions as values --------------------------------------------------------------------------------------------------- */
+
+static void test_function_values(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(x: " VEC ") -> R.Tensor(dtype=\"float32\", ndim=1):\n"
+        "        n = T.int64()\n"
+        "        cls = Module\n"
+        "        y = cls.apply(cls.double, x)\n"
+        "        z = cls.apply(cls.square, y)\n"
+        "        return z\n"
+        "    @R.function\n"
+        "    def apply(f: R.Callable((" VEC_M ",), " VEC_M ", True), x: " VEC ") -> " VEC ":\n"
+        "        n = T.int64()\n"
+        "        y = f(x)\n"
+        "        return y\n"
+        "    @R.function(private=True)\n"
+        "    def double(x: " VEC ") -> " VEC ":\n"
+        "        n = T.int64()\n"
+        "        y = R.add(x, x)\n"
+        "        return y\n"
+        "    @R.function(private=True)\n"
+        "    def square(x: " VEC ") -> " VEC ":\n"
+        "        n = T.int64()\n"
+        "        y = R.multiply(x, x)\n"
+        "        return y\n";
+    EACH_LEVEL(p, source) {
+        program_f32(p, 2, (const float[]){ 1, 3 });
+        program_ok(p, "main");
+        expect_f32(p, 2, (const float[]){ 4, 36 });
+        relax_value_set_int(program_arg(p), 1);
+        program_f32(p, 2, (const float[]){ 1, 3 });
+        program_fails(p, "apply", "RT02", "", "argument 1 of apply: found an integer, expected a function");
+    }
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------------------ */
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* Equal content is there once; names and places go when they are stripped. */
+static void test_file(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(argument: R.Tensor((\"size\",), dtype=\"float32\")) -> R.Tensor((\"size\",), dtype=\"float32\"):\n"
+        "        size = T.int64()\n"
+        "        first = R.add(argument, R.const(2.5, \"float32\"))\n"
+        "        second = R.multiply(first, R.const(2.5, \"float32\"))\n"
+        "        third = R.add(second, R.const(1.5, \"float32\"))\n"
+        "        return third\n";
+    for (int strip = 0; strip < 2; strip++) {
+        program p = { .opt_level = 1, .strip = strip };
+        relax_bytes *b = NULL;
+        program_build(&p, source);
+        program_f32(&p, 1, (const float[]){ 1 });
+        program_ok(&p, "main");
+        expect_f32(&p, 1, (const float[]){ 10.25f });
+        assert_int_equal(relax_executable_disassemble(p.exe, &b, NULL), RELAX_OK);
+        assert_int_equal(count(relax_bytes_data(b), "first"), strip ? 0 : 1);
+        assert_int_equal(count(relax_bytes_data(b), "m.py"), strip ? 0 : count(relax_bytes_data(b), "m.py"));
+        assert_true(strip || strstr(relax_bytes_data(b), "argument"));
+        assert_null(strip ? strstr(relax_bytes_data(b), "argument") : NULL);
+        assert_null(strip ? strstr(relax_bytes_data(b), "size") : NULL);
+        assert_non_null(strstr(relax_bytes_data(b), "c1"));
+        assert_null(strstr(relax_bytes_data(b), "c2"));
+        relax_bytes_release(b);
+        program_end(&p);
+    }
+}
+
+/* ---- what cannot be compiled ----------------------------------------------------------------------------------------------- */
+
+static void test_refusals(void **state)
+{
+    static const struct { const char *code, *message, *source; } rows[] = {
+        { "CG01", "local function", HEAD
+          "    @R.function\n    def main(x: R.Object) -> R.Object:\n        @R.function\n        def g(y: R.Object) -> R.Object:\n"
+          "            return y\n        z = g(x)\n        return z\n" },
+        { "CG03", "R.sort has no lowering", HEAD
+          "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n"
+          "        y = R.sort(x)\n        return y\n" },
+        { "CG04", "R.exp cannot be compiled", HEAD
+          "    @R.function\n    def main(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n        return y\n" },
+        { "CG10", "no function is public", HEAD
+          "    @R.function(private=True)\n    def f(x: R.Object) -> R.Object:\n        return x\n" },
+        { "CG02", "there is no run-time builtin vm.builtin.nothing", HEAD
+          "    @R.function(pure=False)\n    def f(x: R.Object) -> R.Object:\n"
+          "        y = R.call_packed(\"vm.builtin.nothing\", x, sinfo_args=R.Object)\n        return y\n" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int32_t level = 0; level < 3; level++) {
+            program p = { .opt_level = level };
+            program_refused(&p, rows[i].source, rows[i].code, rows[i].message);
+            program_end(&p);
+        }
+}
+
+/* Every function that cannot be compiled is named, each at its place. */
+static void test_several_errors(void **state)
+{
+    program p = { .opt_level = 1 };
+    program_try(&p, HEAD
+                "    @R.function\n    def f(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n        return y\n"
+                "    @R.function\n    def g(x: R.Tensor) -> R.Tensor:\n        y = R.sqrt(x)\n        return y\n");
+    assert_null(p.exe);
+    assert_int_equal(relax_context_num_errors(p.ctx), 2);
+    relax_bytes *text = relax_diagnostic_render(p.ctx, 1);
+    assert_non_null(strstr(relax_bytes_data(text), "m.py:12:"));
+    relax_bytes_release(text);
+    program_end(&p);
+}
+
+static void test_options(void **state)
+{
+    program p = { .opt_level = 1 };
+    program_build(&p, factorial_source);
+    relax_module *m = relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
+    relax_compile_options o;
+    assert_int_equal(relax_compile_options_init(&o, sizeof o), RELAX_OK);
+    assert_int_equal(o.opt_level, 1);
+    o.target = "gpu";
+    assert_null(relax_compile(p.ctx, m, &o));
+    assert_string_equal(relax_diagnostic_code(p.ctx, 0), "CG09");
+    relax_context_clear_diagnostics(p.ctx);
+    o.target = relax_target_name(0);
+    o.opt_level = 3;
+    assert_null(relax_compile(p.ctx, m, &o));
+    assert_string_equal(relax_diagnostic_code(p.ctx, 0), "OP03");
+    assert_null(relax_target_name(1000));
+    assert_null(relax_compile(NULL, m, NULL));
+    assert_null(relax_compile(p.ctx, NULL, NULL));
+    program_end(&p);
+}
+
+/* A context does not grow by compiling again and again. */
+static void test_context_stays_small(void **state)
+{
+    program p = { .opt_level = 1 };
+    program_build(&p, factorial_source);
+    relax_module *m = relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
+    relax_executable_release(relax_compile(p.ctx, m, NULL));
+    uint64_t before = relax_context_bytes(p.ctx);
+    for (int i = 0; i < 10; i++) {
+        relax_executable *e = relax_compile(p.ctx, m, NULL);
+        assert_non_null(e);
+        relax_executable_release(e);
+    }
+    assert_true(relax_context_bytes(p.ctx) <= before + 1024);
+    program_end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_chain_of_50_uses_3_buffers),
+        cmocka_unit_test(test_results_in_place),
+        cmocka_unit_test(test_tuples_and_shapes),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_branch_results),
+        cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_tail_call_with_buffers),
+        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_boundary),
+        cmocka_unit_test(test_host_functions),
+        cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_function_values),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_several_errors),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_context_stays_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
