@@ -44,7 +44,9 @@ endif
 # Every variant has its own objects, so switching never mixes them. The plain build lands in lib/ and
 # bin/; the others keep even these below build/, so that an installed or running one is not disturbed.
 
-OPT := -O2
+# Sections, so that the linker can drop what nothing calls; unwind tables would be a seventh of the library.
+SMALL := -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
+OPT   := -O2 $(SMALL)
 ifeq ($(SAN),1)
   VARIANT := asan
   OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DRLX_DEBUG=1
@@ -96,8 +98,12 @@ INC_FLAGS := -Iinclude -Isrc -I$(GEN) -D_GNU_SOURCE
 COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 
 # The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
+# What runs once per function, pass or file, not once per binding or token, is built for size.
 ifeq ($(VARIANT),release)
-  $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3
+  $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SMALL)
+  COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/script/reader_tir% \
+                   src/script/metadata% src/script/reader_index_map.c src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/runtime/kernel_dis.c,$(LIB_SRC))
+  $(call obj,$(COLD)): OPT := -Os $(SMALL)
 endif
 # Tests see test/support; nothing else does.
 $(TEST_OBJ): EXTRA := -Itest/support
@@ -106,7 +112,9 @@ $(TEST_OBJ): EXTRA := -Itest/support
 # are ours, whatever the host has loaded. --exclude-libs: archives linked in export nothing.
 MAP      := $(wildcard lib/librelax.map)
 LIBS     := -lm -lpthread -ldl
-SO_FLAGS := -shared -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,-z,relro -Wl,--as-needed
+# Tables full of pointers need a relocation each: the packed form takes 1 bit instead of 24 bytes, where the linker has it.
+PACKED   := $(shell echo 'int x;' | $(CC) -shared -x c - -o /dev/null -Wl,-z,pack-relative-relocs 2>&1 | grep -q . || echo -Wl,-z,pack-relative-relocs)
+SO_FLAGS := -shared -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,-z,relro -Wl,--as-needed -Wl,--gc-sections $(PACKED)
 ifneq ($(VARIANT),asan)
   SO_FLAGS += -Wl,-z,defs
 endif

@@ -11,7 +11,8 @@
 #define RLX_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
 #define RLX_NODISCARD __attribute__((warn_unused_result))
 #define RLX_NOINLINE __attribute__((noinline))
-#define RLX_INLINE static inline __attribute__((always_inline))
+/* Small enough that the compiler may decide; RLX_ALWAYS_INLINE is for the strips of kernels. */
+#define RLX_INLINE static inline
 /* Jumping to a label taken from a table. A compiler without it gets the plain switch of the VM only. */
 #if defined(__GNUC__)
 #define RLX_HAS_LABELS 1

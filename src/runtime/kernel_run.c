@@ -189,7 +189,7 @@ static bool spend(running *r, int64_t work)
 }
 
 /* The register of an operand: in the frame, or where a view points. */
-RLX_INLINE void *reg(const running *r, uint32_t offset)
+RLX_ALWAYS_INLINE void *reg(const running *r, uint32_t offset)
 {
     unsigned char *p = r->frame + (offset & ~1u);
     if (RLX_UNLIKELY(offset & 1))
@@ -197,13 +197,13 @@ RLX_INLINE void *reg(const running *r, uint32_t offset)
     return p;
 }
 
-RLX_INLINE int64_t *scalar(const running *r, uint32_t offset)
+RLX_ALWAYS_INLINE int64_t *scalar(const running *r, uint32_t offset)
 {
     return (int64_t *)(void *)(r->frame + offset);
 }
 
 /* Do n elements from `first` with this stride lie in 0 ... count - 1? n > 0 */
-RLX_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_t count)
+RLX_ALWAYS_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_t count)
 {
     int64_t way, last;
     if (__builtin_mul_overflow(n - 1, stride, &way) || __builtin_add_overflow(first, way, &last))
@@ -394,10 +394,10 @@ static bool do_want_dim(running *r, const uint32_t *w)
                     buffer_name(r->k, w[1]), found, expected);
 }
 
-RLX_INLINE int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-RLX_INLINE int64_t wrap_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-RLX_INLINE int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-RLX_INLINE int64_t strip_of(int64_t left) { return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP; }
+RLX_ALWAYS_INLINE int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+RLX_ALWAYS_INLINE int64_t wrap_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+RLX_ALWAYS_INLINE int64_t strip_of(int64_t left) { return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP; }
 
 /* Words of a value instruction: opcode and 2 to 4 operands. */
 static const uint8_t value_words[RLX_K_COUNT] = {
@@ -406,7 +406,7 @@ static const uint8_t value_words[RLX_K_COUNT] = {
 #include "format/kernel_opcode.def"
 };
 
-RLX_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op, size_t n)
+RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op, size_t n)
 {
     rlx_value_fn *f = rlx_value_fns[op];
     switch (value_words[op]) {

@@ -1,8 +1,16 @@
 /* Struct info of normalised expressions (language 5.9) and purity of calls (5.10). */
 #include "sinfo/builder_int.h"
 
+/* A value that could not be derived counts as Object (language 5.9 D14): nothing further is said about it. */
+static bool follows_from_error(const rlx_builder *b, const rlx_fit_reason *why)
+{
+    return rlx_is(why->have, RLX_NODE_OBJECT_SINFO) && b->depth && rlx_errors_since(b->ctx, b->frames.data[0]->errors);
+}
+
 void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *text, const rlx_fit_reason *why)
 {
+    if (why && follows_from_error(b, why))
+        return;
     rlx_buf reason;
     rlx_buf_init(&reason, &b->ctx->memory);
     rlx_fit_explain(&reason, why);

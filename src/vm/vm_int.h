@@ -43,7 +43,8 @@ typedef struct rlx_profile {
 } rlx_profile;
 
 struct relax_vm {
-    atomic_size_t refs;
+    _Atomic uint64_t refs;
+    int32_t tag;                  /* RLX_TAG_VM */
     rlx_shared_memory *memory;
     relax_executable *exe;
     relax_registry *registry;
@@ -88,13 +89,13 @@ bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why);
 int rlx_vm_poll_kernel(void *vm);
 int64_t rlx_clock_ns(void);
 
-RLX_INLINE bool rlx_vm_poll(relax_vm *vm, rlx_fault *why)
+RLX_ALWAYS_INLINE bool rlx_vm_poll(relax_vm *vm, rlx_fault *why)
 {
     return RLX_LIKELY(!*vm->cancel && --vm->fuel > 0) || rlx_vm_poll_slow(vm, why);
 }
 
 /* Gives a cell of the frame a new value. */
-RLX_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value v, uint32_t hold)
+RLX_ALWAYS_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value v, uint32_t hold)
 {
     if (RLX_UNLIKELY(cell->reserved == RLX_HELD_BY_FRAME))
         rlx_pool_drop(&vm->pool, cell);
@@ -104,7 +105,7 @@ RLX_INLINE void rlx_cell_put(relax_vm *vm, relax_value *cell, relax_value v, uin
 
 /* Value of an integer operand. */
 RLX_NODISCARD bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why);
-RLX_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
+RLX_ALWAYS_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
     if (RLX_LIKELY(rlx_operand_kind(x) == RLX_OPERAND_SYMBOL)) {
         *out = vm->env.syms[rlx_operand_index(x)];
@@ -114,7 +115,7 @@ RLX_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *wh
 }
 /* Argument cells for something outside the frame: reserved 0; tensors as views if `views`. */
 RLX_NODISCARD bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why);
-RLX_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint32_t count, bool views, relax_value *out, rlx_fault *why)
+RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint32_t count, bool views, relax_value *out, rlx_fault *why)
 {
     const relax_value *regs = vm->env.regs;
     for (uint32_t i = 0; i < count; i++) {
