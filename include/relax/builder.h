@@ -12,7 +12,9 @@
  *
  * The builder normalises (operands of an emitted expression are bound first) and infers while it emits: each variable
  * has struct info as soon as it exists. A failed emit returns NULL and leaves the block as it was; ending the function
- * fails while errors stand that were raised since its beginning.
+ * fails while errors stand that were raised since its beginning (relax_context_clear_diagnostics forgives them).
+ * Begins and ends pair whatever happens: after a begin that failed everything up to its end does nothing, and an end
+ * closes what is open inside.
  */
 #ifndef RELAX_BUILDER_H
 #define RELAX_BUILDER_H
@@ -65,7 +67,7 @@ typedef struct relax_function_options {
 /* Fills `options` with the defaults. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_function_options_init(relax_function_options *options, size_t struct_size);
-/* A builder of functions for `mb`, which must outlive it. */
+/* A builder of functions for `mb`, which is of the same context and is used while functions begin and end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb);
 /* Drops it with everything open. NULL is fine. */
@@ -115,7 +117,7 @@ RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_builder_end_if(relax_builder *bu
 /* The value that a variable of this builder is bound to; NULL for parameters and casts. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_builder_lookup(const relax_builder *builder, const relax_expr *var);
-/* Struct info that `expr` would have if emitted here; NULL and diagnostics if it is ill-typed. */
+/* Struct info that `expr` would have if emitted here, in the open function; NULL and diagnostics if it is ill-typed. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax_expr *expr);
 

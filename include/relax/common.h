@@ -120,7 +120,7 @@ typedef struct relax_error relax_error;
 
 /* The status that the failed call returned; RELAX_OK for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_error_status(const relax_error *error);
+relax_status relax_error_status(RELAX_NULLABLE const relax_error *error);
 /* The stable code ("RT05", "LD04"; "" if there is none). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const char *relax_error_code(const relax_error *error);

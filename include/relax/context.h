@@ -30,7 +30,7 @@ int32_t relax_abi_version(void);
 /* RELAX_OK if a client with these numbers may use this library: RELAX_HEADER_ABI, sizeof(void *), sizeof(relax_value). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_check_abi(int32_t header_abi, size_t pointer_size, size_t value_size);
-/* Facts about the build, numbered from 0: "version", "compiler", "target", "debug", "targets". NULL past the end. Static. */
+/* Facts about the build, numbered from 0: "version", "abi", "compiler", "machine", "debug", "targets". NULL past the end. Static. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_build_info_key(int32_t index);
 /* The value to that key; NULL past the end. Static. */
@@ -49,7 +49,9 @@ typedef struct relax_context_options {
     int32_t reserved;                 /* 0 */
 } relax_context_options;
 
-/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size below the first version's. */
+/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size that no version can have. This and all other options
+ * structs: a shorter struct of an older header is read as far as it goes, a longer one must be 0 beyond what the library knows.
+ */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_context_options_init(relax_context_options *options, size_t struct_size);
 /* A new context with one reference. NULL when out of memory or if `options` are malformed. */
@@ -125,7 +127,7 @@ RELAX_OWN RELAX_NULLABLE relax_bytes *relax_diagnostic_render(relax_context *ctx
 /* One diagnostic as a JSON object. NULL when out of memory or there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_diagnostic_json(relax_context *ctx, size_t index);
-/* Forgets all diagnostics and errors; sources and nodes stay. */
+/* Forgets all diagnostics and errors; sources and nodes stay. What was being built may go on as if they had not happened. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 void relax_context_clear_diagnostics(relax_context *ctx);
 /* Switches a warning off by its code. RELAX_ERROR_NOT_FOUND for an unknown code. */

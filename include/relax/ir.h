@@ -1,8 +1,9 @@
 /* ir.h: the nodes of programs: struct info, integer expressions, Relax expressions, functions, modules.
  *
  * Nodes never change once built, are shared freely and live as long as their context. Handles below stand for
- * families; the _kind functions tell which member a node is, and getters that do not fit a node give NULL, 0 or -1 and
- * an OP diagnostic. All nodes given to one call must belong to the same context.
+ * families; the _kind functions tell which member a node is. Getters read stored fields only and report nothing: for NULL and
+ * for a node that they do not fit they give NULL, 0 or -1. What makes nodes reports a wrong kind as an OP diagnostic. All nodes
+ * given to one call must belong to the same context.
  */
 #ifndef RELAX_IR_H
 #define RELAX_IR_H
@@ -398,11 +399,47 @@ RELAX_BORROWED const relax_node *relax_attr_as_node(const relax_attr *attr);
 /* Likewise. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_module_as_node(const relax_module *module);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED const relax_node *relax_block_as_node(const relax_block *block);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED const relax_node *relax_binding_as_node(const relax_binding *binding);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED const relax_node *relax_stmt_as_node(const relax_stmt *stmt);
+/* And back: the node as handle of its family; NULL if it belongs to another one. Function literals are expressions and members of modules. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_node_as_struct_info(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_prim_expr *relax_node_as_prim_expr(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_node_as_expr(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_node_as_base_func(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_node_as_attr(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_block *relax_node_as_block(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_node_as_binding(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_stmt *relax_node_as_stmt(const relax_node *node);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_module *relax_node_as_module(const relax_node *node);
 /* Name of the node's kind ("Call", "TensorStructInfo", "For"), static; NULL for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_node_kind_name(const relax_node *node);
 /* 1 if structurally equal: variables defined inside correspond by position, names do not count; free variables must be the same
- * unless `map_free`. 0 if not; -1 when out of memory. `ctx` lends working memory.
+ * unless `map_free`. 0 if not; -1 on misuse (NULL) or when out of memory. `ctx` lends working memory.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b, int32_t map_free);
@@ -415,7 +452,7 @@ uint64_t relax_node_hash(relax_context *ctx, const relax_node *node);
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 relax_status relax_node_walk(relax_context *ctx, const relax_node *node, RELAX_NULLABLE int32_t (*enter)(void *user, const relax_node *node),
                              RELAX_NULLABLE int32_t (*leave)(void *user, const relax_node *node), void *user);
-/* A deep copy of a module in another context; both are used exclusively. Places keep their source numbers if `with_sources`, and the sources are copied too; else they are dropped. */
+/* A deep copy of a module in another context (in its own: the module itself); both are used exclusively. Places keep their source numbers if `with_sources`, and the sources are copied too; else they are dropped. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(to)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module, int32_t with_sources);
 

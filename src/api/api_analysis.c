@@ -160,6 +160,8 @@ const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module 
 {
     if (!ctx || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_required(ctx, func, "func"))
         return ctx ? give(ctx, NULL) : NULL;
+    if (!relax_base_func_kind(func))
+        return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
     const rlx_module *m = rlx_as_module(node_of(module));
     rlx_env env = rlx_module_env(m);
     const rlx_expr *own = NULL;

@@ -3,6 +3,16 @@
 
 #define ATTR(p) ((const rlx_attr *)(const void *)(p))
 
+/* Attributes hold nodes of any family. */
+static bool is_node(relax_context *ctx, const void *handle, const char *what)
+{
+    const rlx_node *n = handle;
+    if (n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT)
+        return true;
+    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is no attribute value", what);
+    return false;
+}
+
 relax_attr *relax_attr_none(relax_context *ctx) { return ctx ? give(ctx, rlx_attr_none(ctx)) : NULL; }
 relax_attr *relax_attr_int(relax_context *ctx, int64_t value) { return ctx ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL; }
 relax_attr *relax_attr_bool(relax_context *ctx, int32_t value) { return ctx ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL; }
@@ -28,6 +38,8 @@ relax_attr *relax_attr_list(relax_context *ctx, const relax_attr *const *items, 
     if (!ctx)
         return NULL;
     bool ok = api_array(ctx, (const void *const *)items, count, "items");
+    for (size_t i = 0; ok && i < count; i++)
+        ok = is_node(ctx, items[i], "items");
     return give(ctx, ok ? rlx_attr_list_new(ctx, nodes_of(items), count) : NULL);
 }
 
@@ -49,7 +61,7 @@ relax_attr *relax_attr_map_with(relax_context *ctx, const relax_attr *map, const
     rlx_slice slice;
     if (!ctx)
         return NULL;
-    if (!api_map_or_null(ctx, map, "map") || !api_name(ctx, key, key_len, "key", &slice))
+    if (!api_map_or_null(ctx, map, "map") || !api_name(ctx, key, key_len, "key", &slice) || (value && !is_node(ctx, value, "value")))
         return give(ctx, NULL);
     const rlx_string *name = rlx_string_intern(ctx, slice); /* NUL-terminated */
     return give(ctx, name ? rlx_attrs_with(ctx, ATTR(map), name->data, ATTR(value)) : NULL);

@@ -8,10 +8,11 @@
 struct relax_module_builder {
     relax_context *ctx;
     rlx_module_builder *mb;
-    size_t errors; /* when it was made */
+    rlx_error_mark errors; /* when it was made */
 };
 
-/* One open function or if of a builder. */
+/* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that begins and ends still pair:
+ * what stands between them does nothing, without further reports. */
 enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE };
 typedef struct frame {
     enum frame_kind kind;
@@ -20,9 +21,9 @@ typedef struct frame {
     const rlx_sinfo *ret;
     const rlx_string *name;
     rlx_place place;
-    size_t errors;               /* when it was opened */
+    rlx_error_mark errors;       /* when it was opened */
     const rlx_expr *cond, *true_branch;
-    bool local;
+    bool local, dead;
 } frame;
 
 struct relax_builder {
@@ -47,7 +48,7 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
         return give(ctx, NULL);
     }
     mb->ctx = rlx_context_retain(ctx);
-    mb->errors = rlx_error_count(ctx);
+    mb->errors = rlx_errors_mark(ctx);
     return mb;
 }
 
@@ -96,7 +97,7 @@ relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name,
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
     const rlx_global_var *gv = rlx_module_builder_lookup(mb->mb, slice);
     if (gv && rlx_module_builder_function(mb->mb, gv))
-        return give(ctx, rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)), "two functions are named %.*s", (int)slice.len, slice.data));
+        return give(ctx, rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)), "two functions are named %.*s", api_width(slice), slice.data));
     if (!gv)
         gv = rlx_module_builder_declare(mb->mb, slice, signature_of(ctx, node_of(func)), rlx_place_of(node_of(func)));
     return give(ctx, gv && rlx_module_builder_define(mb->mb, gv, node_of(func)) ? gv : NULL);
@@ -110,8 +111,10 @@ relax_expr *relax_module_builder_lookup(const relax_module_builder *mb, const ch
 
 relax_status relax_module_builder_set_attrs(relax_module_builder *mb, const relax_attr *attrs)
 {
-    if (!mb || !api_map_or_null(mb->ctx, attrs, "attrs"))
+    if (!mb)
         return RELAX_ERROR_INVALID_ARGUMENT;
+    if (!api_map_or_null(mb->ctx, attrs, "attrs"))
+        return give_status(mb->ctx, RELAX_ERROR_INVALID_ARGUMENT);
     rlx_module_builder_set_attrs(mb->mb, node_of(attrs), NULL);
     return RELAX_OK;
 }
@@ -120,7 +123,7 @@ relax_module *relax_module_builder_finish(relax_module_builder *mb)
 {
     if (!mb)
         return NULL;
-    const rlx_module *m = rlx_error_count(mb->ctx) > mb->errors ? NULL : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
+    const rlx_module *m = rlx_errors_since(mb->ctx, mb->errors) ? NULL : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
     return give(mb->ctx, m);
 }
 
@@ -130,13 +133,15 @@ static const relax_function_options function_defaults = { .struct_size = sizeof(
 
 relax_status relax_function_options_init(relax_function_options *options, size_t struct_size)
 {
-    return api_options_init(options, struct_size, sizeof function_defaults, &function_defaults, sizeof function_defaults);
+    return rlx_options_init(options, struct_size, &function_defaults, sizeof function_defaults);
 }
 
 relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb)
 {
     if (!ctx || !api_required(ctx, mb, "mb"))
         return ctx ? give(ctx, NULL) : NULL;
+    if (mb->ctx != ctx)
+        return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "mb belongs to another context"));
     relax_builder *b = rlx_mem_alloc_zero(&ctx->memory, sizeof *b);
     if (b)
         b->b = rlx_builder_create(ctx, rlx_module_builder_env(mb->mb), NULL);
@@ -163,10 +168,43 @@ void relax_builder_destroy(relax_builder *builder)
 
 static frame *top_frame(relax_builder *b) { return b->frames.len ? &rlx_vec_last(&b->frames) : NULL; }
 
+static bool is_dead(relax_builder *b) { return b->frames.len && rlx_vec_last(&b->frames).dead; }
+
 static bool wrong_state(relax_builder *b, const char *what)
 {
     rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "%s", what);
     return false;
+}
+
+/* The begin of `kind` failed: its end will find this. */
+static relax_status begin_dead(relax_builder *b, enum frame_kind kind, size_t errors)
+{
+    if (!rlx_vec_push(&b->ctx->memory, &b->frames, ((frame){ .kind = kind, .dead = true })))
+        rlx_no_memory(b->ctx);
+    relax_status status = api_failed(b->ctx, errors);
+    return status == RELAX_OK ? RELAX_ERROR_INVALID_ARGUMENT : status;
+}
+
+/* For the value of a part that failed: the unit, so that the part can be closed. */
+static const rlx_expr *no_value(relax_builder *b) { return rlx_tuple_new(b->ctx, NULL, 0, RLX_NO_PLACE); }
+
+/* Ends close what is open inside. */
+static bool close_dataflow(relax_builder *b)
+{
+    if (!rlx_builder_in_dataflow(b->b))
+        return true;
+    wrong_state(b, "a dataflow block is still open");
+    rlx_builder_end_block(b->b);
+    return false;
+}
+
+/* The value of the branch that ends; NULL if it failed. The branch is closed in any case. */
+static const rlx_expr *close_branch(relax_builder *b, const relax_expr *value, const char *what)
+{
+    bool ok = close_dataflow(b);
+    ok = (!what || api_family(b->ctx, value, RLX_FAMILY_EXPR, what)) && ok;
+    const rlx_expr *e = rlx_builder_end_branch(b->b, ok && value ? node_of(value) : no_value(b), RLX_NO_PLACE);
+    return ok ? e : NULL;
 }
 
 static const rlx_attr *public_attrs(relax_context *ctx, const rlx_attr *attrs, const rlx_string *name)
@@ -203,6 +241,28 @@ static bool params_are_vars(relax_context *ctx, const relax_expr *const *params,
     return true;
 }
 
+/* Fills the frame; false after a report. */
+static bool open_function(relax_builder *b, frame *f, rlx_slice name, const relax_expr *const *params, size_t count, const relax_function_options *o)
+{
+    relax_context *ctx = b->ctx;
+    f->local = b->frames.len > 0;
+    f->name = rlx_string_intern(ctx, name);
+    if (f->name && f->local) {
+        const rlx_sinfo *ret = f->ret ? f->ret : rlx_object_info(ctx);
+        const rlx_sinfo *sig = rlx_signature(ctx, nodes_of(params), count, ret, o->pure != 0, rlx_builder_scope(b->b));
+        f->self = sig ? (const rlx_expr *)rlx_var_new(ctx, false, f->name, -1, sig, o->place) : NULL;
+    } else if (f->name) {
+        f->self = declare_self(b, f->name, params, count, f->ret, o->pure != 0);
+        if (f->self && !o->is_private)
+            f->attrs = public_attrs(ctx, f->attrs, f->name);
+    }
+    const rlx_attr *force = rlx_attrs_get(f->attrs, "relax.force_pure");
+    bool force_pure = force && rlx_as_attr_int(force) && rlx_as_attr_int(force)->value;
+    if (!f->self || !rlx_vec_reserve(&ctx->memory, &b->frames, b->frames.len + 1))
+        return false;
+    return rlx_builder_begin_function(b->b, nodes_of(params), count, o->pure != 0, force_pure, rlx_string_slice(f->name), f->self);
+}
+
 relax_status relax_builder_begin_function(relax_builder *builder, const char *name, size_t name_len, const relax_expr *const *params, size_t num_params,
                                           const relax_function_options *options)
 {
@@ -212,28 +272,20 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
     size_t errors = rlx_error_count(ctx);
     relax_function_options o = function_defaults;
     rlx_slice slice;
-    if (!api_options(&o, sizeof o, sizeof o, options))
-        return rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_function_options"), give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT);
+    if (is_dead(builder))
+        return begin_dead(builder, FRAME_FUNCTION, errors);
+    if (!rlx_options_read(&o, sizeof o, options)) {
+        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_function_options");
+        return begin_dead(builder, FRAME_FUNCTION, errors);
+    }
+    frame f = { .kind = FRAME_FUNCTION, .attrs = node_of(o.attrs), .ret = node_of(o.ret), .place = o.place, .errors = rlx_errors_mark(ctx) };
     if (!api_name(ctx, name, name_len, "name", &slice) || !params_are_vars(ctx, params, num_params) || !api_map_or_null(ctx, o.attrs, "attrs") ||
         (o.ret && !api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
-        return api_failed(ctx, errors);
-    frame f = { .kind = FRAME_FUNCTION, .attrs = node_of(o.attrs), .ret = node_of(o.ret), .place = o.place, .errors = errors };
-    f.local = builder->frames.len > 0;
-    f.name = rlx_string_intern(ctx, slice);
-    if (f.name && f.local) {
-        const rlx_sinfo *sig = rlx_signature(ctx, nodes_of(params), num_params, f.ret ? f.ret : rlx_object_info(ctx), o.pure != 0, rlx_builder_scope(builder->b));
-        f.self = sig ? (const rlx_expr *)rlx_var_new(ctx, false, f.name, -1, sig, o.place) : NULL;
-    } else if (f.name) {
-        f.self = declare_self(builder, f.name, params, num_params, f.ret, o.pure != 0);
-        if (f.self && !o.is_private)
-            f.attrs = public_attrs(ctx, f.attrs, f.name);
-    }
-    const rlx_attr *force = rlx_attrs_get(f.attrs, "relax.force_pure");
-    bool force_pure = force && rlx_as_attr_int(force) && rlx_as_attr_int(force)->value;
-    if (!f.self || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) ||
-        !rlx_builder_begin_function(builder->b, nodes_of(params), num_params, o.pure != 0, force_pure, rlx_string_slice(f.name), f.self)) {
-        relax_status status = api_failed(ctx, errors);
-        return status == RELAX_OK ? (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY) : status;
+        return begin_dead(builder, FRAME_FUNCTION, errors);
+    if (!open_function(builder, &f, slice, params, num_params, &o)) {
+        if (rlx_error_count(ctx) == errors)
+            rlx_no_memory(ctx);
+        return begin_dead(builder, FRAME_FUNCTION, errors);
     }
     rlx_vec_push(&ctx->memory, &builder->frames, f);
     return give_status(ctx, RELAX_OK);
@@ -249,22 +301,45 @@ static const rlx_expr *finish_function(relax_builder *b, frame f, const rlx_func
     return rlx_module_builder_define(b->module->mb, rlx_as_global_var(f.self), &function->node) ? f.self : NULL;
 }
 
+/* Closes ifs that are still open in the innermost function. */
+static bool close_ifs(relax_builder *b)
+{
+    bool none = true;
+    for (frame *top = top_frame(b); top && top->kind != FRAME_FUNCTION; top = top_frame(b)) {
+        if (none && !top->dead)
+            wrong_state(b, "end_function inside an open if");
+        if (!top->dead)
+            close_branch(b, NULL, NULL);
+        (void)rlx_vec_pop(&b->frames);
+        none = false;
+    }
+    return none;
+}
+
+static bool has_function(const relax_builder *b)
+{
+    size_t i = b->frames.len;
+    while (i && b->frames.data[i - 1].kind != FRAME_FUNCTION)
+        i--;
+    return i > 0;
+}
+
+/* The function ends in any case, so that the builder is in a known state; a failed one gives no function. */
 relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr *result)
 {
     if (!builder)
         return NULL;
     relax_context *ctx = builder->ctx;
-    frame *top = top_frame(builder);
-    if (!top || top->kind != FRAME_FUNCTION) {
-        wrong_state(builder, top ? "end_function inside an open if" : "end_function without begin_function");
-        return give(ctx, NULL);
-    }
+    if (!has_function(builder))
+        return wrong_state(builder, "end_function without begin_function"), give(ctx, NULL);
+    bool ok = close_ifs(builder);
     frame f = rlx_vec_pop(&builder->frames);
-    bool ok = api_family(ctx, result, RLX_FAMILY_EXPR, "result");
-    /* Ended in any case, so that the builder is in a known state; a failed one gives no function. */
-    const rlx_function *function =
-        rlx_builder_end_function(builder->b, ok ? node_of(result) : rlx_tuple_new(ctx, NULL, 0, f.place), f.ret, f.attrs, f.place);
-    if (function && rlx_error_count(ctx) > f.errors)
+    if (f.dead)
+        return give(ctx, NULL);
+    ok = close_dataflow(builder) && ok;
+    ok = api_family(ctx, result, RLX_FAMILY_EXPR, "result") && ok;
+    const rlx_function *function = rlx_builder_end_function(builder->b, ok ? node_of(result) : no_value(builder), f.ret, f.attrs, f.place);
+    if (!ok || rlx_errors_since(ctx, f.errors))
         function = NULL;
     return give(ctx, function ? finish_function(builder, f, function) : NULL);
 }
@@ -274,6 +349,8 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
     if (!builder)
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
+    if (is_dead(builder))
+        return RELAX_ERROR_INVALID_ARGUMENT;
     if (!builder->frames.len)
         wrong_state(builder, "a dataflow block needs an open function");
     else if (rlx_builder_in_dataflow(builder->b))
@@ -288,6 +365,8 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
     if (!builder)
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
+    if (is_dead(builder))
+        return RELAX_ERROR_INVALID_ARGUMENT;
     if (!rlx_builder_in_dataflow(builder->b))
         wrong_state(builder, "no dataflow block is open");
     else if (!rlx_builder_end_block(builder->b) && rlx_error_count(builder->ctx) == errors)
@@ -300,6 +379,8 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
 static bool ready(relax_builder *b, const relax_expr *expr, const char *name, size_t name_len, relax_place place, rlx_emit *how)
 {
     *how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
+    if (is_dead(b))
+        return false;
     if (!b->frames.len)
         return wrong_state(b, "a binding needs an open function");
     return api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") && api_name_or_null(b->ctx, name, name_len, "name", &how->name);
@@ -356,18 +437,21 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
     frame f = { .kind = FRAME_THEN };
+    if (is_dead(builder))
+        return begin_dead(builder, FRAME_THEN, errors);
     if (!builder->frames.len)
         return wrong_state(builder, "an if needs an open function"), api_failed(ctx, errors);
-    if (rlx_builder_in_dataflow(builder->b))
-        return rlx_error(ctx, RLX_WF07, RLX_NO_PLACE, "if inside a dataflow block"), api_failed(ctx, errors);
-    if (!api_family(ctx, cond, RLX_FAMILY_EXPR, "cond"))
-        return api_failed(ctx, errors);
-    f.cond = rlx_builder_operand(builder->b, node_of(cond));
-    if (f.cond && rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) && rlx_builder_begin_branch(builder->b))
-        rlx_vec_push(&ctx->memory, &builder->frames, f);
-    else if (rlx_error_count(ctx) == errors)
-        rlx_no_memory(ctx);
-    return api_failed(ctx, errors);
+    bool ok = api_family(ctx, cond, RLX_FAMILY_EXPR, "cond");
+    if (ok && rlx_builder_in_dataflow(builder->b))
+        ok = rlx_error(ctx, RLX_WF07, RLX_NO_PLACE, "if inside a dataflow block") != NULL;
+    f.cond = ok ? rlx_builder_operand(builder->b, node_of(cond)) : NULL;
+    if (!f.cond || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) || !rlx_builder_begin_branch(builder->b)) {
+        if (rlx_error_count(ctx) == errors)
+            rlx_no_memory(ctx);
+        return begin_dead(builder, FRAME_THEN, errors);
+    }
+    rlx_vec_push(&ctx->memory, &builder->frames, f);
+    return give_status(ctx, RELAX_OK);
 }
 
 relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *true_value)
@@ -379,11 +463,12 @@ relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *
     frame *f = top_frame(builder);
     if (!f || f->kind != FRAME_THEN)
         return wrong_state(builder, "begin_else without begin_if"), api_failed(ctx, errors);
-    if (!api_family(ctx, true_value, RLX_FAMILY_EXPR, "true_value"))
-        return api_failed(ctx, errors);
-    f->true_branch = rlx_builder_end_branch(builder->b, node_of(true_value), RLX_NO_PLACE);
     f->kind = FRAME_ELSE;
-    if ((!f->true_branch || !rlx_builder_begin_branch(builder->b)) && rlx_error_count(ctx) == errors)
+    if (f->dead)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    f->true_branch = close_branch(builder, true_value, "true_value");
+    f->dead = !rlx_builder_begin_branch(builder->b);
+    if ((!f->true_branch || f->dead) && rlx_error_count(ctx) == errors)
         rlx_no_memory(ctx);
     return api_failed(ctx, errors);
 }
@@ -395,15 +480,19 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
         return NULL;
     relax_context *ctx = builder->ctx;
     frame *top = top_frame(builder);
-    if (!top || top->kind != FRAME_ELSE) {
+    bool has_else = top && top->kind == FRAME_ELSE;
+    if (!has_else && !(top && top->dead))
         wrong_state(builder, "end_if without begin_else");
-        return give(ctx, NULL);
-    }
-    if (!ready(builder, false_value, name, name_len, place, &how))
+    if (!top || top->kind == FRAME_FUNCTION)
         return give(ctx, NULL);
     frame f = rlx_vec_pop(&builder->frames);
-    const rlx_expr *false_branch = rlx_builder_end_branch(builder->b, node_of(false_value), RLX_NO_PLACE);
-    const rlx_expr *e = f.true_branch && false_branch ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
+    if (f.dead)
+        return give(ctx, NULL);
+    const rlx_expr *false_branch = close_branch(builder, false_value, has_else ? "false_value" : NULL);
+    bool ok = has_else && f.true_branch && false_branch;
+    how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
+    ok = api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
+    const rlx_expr *e = ok ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
     return give(ctx, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
 }
 
@@ -419,6 +508,8 @@ const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax
 {
     if (!builder)
         return NULL;
-    bool ok = api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
+    bool ok = !is_dead(builder) && api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
+    if (ok && !builder->frames.len)
+        ok = wrong_state(builder, "what an expression is depends on the open function");
     return give(builder->ctx, ok ? rlx_builder_infer(builder->b, node_of(expr)) : NULL);
 }

@@ -9,13 +9,13 @@ static const relax_context_options context_defaults = { .struct_size = sizeof(re
 
 relax_status relax_context_options_init(relax_context_options *options, size_t struct_size)
 {
-    return api_options_init(options, struct_size, sizeof context_defaults, &context_defaults, sizeof context_defaults);
+    return rlx_options_init(options, struct_size, &context_defaults, sizeof context_defaults);
 }
 
 relax_context *relax_context_create(const relax_context_options *options)
 {
     relax_context_options o = context_defaults;
-    if (!api_options(&o, sizeof o, sizeof o, options) || o.max_bytes > SIZE_MAX || o.max_diagnostics < 0)
+    if (!rlx_options_read(&o, sizeof o, options) || o.max_bytes > SIZE_MAX || o.max_diagnostics < 0 || o.reserved)
         return NULL;
     rlx_context *ctx = rlx_context_create(o.allocator, (size_t)o.max_bytes);
     if (!ctx)
@@ -46,7 +46,7 @@ uint32_t relax_context_add_source(relax_context *ctx, const char *name, size_t n
         return 0;
     uint32_t number = rlx_diags_add_source(&ctx->diags, slice, text, text_len);
     if (!number)
-        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "too many sources, or source %.*s is too large", (int)name_len, name);
+        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "too many sources, or source %.*s is too large", api_width(slice), slice.data);
     rlx_diags_flush(&ctx->diags);
     return number;
 }

@@ -16,6 +16,8 @@ relax_expr *relax_constant(relax_context *ctx, relax_dtype dtype, const int64_t 
     if (!api_dtype(ctx, dtype, false, "dtype") || (ndim && !api_required(ctx, shape, "shape")) || (data_size && !api_required(ctx, data, "data")))
         return give(ctx, NULL);
     size_t size = rlx_dtype_bytes(dtype);
+    if (!size || !rlx_dtype_is_computable(dtype))
+        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a constant has elements of a dtype that can be stored"));
     for (size_t i = 0; i < ndim; i++)
         if (shape[i] < 0 || !rlx_mul_size(size, (size_t)shape[i], &size))
             return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "size %lld of dimension %zu is negative or too large", (long long)shape[i], i));
@@ -98,7 +100,7 @@ static const rlx_op_row *find_op(relax_context *ctx, const char *op, size_t op_l
     if (row)
         return row;
     const char *near = rlx_op_suggest(name);
-    return rlx_error(ctx, RLX_OP06, place, "unknown operator %.*s%s%s", (int)name.len, name.data, near ? "; did you mean " : "", near ? near : "");
+    return rlx_error(ctx, RLX_OP06, place, "unknown operator %.*s%s%s", api_width(name), name.data, near ? "; did you mean " : "", near ? near : "");
 }
 
 relax_expr *relax_call_op(relax_context *ctx, const char *op, size_t op_len, const relax_expr *const *args, size_t num_args, const relax_attr *attrs,

@@ -239,7 +239,8 @@ const relax_attr *relax_base_func_attrs(const relax_base_func *func)
 
 const relax_expr *relax_base_func_as_expr(const relax_base_func *func)
 {
-    return relax_base_func_kind(func) == RELAX_FUNC_PRIM ? NULL : AS(expr, func);
+    int32_t kind = relax_base_func_kind(func);
+    return AS(expr, kind == RELAX_FUNC_RELAX || kind == RELAX_FUNC_EXTERN ? func : NULL);
 }
 
 const relax_base_func *relax_expr_as_base_func(const relax_expr *e)
@@ -262,6 +263,29 @@ const relax_node *relax_expr_as_node(const relax_expr *e) { return AS(node, e); 
 const relax_node *relax_base_func_as_node(const relax_base_func *func) { return AS(node, func); }
 const relax_node *relax_attr_as_node(const relax_attr *attr) { return AS(node, attr); }
 const relax_node *relax_module_as_node(const relax_module *module) { return AS(node, module); }
+const relax_node *relax_block_as_node(const relax_block *block) { return AS(node, block); }
+const relax_node *relax_binding_as_node(const relax_binding *binding) { return AS(node, binding); }
+const relax_node *relax_stmt_as_node(const relax_stmt *stmt) { return AS(node, stmt); }
+
+static const void *in_family(const relax_node *node, enum rlx_family family)
+{
+    const rlx_node *n = node_of(node);
+    return n && n->kind < RLX_NODE_COUNT && rlx_kinds[n->kind].family == family ? n : NULL;
+}
+
+const relax_struct_info *relax_node_as_struct_info(const relax_node *node) { return in_family(node, RLX_FAMILY_SINFO); }
+const relax_prim_expr *relax_node_as_prim_expr(const relax_node *node) { return in_family(node, RLX_FAMILY_PRIM); }
+const relax_expr *relax_node_as_expr(const relax_node *node) { return in_family(node, RLX_FAMILY_EXPR); }
+const relax_attr *relax_node_as_attr(const relax_node *node) { return in_family(node, RLX_FAMILY_ATTR); }
+const relax_block *relax_node_as_block(const relax_node *node) { return in_family(node, RLX_FAMILY_BLOCK); }
+const relax_binding *relax_node_as_binding(const relax_node *node) { return in_family(node, RLX_FAMILY_BINDING); }
+const relax_stmt *relax_node_as_stmt(const relax_node *node) { return in_family(node, RLX_FAMILY_STMT); }
+const relax_module *relax_node_as_module(const relax_node *node) { return in_family(node, RLX_FAMILY_MODULE); }
+const relax_base_func *relax_node_as_base_func(const relax_node *node)
+{
+    const relax_base_func *f = AS(base_func, node);
+    return relax_base_func_kind(f) ? f : NULL;
+}
 
 const char *relax_node_kind_name(const relax_node *node)
 {
@@ -272,8 +296,10 @@ const char *relax_node_kind_name(const relax_node *node)
 int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b, int32_t map_free)
 {
     bool out_of_memory = false;
-    if (!ctx || !a || !b)
-        return ctx && a == b ? 1 : 0;
+    if (!ctx)
+        return -1;
+    if (!api_required(ctx, a, "a") || !api_required(ctx, b, "b"))
+        return give(ctx, NULL), -1;
     bool equal = rlx_equal(&ctx->memory, node_of(a), node_of(b), map_free != 0, &out_of_memory);
     return out_of_memory ? -1 : equal;
 }
@@ -312,8 +338,8 @@ static enum rlx_step host_leave(void *user, const rlx_node *n)
 relax_status relax_node_walk(relax_context *ctx, const relax_node *node, int32_t (*enter)(void *user, const relax_node *node),
                              int32_t (*leave)(void *user, const relax_node *node), void *user)
 {
-    if (!ctx || !node)
-        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (!ctx || !api_required(ctx, node, "node"))
+        return ctx ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT) : RELAX_ERROR_INVALID_ARGUMENT;
     host_walk host = { enter, leave, user };
     rlx_walker w = { .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true };
     bool out_of_memory = false;
@@ -340,6 +366,8 @@ relax_module *relax_module_copy(relax_context *to, relax_context *from, const re
         return NULL;
     if (!api_required(to, from, "from") || !api_family(to, module, RLX_FAMILY_MODULE, "module"))
         return give(to, NULL);
+    if (from == to)
+        return give(to, module);
     size_t count = with_sources ? from->diags.sources.len + 1 : 1;
     uint32_t *map = rlx_mem_alloc_zero(&to->memory, count * sizeof *map);
     bool ok = map && (!with_sources || copy_sources(to, from, map));

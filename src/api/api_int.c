@@ -16,6 +16,15 @@ relax_status api_failed(rlx_context *ctx, size_t errors_before)
     return newest && newest->code ? newest->code->status : RELAX_ERROR_INTERNAL;
 }
 
+int api_width(rlx_slice text)
+{
+    enum { SHOWN = 200 };
+    size_t n = text.len < SHOWN ? text.len : SHOWN;
+    while (n && n < text.len && ((unsigned char)text.data[n] & 0xc0) == 0x80) /* not in the middle of a character */
+        n--;
+    return (int)n;
+}
+
 bool api_required(rlx_context *ctx, const void *p, const char *what)
 {
     if (RLX_LIKELY(p != NULL))
@@ -111,32 +120,6 @@ bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char 
         return true;
     rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is not a dtype: %#x", what, (unsigned)dtype);
     return false;
-}
-
-bool api_options(void *known, size_t known_size, size_t min_size, const void *given)
-{
-    if (!given)
-        return true;
-    size_t size;
-    memcpy(&size, given, sizeof size);
-    if (size < min_size)
-        return false;
-    for (size_t i = known_size; i < size; i++)
-        if (((const unsigned char *)given)[i])
-            return false;
-    memcpy(known, given, size < known_size ? size : known_size);
-    memcpy(known, &known_size, sizeof known_size);
-    return true;
-}
-
-relax_status api_options_init(void *out, size_t struct_size, size_t min_size, const void *defaults, size_t known_size)
-{
-    if (!out || struct_size < min_size)
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    memset(out, 0, struct_size);
-    memcpy(out, defaults, struct_size < known_size ? struct_size : known_size);
-    memcpy(out, &struct_size, sizeof struct_size);
-    return RELAX_OK;
 }
 
 bool api_bytes_begin(api_bytes *b, const rlx_context *ctx)

@@ -24,6 +24,9 @@ static inline relax_status give_status(rlx_context *ctx, relax_status status)
 /* The status of the newest error, for calls that have no handle to return. */
 relax_status api_failed(rlx_context *ctx, size_t errors_before);
 
+/* ---- messages: how much of a text of the host is shown, with %.*s */
+int api_width(rlx_slice text);
+
 /* ---- arguments. False after a report on ctx (which must not be NULL); `what` names the parameter. */
 bool api_required(rlx_context *ctx, const void *p, const char *what);
 /* An array: NULL only for count 0; no NULL inside. */
@@ -37,12 +40,6 @@ bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, cons
 bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what);
 bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what);
 bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what);
-
-/* ---- options structs: `known` (of known_size bytes) holds the defaults; what `given` covers replaces them. False: struct_size below
- * min_size, or bytes beyond what we know that are not zero. given NULL: the defaults stand. */
-bool api_options(void *known, size_t known_size, size_t min_size, const void *given);
-/* For relax_*_options_init: copies as much of the defaults as struct_size covers. */
-relax_status api_options_init(void *out, size_t struct_size, size_t min_size, const void *defaults, size_t known_size);
 
 /* ---- bytes: text made with the context's allocator, living on its own */
 typedef struct api_bytes { rlx_shared_memory *memory; rlx_buf buf; } api_bytes;

@@ -108,7 +108,7 @@ relax_prim_expr *relax_prim_select(relax_context *ctx, const relax_prim_expr *co
 int32_t relax_prim_kind(const relax_prim_expr *e)
 {
     const rlx_prim *p = PRIM(e);
-    if (!p)
+    if (!p || rlx_family_of(p) != RLX_FAMILY_PRIM)
         return 0;
     switch (p->kind) {
     case RLX_NODE_PRIM_VAR: return RELAX_PRIM_KIND_VAR;

@@ -8,7 +8,7 @@
 struct relax_tir_builder {
     relax_context *ctx;
     rlx_tir t;
-    size_t errors;   /* when it was made */
+    rlx_error_mark errors; /* when it was made */
     bool ended;
     const rlx_node *func;
 };
@@ -24,7 +24,7 @@ relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place plac
         return NULL;
     }
     b->ctx = rlx_context_retain(ctx);
-    b->errors = rlx_error_count(ctx);
+    b->errors = rlx_errors_mark(ctx);
     rlx_tir_begin(&b->t, ctx, place);
     return b;
 }
@@ -35,7 +35,7 @@ static void end(relax_tir_builder *b)
         return;
     b->ended = true;
     const rlx_prim_func *f = rlx_tir_end(&b->t);
-    b->func = f && rlx_error_count(b->ctx) == b->errors ? &f->node : NULL;
+    b->func = f && !rlx_errors_since(b->ctx, b->errors) ? &f->node : NULL;
 }
 
 void relax_tir_builder_destroy(relax_tir_builder *builder)

@@ -28,7 +28,7 @@ static const rlx_pass_row *find_pass(relax_context *ctx, const char *pass, size_
     if (row)
         return row;
     const char *near = rlx_pass_suggest(name);
-    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", (int)name.len, name.data, near ? "; did you mean " : "", near ? near : "");
+    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", api_width(name), name.data, near ? "; did you mean " : "", near ? near : "");
 }
 
 relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass, size_t pass_len, const relax_attr *options)
@@ -78,7 +78,7 @@ static relax_status append(relax_pipeline *p, rlx_pass_step step)
     if (rlx_vec_push(&p->ctx->memory, &p->steps, step))
         return give_status(p->ctx, RELAX_OK);
     rlx_no_memory(p->ctx);
-    return RELAX_ERROR_OUT_OF_MEMORY;
+    return give_status(p->ctx, RELAX_ERROR_OUT_OF_MEMORY);
 }
 
 relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len, const relax_attr *options)
@@ -90,6 +90,13 @@ relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size
     if (!step.row || !api_map_or_null(pipeline->ctx, options, "options"))
         return api_failed(pipeline->ctx, errors);
     return append(pipeline, step);
+}
+
+static bool has_callback(relax_context *ctx, bool given, const char *what)
+{
+    if (!given)
+        rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "%s is NULL", what);
+    return given;
 }
 
 static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
@@ -110,10 +117,10 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
     rlx_slice slice;
     relax_status status = RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = pipeline ? pipeline->ctx : NULL;
-    if (ctx && run && api_name(ctx, name, name_len, "name", &slice)) {
+    if (ctx && has_callback(ctx, run != NULL, "run") && api_name(ctx, name, name_len, "name", &slice)) {
         const rlx_string *text = rlx_string_intern(ctx, slice);
         host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
-        status = RELAX_ERROR_OUT_OF_MEMORY;
+        status = h ? RELAX_OK : (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY);
         if (h) {
             *h = (host_pass){ run, user, destroy };
             status = append(pipeline, (rlx_pass_step){ .host = run_host, .host_user = h, .host_name = text->data });
@@ -123,13 +130,17 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
     }
     if (status != RELAX_OK && destroy)
         destroy(user);
-    return status;
+    return ctx ? give_status(ctx, status) : status;
 }
 
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level)
 {
-    if (!pipeline || opt_level < 0 || opt_level > 2)
+    if (!pipeline)
         return RELAX_ERROR_INVALID_ARGUMENT;
+    if (opt_level < 0 || opt_level > 2) {
+        rlx_error(pipeline->ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2, found %d", (int)opt_level);
+        return give_status(pipeline->ctx, RELAX_ERROR_INVALID_ARGUMENT);
+    }
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     size_t count = rlx_build_pipeline(opt_level, steps);
     relax_status status = RELAX_OK;

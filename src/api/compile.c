@@ -55,7 +55,7 @@ static const relax_compile_options defaults = { .struct_size = sizeof(relax_comp
 
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size)
 {
-    return api_options_init(options, struct_size, sizeof(size_t), &defaults, sizeof defaults);
+    return rlx_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 const char *relax_target_name(int32_t target)
@@ -76,7 +76,7 @@ static const rlx_target *find_target(relax_context *ctx, const char *name)
 static bool read_options(relax_context *ctx, const relax_compile_options *given, relax_compile_options *o)
 {
     *o = defaults;
-    if (!api_options(o, sizeof *o, sizeof(size_t), given)) {
+    if (!rlx_options_read(o, sizeof *o, given)) {
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed compile options");
         return false;
     }

@@ -3,9 +3,12 @@
 
 #include "runtime/runtime.h"
 
+static bool is_error(const relax_error *e) { return rlx_handle_is(e, RELAX_VALUE_ERROR); }
+static bool is_bytes(const relax_bytes *b) { return rlx_handle_is(b, RLX_TAG_OWNED_BYTES); }
+
 relax_status relax_error_status(const relax_error *error)
 {
-    return error ? error->status : RELAX_OK;
+    return is_error(error) ? error->status : RELAX_OK;
 }
 
 static const char *code_name(uint16_t code)
@@ -16,12 +19,12 @@ static const char *code_name(uint16_t code)
 
 const char *relax_error_code(const relax_error *error)
 {
-    return error ? code_name(error->code) : "";
+    return is_error(error) ? code_name(error->code) : "";
 }
 
 const char *relax_error_inner_code(const relax_error *error)
 {
-    return error ? code_name(error->inner) : "";
+    return is_error(error) ? code_name(error->inner) : "";
 }
 
 static const char *give_text(const rlx_text *t, size_t *len)
@@ -33,27 +36,27 @@ static const char *give_text(const rlx_text *t, size_t *len)
 
 const char *relax_error_message(const relax_error *error, size_t *len)
 {
-    return give_text(error ? &error->message : NULL, len);
+    return give_text(is_error(error) ? &error->message : NULL, len);
 }
 
 const char *relax_error_kind(const relax_error *error, size_t *len)
 {
-    return give_text(error ? &error->kind : NULL, len);
+    return give_text(is_error(error) ? &error->kind : NULL, len);
 }
 
 const char *relax_error_trace(const relax_error *error, size_t *len)
 {
-    return give_text(error ? &error->trace : NULL, len);
+    return give_text(is_error(error) ? &error->trace : NULL, len);
 }
 
 const relax_error *relax_error_cause(const relax_error *error)
 {
-    return error ? error->cause : NULL;
+    return is_error(error) ? error->cause : NULL;
 }
 
 void *relax_error_user_token(const relax_error *error)
 {
-    for (; error; error = error->cause)
+    for (; is_error(error); error = error->cause)
         if (error->token)
             return error->token;
     return NULL;
@@ -61,14 +64,16 @@ void *relax_error_user_token(const relax_error *error)
 
 relax_error *relax_error_retain(relax_error *error)
 {
-    if (error && error != &rlx_error_out_of_memory)
+    if (!is_error(error))
+        return NULL;
+    if (error != &rlx_error_out_of_memory)
         rlx_object_retain(error);
     return error;
 }
 
 void relax_error_release(relax_error *error)
 {
-    if (error && error != &rlx_error_out_of_memory)
+    if (is_error(error) && error != &rlx_error_out_of_memory)
         rlx_object_release(error);
 }
 
@@ -76,26 +81,27 @@ void relax_error_release(relax_error *error)
 
 const char *relax_bytes_data(const relax_bytes *bytes)
 {
-    if (!bytes)
+    if (!is_bytes(bytes))
         return NULL;
     return bytes->buf.data ? bytes->buf.data : "";
 }
 
 size_t relax_bytes_size(const relax_bytes *bytes)
 {
-    return bytes ? bytes->buf.len : 0;
+    return is_bytes(bytes) ? bytes->buf.len : 0;
 }
 
 relax_bytes *relax_bytes_retain(relax_bytes *bytes)
 {
-    if (bytes)
-        atomic_fetch_add_explicit(&bytes->refs, 1, memory_order_relaxed);
+    if (!is_bytes(bytes))
+        return NULL;
+    atomic_fetch_add_explicit(&bytes->refs, 1, memory_order_relaxed);
     return bytes;
 }
 
 void relax_bytes_release(relax_bytes *bytes)
 {
-    if (!bytes || atomic_fetch_sub_explicit(&bytes->refs, 1, memory_order_acq_rel) != 1)
+    if (!is_bytes(bytes) || atomic_fetch_sub_explicit(&bytes->refs, 1, memory_order_acq_rel) != 1)
         return;
     rlx_shared_memory *memory = bytes->memory;
     rlx_buf_free(&bytes->buf);

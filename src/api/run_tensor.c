@@ -5,14 +5,13 @@
 #include "runtime/runtime.h"
 
 static rlx_tensor_object *object_of(const relax_tensor *t) { return (rlx_tensor_object *)(uintptr_t)t; }
+static bool is_tensor(const relax_tensor *t) { return rlx_handle_is(t, RELAX_VALUE_TENSOR); }
+
+static const relax_tensor_options tensor_defaults = { .struct_size = sizeof(relax_tensor_options) };
 
 relax_status relax_tensor_options_init(relax_tensor_options *options, size_t struct_size)
 {
-    if (!options || struct_size < sizeof(size_t) || struct_size > 4096)
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    memset(options, 0, struct_size);
-    options->struct_size = struct_size;
-    return RELAX_OK;
+    return rlx_options_init(options, struct_size, &tensor_defaults, sizeof tensor_defaults);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------- */
@@ -55,15 +54,12 @@ static bool open_pool(rlx_pool *p, const relax_allocator *host)
 
 static relax_status read_options(const relax_tensor_options *options, const relax_allocator **host)
 {
-    *host = NULL;
-    if (!options)
-        return RELAX_OK;
-    if (!rlx_options_fit(options, options->struct_size, sizeof *options))
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    if (options->struct_size >= offsetof(relax_tensor_options, allocator) + sizeof options->allocator)
-        *host = options->allocator;
+    relax_tensor_options o = tensor_defaults;
     rlx_memory probe;
-    return rlx_memory_init(&probe, *host, 0) ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
+    if (!rlx_options_read(&o, sizeof o, options) || !rlx_memory_init(&probe, o.allocator, 0))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    *host = o.allocator;
+    return RELAX_OK;
 }
 
 relax_status relax_tensor_create(relax_dtype dtype, const int64_t *shape, int32_t ndim, const relax_tensor_options *options,
@@ -143,40 +139,42 @@ relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, i
 
 relax_tensor *relax_tensor_retain(relax_tensor *tensor)
 {
-    if (tensor)
-        rlx_object_retain(tensor);
+    if (!is_tensor(tensor))
+        return NULL;
+    rlx_object_retain(tensor);
     return tensor;
 }
 
 void relax_tensor_release(relax_tensor *tensor)
 {
-    rlx_object_release(tensor);
+    if (is_tensor(tensor))
+        rlx_object_release(tensor);
 }
 
 relax_dtype relax_tensor_dtype(const relax_tensor *tensor)
 {
-    return tensor ? rlx_dl_dtype(&object_of(tensor)->view) : RELAX_VOID;
+    return is_tensor(tensor) ? rlx_dl_dtype(&object_of(tensor)->view) : RELAX_VOID;
 }
 
 int32_t relax_tensor_ndim(const relax_tensor *tensor)
 {
-    return tensor ? object_of(tensor)->view.ndim : -1;
+    return is_tensor(tensor) ? object_of(tensor)->view.ndim : -1;
 }
 
 const int64_t *relax_tensor_shape(const relax_tensor *tensor)
 {
-    return tensor ? object_of(tensor)->view.shape : NULL;
+    return is_tensor(tensor) ? object_of(tensor)->view.shape : NULL;
 }
 
 void *relax_tensor_data(const relax_tensor *tensor)
 {
-    return tensor ? object_of(tensor)->view.data : NULL;
+    return is_tensor(tensor) ? object_of(tensor)->view.data : NULL;
 }
 
 size_t relax_tensor_bytes(const relax_tensor *tensor)
 {
     size_t bytes = 0;
-    if (tensor) {
+    if (is_tensor(tensor)) {
         const DLTensor *t = &object_of(tensor)->view;
         rlx_shape_bytes(rlx_dl_dtype(t), t->ndim, t->shape, &bytes, NULL);
     }
@@ -185,12 +183,12 @@ size_t relax_tensor_bytes(const relax_tensor *tensor)
 
 int32_t relax_tensor_is_read_only(const relax_tensor *tensor)
 {
-    return tensor ? (int32_t)object_of(tensor)->read_only : 0;
+    return is_tensor(tensor) ? (int32_t)object_of(tensor)->read_only : 0;
 }
 
 static bool sizes_agree(const relax_tensor *tensor, const void *data, size_t size)
 {
-    return tensor && (data || !size) && size == relax_tensor_bytes(tensor);
+    return is_tensor(tensor) && (data || !size) && size == relax_tensor_bytes(tensor);
 }
 
 relax_status relax_tensor_copy_in(relax_tensor *tensor, const void *data, size_t size)
@@ -215,7 +213,7 @@ void relax_value_set_tensor(relax_value *out, relax_tensor *tensor)
 {
     if (!out)
         return;
-    *out = tensor ? rlx_value_object(RELAX_VALUE_TENSOR, tensor) : rlx_value_none();
+    *out = is_tensor(tensor) ? rlx_value_object(RELAX_VALUE_TENSOR, tensor) : rlx_value_none();
     rlx_value_hold(out);
 }
 
@@ -226,7 +224,7 @@ relax_tensor *relax_value_get_tensor(const relax_value *value)
 
 const DLTensor *relax_tensor_view(const relax_tensor *tensor)
 {
-    return tensor ? &object_of(tensor)->view : NULL;
+    return is_tensor(tensor) ? &object_of(tensor)->view : NULL;
 }
 
 /* ---- DLPack in ---------------------------------------------------------------------------------------------------- */
@@ -329,8 +327,8 @@ relax_status relax_tensor_to_dlpack(relax_tensor *tensor, versioned **out, relax
         *out = NULL;
     if (out_error)
         *out_error = NULL;
-    if (!tensor || !out)
-        return misuse(out_error, RLX_OP01, "relax_tensor_to_dlpack: an argument is NULL");
+    if (!is_tensor(tensor) || !out)
+        return misuse(out_error, tensor && out ? RLX_OP02 : RLX_OP01, "relax_tensor_to_dlpack: an argument is NULL or no tensor");
     rlx_tensor_object *t = object_of(tensor);
     versioned *m = rlx_mem_alloc_zero(&t->memory->memory, sizeof *m);
     if (!m)
@@ -351,8 +349,8 @@ relax_status relax_tensor_to_dlpack_legacy(relax_tensor *tensor, DLManagedTensor
         *out = NULL;
     if (out_error)
         *out_error = NULL;
-    if (!tensor || !out)
-        return misuse(out_error, RLX_OP01, "relax_tensor_to_dlpack_legacy: an argument is NULL");
+    if (!is_tensor(tensor) || !out)
+        return misuse(out_error, tensor && out ? RLX_OP02 : RLX_OP01, "relax_tensor_to_dlpack_legacy: an argument is NULL or no tensor");
     rlx_tensor_object *t = object_of(tensor);
     if (t->read_only)
         return misuse(out_error, RLX_OP02, "relax_tensor_to_dlpack_legacy: the tensor is read-only, which this form cannot say");

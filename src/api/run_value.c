@@ -319,6 +319,7 @@ int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)
 /* ---- functions ------------------------------------------------------------------------------------------------------ */
 
 static rlx_packed *packed_of(const relax_function *f) { return (rlx_packed *)(uintptr_t)f; }
+static bool is_function(const relax_function *f) { return rlx_handle_is(f, RELAX_VALUE_FUNCTION); }
 
 relax_function *relax_function_create(relax_packed_fn fn, void *user, void (*destroy)(void *user))
 {
@@ -331,14 +332,16 @@ relax_function *relax_function_create(relax_packed_fn fn, void *user, void (*des
 
 relax_function *relax_function_retain(relax_function *function)
 {
-    if (function)
-        rlx_object_retain(function);
+    if (!is_function(function))
+        return NULL;
+    rlx_object_retain(function);
     return function;
 }
 
 void relax_function_release(relax_function *function)
 {
-    rlx_object_release(function);
+    if (is_function(function))
+        rlx_object_release(function);
 }
 
 int relax_function_call(const relax_function *function, const relax_value *args, int32_t num_args, relax_value *result)
@@ -346,7 +349,7 @@ int relax_function_call(const relax_function *function, const relax_value *args,
     const rlx_packed *f = packed_of(function);
     if (result)
         *result = rlx_value_none();
-    if (!f || !result || num_args < 0 || (!args && num_args))
+    if (!is_function(function) || !result || num_args < 0 || (!args && num_args))
         return -1;
     return f->fn(f->user, args, num_args, result);
 }
@@ -355,7 +358,7 @@ void relax_value_set_function(relax_value *out, relax_function *function)
 {
     if (!out)
         return;
-    *out = function ? rlx_value_object(RELAX_VALUE_FUNCTION, function) : rlx_value_none();
+    *out = is_function(function) ? rlx_value_object(RELAX_VALUE_FUNCTION, function) : rlx_value_none();
     relax_value_retain(out);
 }
 

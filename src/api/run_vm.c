@@ -44,12 +44,12 @@ static const char *give_name(rlx_slice name, size_t *len)
     return name.data;
 }
 
-/* Defaults first, then as much as the caller's struct covers. */
-#define READ_OPTIONS(type, given, into)                                                                    \
-    (!(given) || (rlx_options_fit((given), (given)->struct_size, sizeof(type)) &&                          \
-                  (memcpy((into), (given), (given)->struct_size < sizeof(type) ? (given)->struct_size      \
-                                                                               : sizeof(type)),            \
-                   true)))
+/* How much of a name of the host's is shown. */
+static int shown(size_t len) { return (int)(len < 200 ? len : 200); }
+
+static bool is_registry(const relax_registry *r) { return rlx_handle_is(r, RLX_TAG_REGISTRY); }
+static bool is_executable(const relax_executable *e) { return rlx_handle_is(e, RLX_TAG_EXECUTABLE); }
+static bool is_vm(const relax_vm *vm) { return rlx_handle_is(vm, RLX_TAG_VM); }
 
 /* ---- registries ------------------------------------------------------------------------------------------------ */
 
@@ -69,6 +69,7 @@ relax_status relax_registry_create(const relax_allocator *allocator, relax_regis
         return no_memory(out_error);
     }
     atomic_init(&r->refs, 1);
+    r->tag = RLX_TAG_REGISTRY;
     r->memory = memory;
     rlx_map_init(&r->functions, &memory->memory);
     *out = r;
@@ -77,8 +78,9 @@ relax_status relax_registry_create(const relax_allocator *allocator, relax_regis
 
 relax_registry *relax_registry_retain(relax_registry *registry)
 {
-    if (registry)
-        atomic_fetch_add_explicit(&registry->refs, 1, memory_order_relaxed);
+    if (!is_registry(registry))
+        return NULL;
+    atomic_fetch_add_explicit(&registry->refs, 1, memory_order_relaxed);
     return registry;
 }
 
@@ -87,7 +89,7 @@ void relax_registry_release(relax_registry *registry)
     rlx_map_entry *it = NULL;
     rlx_slice name;
     void *function;
-    if (!registry || atomic_fetch_sub_explicit(&registry->refs, 1, memory_order_acq_rel) != 1)
+    if (!is_registry(registry) || atomic_fetch_sub_explicit(&registry->refs, 1, memory_order_acq_rel) != 1)
         return;
     rlx_shared_memory *memory = registry->memory;
     while (rlx_map_next(&registry->functions, &it, &name, &function))
@@ -101,12 +103,12 @@ relax_status relax_registry_register(relax_registry *registry, const char *name,
                                      void (*destroy)(void *user), relax_error **out_error)
 {
     clear_error(out_error);
-    bool fits = registry && fn && name_fits(name, name_len);
+    bool fits = is_registry(registry) && fn && name_fits(name, name_len);
     if (!fits) {
         if (destroy)
             destroy(user);
-        return registry && fn && name ? misuse(out_error, RLX_OP04, "relax_registry_register: the name is empty or not UTF-8")
-                                      : misuse(out_error, RLX_OP01, "relax_registry_register: an argument is NULL");
+        return is_registry(registry) && fn && name ? misuse(out_error, RLX_OP04, "relax_registry_register: the name is empty or not UTF-8")
+                                      : misuse(out_error, RLX_OP01, "relax_registry_register: an argument is NULL or no registry");
     }
     rlx_slice key = { name, name_len };
     rlx_packed *f = rlx_packed_make(registry->memory, fn, user, destroy);
@@ -123,7 +125,7 @@ relax_status relax_registry_register(relax_registry *registry, const char *name,
 
 relax_function *relax_registry_lookup(const relax_registry *registry, const char *name, size_t name_len)
 {
-    return registry && name ? rlx_map_get(&registry->functions, (rlx_slice){ name, name_len }) : NULL;
+    return is_registry(registry) && name ? rlx_map_get(&registry->functions, (rlx_slice){ name, name_len }) : NULL;
 }
 
 /* ---- loading and saving ------------------------------------------------------------------------------------------ */
@@ -134,18 +136,13 @@ static const relax_load_options load_defaults = {
 
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size)
 {
-    if (!options || struct_size < sizeof(size_t) || struct_size > 4096)
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    memset(options, 0, struct_size);
-    memcpy(options, &load_defaults, struct_size < sizeof *options ? struct_size : sizeof *options);
-    options->struct_size = struct_size;
-    return RELAX_OK;
+    return rlx_options_init(options, struct_size, &load_defaults, sizeof load_defaults);
 }
 
 static bool read_load_options(const relax_load_options *given, relax_load_options *o)
 {
     *o = load_defaults;
-    return READ_OPTIONS(relax_load_options, given, o) && o->reserved == 0 && allocator_fits(o->allocator);
+    return rlx_options_read(o, sizeof *o, given) && o->reserved == 0 && allocator_fits(o->allocator);
 }
 
 /* Takes over the image. */
@@ -198,7 +195,7 @@ static relax_status file_failed(relax_error **out_error, enum rlx_code_id code, 
     rlx_fault why;
     if (strcmp(why_text, "out of memory") == 0)
         return no_memory(out_error);
-    rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s", (int)(path_len & 0xff), path, why_text);
+    rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s", shown(path_len), path, why_text);
     return rlx_error_give(NULL, out_error, &why);
 }
 
@@ -232,14 +229,15 @@ relax_status relax_executable_load_file(const char *path, size_t path_len, const
 
 relax_executable *relax_executable_retain(relax_executable *executable)
 {
-    if (executable)
-        atomic_fetch_add_explicit(&executable->refs, 1, memory_order_relaxed);
+    if (!is_executable(executable))
+        return NULL;
+    atomic_fetch_add_explicit(&executable->refs, 1, memory_order_relaxed);
     return executable;
 }
 
 void relax_executable_release(relax_executable *executable)
 {
-    if (executable && atomic_fetch_sub_explicit(&executable->refs, 1, memory_order_acq_rel) == 1)
+    if (is_executable(executable) && atomic_fetch_sub_explicit(&executable->refs, 1, memory_order_acq_rel) == 1)
         rlx_executable_free(executable);
 }
 
@@ -247,8 +245,8 @@ relax_status relax_executable_save(const relax_executable *executable, const cha
 {
     const char *why = "out of memory";
     clear_error(out_error);
-    if (!executable || !path)
-        return misuse(out_error, RLX_OP01, "relax_executable_save: an argument is NULL");
+    if (!is_executable(executable) || !path)
+        return misuse(out_error, RLX_OP01, "relax_executable_save: an argument is NULL or of another kind");
     if (!path_len || memchr(path, 0, path_len))
         return misuse(out_error, RLX_OP04, "relax_executable_save: malformed path");
     rlx_memory *m = &executable->memory->memory;
@@ -272,8 +270,8 @@ relax_status relax_executable_serialize(const relax_executable *executable, rela
     clear_error(out_error);
     if (out)
         *out = NULL;
-    if (!executable || !out)
-        return misuse(out_error, RLX_OP01, "relax_executable_serialize: an argument is NULL");
+    if (!is_executable(executable) || !out)
+        return misuse(out_error, RLX_OP01, "relax_executable_serialize: an argument is NULL or of another kind");
     rlx_buf_init(&buf, &executable->memory->memory);
     rlx_buf_put(&buf, (const char *)executable->image->data, executable->image->size);
     return give_bytes(executable->memory, &buf, out, out_error);
@@ -283,12 +281,12 @@ relax_status relax_executable_serialize(const relax_executable *executable, rela
 
 static const rlx_file_function *function_at(const relax_executable *e, int32_t i)
 {
-    return e && i >= 0 && (uint32_t)i < e->num_public ? &e->functions[e->public_functions[i]] : NULL;
+    return is_executable(e) && i >= 0 && (uint32_t)i < e->num_public ? &e->functions[e->public_functions[i]] : NULL;
 }
 
 int32_t relax_executable_num_functions(const relax_executable *executable)
 {
-    return executable ? (int32_t)executable->num_public : 0;
+    return is_executable(executable) ? (int32_t)executable->num_public : 0;
 }
 
 const char *relax_executable_function_name(const relax_executable *executable, int32_t function, size_t *len)
@@ -301,7 +299,7 @@ const char *relax_executable_function_name(const relax_executable *executable, i
 
 int32_t relax_executable_find_function(const relax_executable *executable, const char *name, size_t name_len)
 {
-    if (!executable || !name)
+    if (!is_executable(executable) || !name)
         return -1;
     return (int32_t)(uintptr_t)rlx_map_get(&executable->by_name, (rlx_slice){ name, name_len }) - 1;
 }
@@ -438,12 +436,12 @@ relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out,
 
 relax_status relax_executable_disassemble(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
 {
-    if (executable)
+    if (is_executable(executable))
         return relax_disassemble(executable->image->data, executable->image->size, out, out_error);
     clear_error(out_error);
     if (out)
         *out = NULL;
-    return misuse(out_error, RLX_OP01, "relax_executable_disassemble: an argument is NULL");
+    return misuse(out_error, RLX_OP01, "relax_executable_disassemble: an argument is NULL or of another kind");
 }
 
 /* ---- machines ------------------------------------------------------------------------------------------------------------- */
@@ -452,12 +450,7 @@ static const relax_vm_options vm_defaults = { .struct_size = sizeof(relax_vm_opt
 
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size)
 {
-    if (!options || struct_size < sizeof(size_t) || struct_size > 4096)
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    memset(options, 0, struct_size);
-    memcpy(options, &vm_defaults, struct_size < sizeof *options ? struct_size : sizeof *options);
-    options->struct_size = struct_size;
-    return RELAX_OK;
+    return rlx_options_init(options, struct_size, &vm_defaults, sizeof vm_defaults);
 }
 
 relax_status relax_vm_create(relax_executable *executable, const relax_vm_options *options, relax_vm **out, relax_error **out_error)
@@ -466,9 +459,9 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
     clear_error(out_error);
     if (out)
         *out = NULL;
-    if (!executable || !out)
-        return misuse(out_error, RLX_OP01, "relax_vm_create: an argument is NULL");
-    if (!READ_OPTIONS(relax_vm_options, options, &o) || !allocator_fits(o.allocator))
+    if (!is_executable(executable) || !out)
+        return misuse(out_error, RLX_OP01, "relax_vm_create: an argument is NULL or of another kind");
+    if (!rlx_options_read(&o, sizeof o, options) || !allocator_fits(o.allocator) || (o.registry && !is_registry(o.registry)))
         return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options");
     size_t cap = o.max_memory && o.max_memory < SIZE_MAX ? (size_t)o.max_memory : SIZE_MAX;
     size_t depth = o.max_depth < SIZE_MAX ? (size_t)o.max_depth : SIZE_MAX;
@@ -480,27 +473,28 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
 
 relax_vm *relax_vm_retain(relax_vm *vm)
 {
-    if (vm)
-        rlx_vm_retain(vm);
+    if (!is_vm(vm))
+        return NULL;
+    rlx_vm_retain(vm);
     return vm;
 }
 
 void relax_vm_release(relax_vm *vm)
 {
-    if (vm)
+    if (is_vm(vm))
         rlx_vm_release(vm);
 }
 
 relax_executable *relax_vm_executable(const relax_vm *vm)
 {
-    return vm ? rlx_vm_executable(vm) : NULL;
+    return is_vm(vm) ? rlx_vm_executable(vm) : NULL;
 }
 
 /* What every call needs; fills *status and says whether it may go on. */
 static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args, relax_error **out_error, relax_status *status)
 {
-    if (!vm || (!args && num_args))
-        *status = misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL");
+    if (!is_vm(vm) || (!args && num_args))
+        *status = misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL or of another kind");
     else if (rlx_vm_is_running(vm))
         *status = misuse(out_error, RLX_OP09, "the VM is running: a packed function cannot call the VM that called it");
     else if (function < 0 || (uint32_t)function >= rlx_vm_executable(vm)->num_public)
@@ -528,13 +522,13 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, cons
 {
     clear_error(out_error);
     relax_value_set_null(result);
-    if (!vm || !name || !result)
-        return misuse(out_error, RLX_OP01, "relax_vm_call: an argument is NULL");
+    if (!is_vm(vm) || !name || !result)
+        return misuse(out_error, RLX_OP01, "relax_vm_call: an argument is NULL or of another kind");
     int32_t function = relax_executable_find_function(rlx_vm_executable(vm), name, name_len);
     if (function >= 0)
         return relax_vm_call_function(vm, function, args, num_args, result, out_error);
     rlx_fault why;
-    rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", (int)(name_len & 0xff), name);
+    rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", shown(name_len), name);
     return rlx_error_give(NULL, out_error, &why);
 }
 
@@ -546,8 +540,8 @@ relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_valu
     if (!buffers && num_buffers)
         return misuse(out_error, RLX_OP01, "relax_vm_call_into: buffers is NULL");
     for (size_t i = 0; i < num_buffers; i++)
-        if (!buffers[i] || relax_tensor_is_read_only(buffers[i]))
-            return misuse(out_error, buffers[i] ? RLX_OP02 : RLX_OP01, "relax_vm_call_into: a buffer is NULL or read-only");
+        if (!rlx_handle_is(buffers[i], RELAX_VALUE_TENSOR) || relax_tensor_is_read_only(buffers[i]))
+            return misuse(out_error, buffers[i] ? RLX_OP02 : RLX_OP01, "relax_vm_call_into: a buffer is NULL, no tensor or read-only");
     if (!may_call(vm, function, args, num_args, out_error, &status))
         return status;
     return rlx_vm_call_into(vm, (uint32_t)function, args, num_args, buffers, num_buffers, out_error);
@@ -555,7 +549,7 @@ relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_valu
 
 relax_status relax_vm_set_timeout(relax_vm *vm, int64_t nanoseconds)
 {
-    if (!vm)
+    if (!is_vm(vm))
         return RELAX_ERROR_INVALID_ARGUMENT;
     rlx_vm_set_deadline(vm, nanoseconds);
     return RELAX_OK;
@@ -563,7 +557,7 @@ relax_status relax_vm_set_timeout(relax_vm *vm, int64_t nanoseconds)
 
 relax_status relax_vm_set_cancel_flag(relax_vm *vm, const volatile int32_t *flag)
 {
-    if (!vm)
+    if (!is_vm(vm))
         return RELAX_ERROR_INVALID_ARGUMENT;
     rlx_vm_set_cancel(vm, flag);
     return RELAX_OK;
@@ -572,7 +566,7 @@ relax_status relax_vm_set_cancel_flag(relax_vm *vm, const volatile int32_t *flag
 relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counters)
 {
     relax_vm_counters all = { .struct_size = 0 };
-    if (!vm || !counters || counters->struct_size < sizeof(size_t) || counters->struct_size > 4096)
+    if (!is_vm(vm) || !counters || counters->struct_size < sizeof(size_t) || counters->struct_size > 4096)
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t size = counters->struct_size;
     rlx_vm_read_counters(vm, &all);
@@ -584,14 +578,14 @@ relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counte
 
 relax_status relax_vm_profile_start(relax_vm *vm)
 {
-    if (!vm || rlx_vm_is_running(vm))
+    if (!is_vm(vm) || rlx_vm_is_running(vm))
         return RELAX_ERROR_INVALID_ARGUMENT;
     return rlx_vm_set_profiling(vm, true) ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
 }
 
 relax_status relax_vm_profile_stop(relax_vm *vm)
 {
-    if (!vm || rlx_vm_is_running(vm))
+    if (!is_vm(vm) || rlx_vm_is_running(vm))
         return RELAX_ERROR_INVALID_ARGUMENT;
     rlx_vm_set_profiling(vm, false);
     return RELAX_OK;
@@ -603,8 +597,8 @@ relax_status relax_vm_profile_json(const relax_vm *vm, relax_bytes **out, relax_
     clear_error(out_error);
     if (out)
         *out = NULL;
-    if (!vm || !out)
-        return misuse(out_error, RLX_OP01, "relax_vm_profile_json: an argument is NULL");
+    if (!is_vm(vm) || !out)
+        return misuse(out_error, RLX_OP01, "relax_vm_profile_json: an argument is NULL or of another kind");
     rlx_buf_init(&buf, &rlx_vm_memory(vm)->memory);
     rlx_vm_profile_text(vm, &buf);
     return give_bytes(rlx_vm_memory(vm), &buf, out, out_error);

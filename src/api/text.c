@@ -11,7 +11,7 @@ static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len
         return 0;
     uint32_t source = rlx_diags_add_source(&ctx->diags, slice, text ? text : "", text_len);
     if (!source)
-        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "%.*s is too large to read, or there are too many sources", (int)slice.len, slice.data);
+        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "%.*s is too large to read, or there are too many sources", api_width(slice), slice.data);
     return source;
 }
 
@@ -51,28 +51,54 @@ static const relax_print_options print_defaults = { .struct_size = sizeof(relax_
 
 relax_status relax_print_options_init(relax_print_options *options, size_t struct_size)
 {
-    return api_options_init(options, struct_size, sizeof print_defaults, &print_defaults, sizeof print_defaults);
+    return rlx_options_init(options, struct_size, &print_defaults, sizeof print_defaults);
+}
+
+/* A module is printed as a class: its name must be one of Python's. */
+static bool is_class_name(const char *name)
+{
+    size_t n = 0;
+    while (name[n] == '_' || (name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') || (n && name[n] >= '0' && name[n] <= '9'))
+        n++;
+    return n && !name[n];
+}
+
+static bool read_print_options(const relax_print_options *given, relax_print_options *o)
+{
+    *o = print_defaults;
+    return rlx_options_read(o, sizeof *o, given) && !o->reserved && (!o->module_name || is_class_name(o->module_name));
+}
+
+/* Diagnostics are not written: printing may run beside other readers of the context. */
+static relax_status print(relax_context *ctx, const relax_node *node, const relax_print_options *options, relax_bytes **out)
+{
+    relax_print_options o;
+    api_bytes b;
+    *out = NULL;
+    if (!ctx || !node || node_of(node)->kind <= RLX_NODE_NONE || node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (!api_bytes_begin(&b, ctx))
+        return RELAX_ERROR_OUT_OF_MEMORY;
+    rlx_print_options inner = { .standalone = o.standalone || relax_module_is_standalone((const relax_module *)(const void *)node),
+                                .no_metadata = !o.metadata, .no_struct_info = !o.struct_info, .module_name = o.module_name };
+    rlx_script_print(&b.memory->memory, node_of(node), &inner, &b.buf);
+    *out = api_bytes_end(&b);
+    return *out ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
 }
 
 relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node, const relax_print_options *options)
 {
-    relax_print_options o = print_defaults;
-    api_bytes b;
-    if (!ctx || !node || !api_options(&o, sizeof o, sizeof o, options) || !api_bytes_begin(&b, ctx))
-        return NULL;
-    rlx_print_options inner = { .standalone = o.standalone || relax_module_is_standalone((const relax_module *)(const void *)node), .no_metadata = !o.metadata, .no_struct_info = !o.struct_info, .module_name = o.module_name };
-    rlx_script_print(&b.memory->memory, node_of(node), &inner, &b.buf);
-    return api_bytes_end(&b);
+    relax_bytes *text;
+    print(ctx, node, options, &text);
+    return text;
 }
 
 relax_status relax_node_print_to(relax_context *ctx, const relax_node *node, const relax_print_options *options,
                                  int32_t (*write)(void *user, const char *data, size_t size), void *user)
 {
     enum { PIECE = 1 << 16 };
-    if (!ctx || !node || !write)
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    relax_bytes *text = relax_node_print(ctx, node, options);
-    relax_status status = text ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    relax_bytes *text = NULL;
+    relax_status status = write ? print(ctx, node, options, &text) : RELAX_ERROR_INVALID_ARGUMENT;
     size_t size = relax_bytes_size(text);
     for (size_t at = 0; at < size && status == RELAX_OK; at += PIECE) {
         size_t piece = size - at < PIECE ? size - at : PIECE;

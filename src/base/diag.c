@@ -40,6 +40,7 @@ void rlx_diags_clear(rlx_diags *d)
     rlx_region_drop(&d->diag_region);
     d->first = d->last = NULL;
     d->num_errors = d->num_warnings = d->num_diags = 0;
+    d->clears++;
     d->out_of_memory = false;
 }
 

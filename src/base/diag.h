@@ -54,6 +54,7 @@ typedef struct rlx_diags {
     RLX_VEC(rlx_source *) sources;
     rlx_diag *first, *last;
     size_t num_errors, num_warnings, num_diags;
+    size_t clears;                   /* how often they were forgotten: see rlx_error_mark */
     bool strict;                     /* warnings become errors */
     bool out_of_memory;              /* a diagnostic (or anything else) was lost: counts as an error */
     RLX_VEC(const rlx_code *) muted; /* warnings switched off */

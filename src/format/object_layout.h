@@ -25,6 +25,14 @@ typedef struct rlx_object {
 
 #define RLX_REFS_UNIQUE (((uint64_t)1 << 32) | 1) /* nobody else has it */
 
+/* What is counted but no value has its number in the same place, so that a handle of the wrong kind is seen. */
+enum { RLX_TAG_EXECUTABLE = -1, RLX_TAG_VM = -2, RLX_TAG_REGISTRY = -3, RLX_TAG_OWNED_BYTES = -4 };
+/* Is the handle of the host (may be NULL) of this kind? */
+RLX_INLINE bool rlx_handle_is(const void *handle, int32_t tag)
+{
+    return handle && ((const rlx_object *)handle)->type_index == tag;
+}
+
 typedef struct rlx_string_object {
     rlx_object base;
     const char *data;

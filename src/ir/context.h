@@ -91,6 +91,13 @@ void rlx_note(rlx_context *ctx, rlx_place place, const char *format, ...) RLX_PR
 void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, ...) RLX_PRINTF(4, 5);
 /* Errors so far, a lost allocation included: compare before and after. */
 RLX_INLINE size_t rlx_error_count(const rlx_context *ctx) { return ctx->diags.num_errors + (ctx->diags.out_of_memory ? 1 : 0); }
+/* The same over calls of the host, which may forget diagnostics in between: do errors stand that were raised since the mark? */
+typedef struct rlx_error_mark { size_t errors, clears; } rlx_error_mark;
+RLX_INLINE rlx_error_mark rlx_errors_mark(const rlx_context *ctx) { return (rlx_error_mark){ rlx_error_count(ctx), ctx->diags.clears }; }
+RLX_INLINE bool rlx_errors_since(const rlx_context *ctx, rlx_error_mark m)
+{
+    return rlx_error_count(ctx) > (m.clears == ctx->diags.clears ? m.errors : 0);
+}
 
 /* Number for node.origin of a pass named `name` (static text), 0 when out of memory or more than 255. */
 uint8_t rlx_context_origin(rlx_context *ctx, const char *name);

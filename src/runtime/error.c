@@ -104,19 +104,41 @@ relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
         return NULL;
     }
     atomic_init(&b->refs, 1);
+    b->tag = RLX_TAG_OWNED_BYTES;
     b->memory = rlx_shared_memory_retain(memory);
     b->buf = *buf;
     rlx_buf_init(buf, buf->memory);
     return b;
 }
 
-bool rlx_options_fit(const void *options, size_t struct_size, size_t known)
+/* Sizes of structs are whole words; no version of one comes near the upper limit. */
+static bool size_fits(size_t struct_size)
 {
-    const unsigned char *bytes = options;
-    if (struct_size < sizeof(size_t) || struct_size > 4096)
+    return struct_size >= sizeof(size_t) && struct_size <= 4096 && struct_size % sizeof(size_t) == 0;
+}
+
+relax_status rlx_options_init(void *out, size_t struct_size, const void *defaults, size_t known_size)
+{
+    if (!out || !size_fits(struct_size))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    memset(out, 0, struct_size);
+    memcpy(out, defaults, struct_size < known_size ? struct_size : known_size);
+    memcpy(out, &struct_size, sizeof struct_size);
+    return RELAX_OK;
+}
+
+bool rlx_options_read(void *known, size_t known_size, const void *given)
+{
+    size_t size;
+    if (!given)
+        return true;
+    memcpy(&size, given, sizeof size);
+    if (!size_fits(size))
         return false;
-    for (size_t i = known; i < struct_size; i++)
-        if (bytes[i])
+    for (size_t i = known_size; i < size; i++)
+        if (((const unsigned char *)given)[i])
             return false;
+    memcpy(known, given, size < known_size ? size : known_size);
+    memcpy(known, &known_size, sizeof known_size);
     return true;
 }

@@ -111,7 +111,8 @@ rlx_packed *rlx_packed_make(rlx_shared_memory *memory, relax_packed_fn fn, void 
 bool rlx_packed_is_ours(const rlx_object *function);
 
 struct relax_registry {
-    atomic_size_t refs;
+    _Atomic uint64_t refs;
+    int32_t tag;       /* RLX_TAG_REGISTRY */
     rlx_shared_memory *memory;
     rlx_map functions; /* name to rlx_packed, one reference each */
 };
@@ -144,12 +145,15 @@ relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const 
 
 /* ---- owned bytes of the API --------------------------------------------------------------------------------------- */
 
-struct relax_bytes { atomic_size_t refs; rlx_shared_memory *memory; rlx_buf buf; };
+struct relax_bytes { _Atomic uint64_t refs; int32_t tag /* RLX_TAG_OWNED_BYTES */; rlx_shared_memory *memory; rlx_buf buf; };
 /* Takes over the content of `buf`, which must come from memory->memory; frees it on failure. NULL: out of memory. */
 relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf);
 
-/* Options of the host: long enough to have a size, and nothing set beyond what we know. */
-bool rlx_options_fit(const void *options, size_t struct_size, size_t known);
+/* Options structs of the host begin with their size. For relax_*_options_init: writes as much of the defaults as `struct_size` covers. */
+relax_status rlx_options_init(void *out, size_t struct_size, const void *defaults, size_t known_size);
+/* `known` holds the defaults; what `given` (NULL: nothing) covers replaces them. False: a size that no version had, or something
+ * set beyond what we know. */
+bool rlx_options_read(void *known, size_t known_size, const void *given);
 
 /* ---- builtins ------------------------------------------------------------------------------------------------------- */
 

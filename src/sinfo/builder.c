@@ -257,7 +257,7 @@ static rlx_frame *push_frame(rlx_builder *b, bool is_function)
     rlx_scope scope = f->scope;
     scope.parent = b->depth ? &rlx_top_frame(b)->scope : NULL;
     *f = (rlx_frame){ .scope = scope, .is_function = is_function, .first_segment = b->segments.len - 1, .first_binding = b->bindings.len,
-                      .first_open = b->opens.len, .serial = ++b->next_serial, .errors = rlx_error_count(b->ctx),
+                      .first_open = b->opens.len, .serial = ++b->next_serial, .errors = rlx_errors_mark(b->ctx),
                       .outer_lv = b->next_lv, .outer_gv = b->next_gv };
     if (is_function && b->options.count_names)
         b->next_lv = b->next_gv = 0;
@@ -526,7 +526,7 @@ static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const r
     if (!body)
         return NULL;
     const rlx_sinfo *sinfo = rlx_signature(b->ctx, params, f->num_params, callers, f->is_pure, f->scope.parent);
-    if (!sinfo || (rlx_error_count(b->ctx) > f->errors && !rlx_builder_instead(b, NULL)))
+    if (!sinfo || (rlx_errors_since(b->ctx, f->errors) && !rlx_builder_instead(b, NULL)))
         return NULL;
     return rlx_function_new(b->ctx, params, f->num_params, body, stated ? stated : callers, stated != NULL, f->is_pure, attrs, sinfo, place);
 }

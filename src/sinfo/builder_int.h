@@ -22,7 +22,7 @@ typedef struct rlx_frame {
     size_t first_segment, first_binding, first_open;
     size_t num_signature;      /* facts of the scope that the parameters bind */
     size_t num_params;         /* of a function: the last of builder.params */
-    size_t errors;             /* of the context when it began */
+    rlx_error_mark errors;     /* of the context when it began */
     size_t old_block, old_binding;
     const rlx_seq_expr *old;   /* what this frame is a rewrite of, or NULL: its blocks are used again where nothing changed */
     rlx_slice name;

@@ -508,6 +508,7 @@ bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, bool check_
         return rlx_fail(why, RLX_RT10, "out of memory");
     }
     atomic_init(&e->refs, 1);
+    e->tag = RLX_TAG_EXECUTABLE;
     e->memory = rlx_shared_memory_retain(memory);
     e->image = image;
     rlx_map_init(&e->by_name, &memory->memory);

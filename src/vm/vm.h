@@ -14,7 +14,8 @@
 
 /* A loaded program. Immutable; pointers go into `image`. */
 struct relax_executable {
-    atomic_size_t refs;
+    _Atomic uint64_t refs;
+    int32_t tag;                    /* RLX_TAG_EXECUTABLE */
     rlx_shared_memory *memory;
     rlx_blob *image;
     rlx_names names;

@@ -41,6 +41,7 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     if (!vm)
         return NULL;
     atomic_init(&vm->refs, 1);
+    vm->tag = RLX_TAG_VM;
     vm->memory = rlx_shared_memory_retain(memory);
     vm->exe = relax_executable_retain(exe);
     vm->registry = relax_registry_retain(registry);
