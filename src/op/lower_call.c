@@ -27,12 +27,13 @@ const rlx_prim_func *rlx_low_end(rlx_low *b)
     const rlx_prim_func *f = rlx_tir_end(&b->t);
     bool good = f && !b->why;
     l->why = b->why;
-    if (good) {
-        l->num_inputs = b->inputs.len;
+    if (good && (l->num_inputs = b->inputs.len) != 0) {
         l->inputs = rlx_new_copy(ctx, b->inputs.data, b->inputs.len * sizeof *b->inputs.data);
-        good = l->inputs != NULL || l->num_inputs == 0;
+        l->sources = rlx_new_copy(ctx, b->sources.data, b->sources.len * sizeof *b->sources.data);
+        good = l->inputs && l->sources;
     }
     rlx_vec_free(&ctx->memory, &b->inputs);
+    rlx_vec_free(&ctx->memory, &b->sources);
     rlx_vec_free(&ctx->memory, &b->sizes);
     return good ? f : NULL;
 }
@@ -84,8 +85,7 @@ void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number)
     snprintf(out, RLX_LOW_NAME, "%c%zu", letter, number);
 }
 
-/* Dimensions of a tensor as far as the program knows them: literal, or values of a shape variable. */
-static const rlx_prim *const *program_dims(const rlx_tensor_sinfo *t)
+const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t)
 {
     const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
     const rlx_var *v = rlx_as_var(t->shape);
@@ -99,7 +99,7 @@ static bool read_shape(rlx_low *b, const rlx_tensor_sinfo *t, rlx_low_shape *out
         return rlx_low_give_up(b, t->ndim < 0 ? "the rank is not known" : "the rank is above 16");
     if (!rlx_dtype_is_computable(t->dtype))
         return rlx_low_give_up(b, rlx_dtype_is_void(t->dtype) ? "the dtype is not known" : "no kernels compute with this dtype");
-    const rlx_prim *const *dims = program_dims(t);
+    const rlx_prim *const *dims = rlx_low_program_dims(t);
     out->sizes.n = (size_t)t->ndim;
     for (size_t i = 0; i < out->sizes.n; i++) {
         out->program[i] = dims ? dims[i] : NULL;
@@ -110,58 +110,84 @@ static bool read_shape(rlx_low *b, const rlx_tensor_sinfo *t, rlx_low_shape *out
 
 /* ---- parameters -------------------------------------------------------------------------------------- */
 
-static bool remember_input(rlx_low *b, const rlx_expr *e)
+/* An input under way: the expression and where it comes from. */
+typedef struct input { const rlx_expr *e; const rlx_sinfo *s; rlx_input_source source; const char *name; } input;
+
+static bool remember_input(rlx_low *b, const input *in)
 {
-    if (rlx_vec_push(&b->l->ctx->memory, &b->inputs, e))
+    rlx_memory *m = &b->l->ctx->memory;
+    if (rlx_vec_push(m, &b->inputs, in->e) && rlx_vec_push(m, &b->sources, in->source))
         return true;
     b->t.failed = true;
     return rlx_no_memory(b->l->ctx);
 }
 
-static bool scalar_input(rlx_low *b, const rlx_expr *e, const rlx_prim_sinfo *p, const char *name, rlx_low_tensor *out)
+const rlx_prim *rlx_low_literal(const rlx_expr *e)
 {
-    *out = (rlx_low_tensor){ .dtype = p->dtype };
-    if (!rlx_dtype_is_computable(p->dtype))
-        return rlx_low_give_up(b, "no kernels compute with this dtype");
     const rlx_prim_value *v = rlx_as_prim_value(e);
-    if (v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM))) {
-        out->scalar = v->value;
-        return true;
-    }
-    out->scalar = rlx_tir_scalar(&b->t, name, p->dtype);
-    return remember_input(b, e) && out->scalar;
+    return v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM)) ? v->value : NULL;
 }
 
-bool rlx_low_input_expr(rlx_low *b, const rlx_expr *e, const rlx_sinfo *s, const char *name, rlx_low_tensor *out)
+static bool scalar_input(rlx_low *b, const input *in, const rlx_prim_sinfo *p, rlx_low_tensor *out)
 {
-    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
-    if (rlx_as_prim_sinfo(s))
-        return scalar_input(b, e, rlx_as_prim_sinfo(s), name, out);
+    *out = (rlx_low_tensor){ .dtype = p->dtype, .scalar = rlx_low_literal(in->e) };
+    if (!rlx_dtype_is_computable(p->dtype))
+        return rlx_low_give_up(b, "no kernels compute with this dtype");
+    if (out->scalar)
+        return true;
+    out->scalar = rlx_tir_scalar(&b->t, in->name, p->dtype);
+    return remember_input(b, in) && out->scalar;
+}
+
+static bool take_input(rlx_low *b, const input *in, rlx_low_tensor *out)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(in->s);
+    if (rlx_as_prim_sinfo(in->s))
+        return scalar_input(b, in, rlx_as_prim_sinfo(in->s), out);
     if (!t)
         return rlx_low_give_up(b, "an argument is not known to be a tensor");
     *out = (rlx_low_tensor){ .dtype = t->dtype };
     if (!read_shape(b, t, &out->shape))
         return false;
-    out->buffer = rlx_tir_param(&b->t, name, t->dtype, rlx_low_items(&out->shape.sizes));
-    return remember_input(b, e) && out->buffer;
+    out->buffer = rlx_tir_param(&b->t, in->name, t->dtype, rlx_low_items(&out->shape.sizes));
+    return remember_input(b, in) && out->buffer;
+}
+
+static input argument(const rlx_low *b, size_t i)
+{
+    return (input){ b->l->call->args[i], b->l->args[i], { (uint32_t)i, -1 }, b->l->row->args[i].name };
 }
 
 bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out)
 {
-    return rlx_low_input_expr(b, b->l->call->args[i], b->l->args[i], b->l->row->args[i].name, out);
+    input in = argument(b, i);
+    return take_input(b, &in, out);
+}
+
+const rlx_expr *rlx_low_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place)
+{
+    const rlx_tuple *t = rlx_as_tuple(e);
+    return t ? t->fields[i] : rlx_tuple_get(ctx, e, (int64_t)i, place);
+}
+
+bool rlx_low_input_field(rlx_low *b, size_t i, const rlx_sinfo *s, const char *name, rlx_low_tensor *out)
+{
+    const rlx_expr *e = rlx_low_field(b->l->ctx, b->l->call->args[0], i, b->l->place);
+    input in = { e, s, { 0, (int32_t)i }, name };
+    b->t.failed |= !e;
+    return e && take_input(b, &in, out);
 }
 
 const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype)
 {
     rlx_low_tensor s;
-    const rlx_prim_sinfo *p = rlx_as_prim_sinfo(b->l->args[i]);
+    input in = argument(b, i);
+    const rlx_prim_sinfo *p = rlx_as_prim_sinfo(in.s);
     if (!p) {
         rlx_low_give_up(b, "an argument is not known to be a scalar");
         return NULL;
     }
-    if (!scalar_input(b, b->l->call->args[i], p, b->l->row->args[i].name, &s))
-        return NULL;
-    return rlx_tir_cast(&b->t, dtype, s.scalar);
+    return scalar_input(b, &in, p, &s) ? rlx_tir_cast(&b->t, dtype, s.scalar) : NULL;
 }
 
 /* Struct info of the result with the sizes a lowering computed. False if they are not all known. */
@@ -336,8 +362,7 @@ static rlx_slice func_name(const rlx_op_row *row)
     return rlx_slice_z(dot ? dot + 1 : row->short_name);
 }
 
-/* call_tir(gv, (inputs), out_sinfo = result) */
-static const rlx_expr *make_call(rlx_lower *l, const rlx_global_var *gv)
+const rlx_expr *rlx_low_call(rlx_lower *l, const rlx_global_var *gv)
 {
     const rlx_expr *args[3] = { &gv->node, rlx_tuple_new(l->ctx, l->inputs, l->num_inputs, l->place), NULL };
     size_t n = 2;
@@ -347,38 +372,48 @@ static const rlx_expr *make_call(rlx_lower *l, const rlx_global_var *gv)
     return args[1] && args[n - 1] ? rlx_call_op_sinfo(l->ctx, call_tir, args, n, &l->result, 1, NULL, l->place) : NULL;
 }
 
-static const rlx_expr *lower_with(rlx_module_builder *mb, rlx_lower *l, const char **why)
+bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
+                     const char **why)
 {
+    rlx_context *ctx = scope->ctx;
+    const rlx_op *op = rlx_as_op(call->op);
+    *why = "the operator has no lowering";
+    if (!op || !op->row || !op->row->lower)
+        return false;
+    *why = "an argument is not known";
+    if (call->num_args > RLX_OP_MAX_ARGS)
+        return false;
+    for (size_t i = 0; i < call->num_args; i++)
+        if (!(args[i] = rlx_leaf_sinfo(ctx, env, call->args[i])))
+            return false;
+    *l = (rlx_lower){ .ctx = ctx, .call = call, .row = op->row, .args = args, .result = result, .scope = (rlx_scope *)scope,
+                      .name = func_name(op->row), .place = call->place };
+    *why = NULL;
+    return true;
+}
+
+const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv, const char **why)
+{
+    rlx_prims tir_vars = { 0 };
+    l->tir_vars = &tir_vars;
     const rlx_prim_func *f = l->row->lower(l);
-    if (!f) {
+    if (!f)
         *why = l->why;
-        return NULL;
-    }
-    const rlx_global_var *gv = rlx_module_builder_add(mb, l->name, &f->node);
-    return gv ? make_call(l, gv) : NULL;
+    *gv = f ? rlx_module_builder_add(mb, l->name, &f->node) : NULL;
+    const rlx_expr *call = *gv ? rlx_low_call(l, *gv) : NULL;
+    if (tir_vars.len)
+        l->sources = NULL; /* another call would need sizes of its own */
+    rlx_vec_free(&l->ctx->memory, &tir_vars);
+    l->tir_vars = NULL;
+    return call;
 }
 
 const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why)
 {
-    rlx_context *ctx = scope->ctx;
-    const rlx_op *op = rlx_as_op(call->op);
-    const char *unused;
-    why = why ? why : &unused;
-    *why = "the operator has no lowering";
-    if (!op || !op->row || !op->row->lower)
-        return NULL;
-    *why = "an argument is not known";
     const rlx_sinfo *args[RLX_OP_MAX_ARGS];
-    if (call->num_args > RLX_OP_MAX_ARGS)
-        return NULL;
-    for (size_t i = 0; i < call->num_args; i++)
-        if (!(args[i] = rlx_leaf_sinfo(ctx, rlx_module_builder_env(mb), call->args[i])))
-            return NULL;
-    rlx_prims tir_vars = { 0 };
-    rlx_lower l = { .ctx = ctx, .call = call, .row = op->row, .args = args, .result = result, .scope = (rlx_scope *)scope, .name = func_name(op->row),
-                    .tir_vars = &tir_vars, .place = call->place };
-    *why = NULL;
-    const rlx_expr *out = lower_with(mb, &l, why);
-    rlx_vec_free(&ctx->memory, &tir_vars);
-    return out;
+    const rlx_global_var *gv;
+    const char *unused;
+    rlx_lower l;
+    why = why ? why : &unused;
+    return rlx_low_prepare(&l, args, rlx_module_builder_env(mb), scope, call, result, why) ? rlx_low_lower(mb, &l, &gv, why) : NULL;
 }

@@ -33,12 +33,27 @@ typedef struct rlx_low_tensor {
     rlx_low_shape shape;
 } rlx_low_tensor;
 
+/* Dimensions of a tensor as far as the program knows them: literal, or values of a shape variable. NULL: not known. */
+const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t);
+/* A scalar that needs no parameter: the literal. NULL: e is none. */
+const rlx_prim *rlx_low_literal(const rlx_expr *e);
+/* Field i of tuple e: what the literal holds, else a projection. */
+const rlx_expr *rlx_low_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place);
+/* call_tir(gv, (inputs), out_sinfo = result) */
+const rlx_expr *rlx_low_call(rlx_lower *l, const rlx_global_var *gv);
+/* One call, not looked up. l lives as long as the caller reads it; *gv: the PrimFunc. NULL with *why as rlx_op_lower. */
+const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv, const char **why);
+/* Fills *l and args (room for RLX_OP_MAX_ARGS). False with *why: there is nothing to lower. */
+bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
+                     const char **why);
+
 typedef struct rlx_low_size_pair { const rlx_prim *program, *size; } rlx_low_size_pair;
 typedef struct rlx_low {
     rlx_lower *l;
     rlx_tir t;
     RLX_VEC(rlx_low_size_pair) sizes;
     RLX_VEC(const rlx_expr *) inputs;
+    RLX_VEC(rlx_input_source) sources;  /* of the inputs */
     const char *why;
 } rlx_low;
 
@@ -50,8 +65,8 @@ bool rlx_low_give_up(rlx_low *b, const char *why);
 
 /* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving up. */
 bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out);
-/* The same for an expression that is no argument itself (field of a tuple). */
-bool rlx_low_input_expr(rlx_low *b, const rlx_expr *e, const rlx_sinfo *s, const char *name, rlx_low_tensor *out);
+/* The same for field i of tuple argument 0, of struct info s. */
+bool rlx_low_input_field(rlx_low *b, size_t i, const rlx_sinfo *s, const char *name, rlx_low_tensor *out);
 /* A scalar argument as an expression of the given dtype: literals directly, others as parameter. */
 const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype);
 /* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of the result. */

@@ -119,13 +119,6 @@ const rlx_prim_func *rlx_lower_permute(rlx_lower *l)
 
 #define MAX_INPUTS 256
 
-/* Field i of the argument tuple: what the literal holds, else a projection. */
-static const rlx_expr *field(rlx_lower *l, size_t i)
-{
-    const rlx_tuple *t = rlx_as_tuple(l->call->args[0]);
-    return t ? t->fields[i] : rlx_tuple_get(l->ctx, l->call->args[0], (int64_t)i, l->place);
-}
-
 /* Sizes that must agree are declared to be those of the first input. */
 static bool read_inputs(rlx_low *b, const rlx_tuple_sinfo *tuple, rlx_low_tensor *in, size_t *axis)
 {
@@ -145,7 +138,7 @@ static bool read_inputs(rlx_low *b, const rlx_tuple_sinfo *tuple, rlx_low_tensor
     for (size_t i = 0; i < tuple->num_fields; i++) {
         char name[RLX_LOW_NAME] = "x";
         rlx_low_name(name, 'x', i);
-        if (!rlx_low_input_expr(b, field(b->l, i), tuple->fields[i], name, &in[i]))
+        if (!rlx_low_input_field(b, i, tuple->fields[i], name, &in[i]))
             return false;
         if (in[i].shape.sizes.n != in[0].shape.sizes.n)
             return rlx_low_give_up(b, "the ranks differ");

@@ -54,12 +54,23 @@ struct rlx_lower {
     struct rlx_scope *scope;
     rlx_slice name;                     /* for the PrimFunc */
     const rlx_expr *const *inputs; size_t num_inputs;   /* out: tensor arguments of the PrimFunc, in order (tuples flattened) */
+    const struct rlx_input_source *sources;             /* out: where each input comes from; NULL: not told */
     rlx_prims *tir_vars;                /* out: shape variables that no buffer binds, passed as trailing int64 parameters */
     const char *why;                    /* out: why there is no lowering; static text */
     rlx_place place;
 };
+/* Argument of the call that an input is, or the tuple argument whose field it is. */
+typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_source; /* field -1: the argument itself */
+
 /* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones shared), ready to be emitted. `scope` may not be NULL. NULL without report when
  * the operator has no lowering or shapes are not known enough (*why: static text). */
 const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why);
+
+/* The same for many calls: what was lowered through a cache is found again by operator, attributes and struct info, up to
+ * the names of sizes. Belongs to one module builder and one layer of the context. NULL: out of memory. */
+typedef struct rlx_lower_cache rlx_lower_cache;
+rlx_lower_cache *rlx_lower_cache_create(rlx_context *ctx, rlx_module_builder *mb);
+void rlx_lower_cache_free(rlx_lower_cache *c); /* NULL is fine */
+const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why);
 
 #endif
