@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "failing.h"
 
-static const rlx_code wf03 = { "WF03", RLX_SEVERITY_ERROR, RELAX_ERROR_ILL_FORMED, "", "", "", "" };
-static const rlx_code wx07 = { "WX07", RLX_SEVERITY_WARNING, RELAX_ERROR_ILL_FORMED, "", "", "", "" };
+static const rlx_code wf03 = { "WF03", RLX_SEVERITY_ERROR, RELAX_ERROR_ILL_FORMED };
+static const rlx_code wx07 = { "WX07", RLX_SEVERITY_WARNING, RELAX_ERROR_ILL_FORMED };
 
 static rlx_memory memory;
 static rlx_diags diags;
