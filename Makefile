@@ -205,13 +205,16 @@ $(BUILD)/inputs: FORCE
 #   	$(Q)$(PYTHON) tool.py table.def > $@
 
 # --- what must be installed ----------------------------------------------------------------------
-# Both are silent and use no network when nothing is missing.
+# All are silent and use no network when nothing is missing.
 
-.PHONY: deps deps-build
+.PHONY: deps deps-build deps-bench
 deps:
 	@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh check
 deps-build:
 	@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh build
+# A comparison that cannot be made is left out of the table.
+deps-bench: deps-build
+	-@CC='$(CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh bench
 
 # --- running -------------------------------------------------------------------------------------
 # Recursive calls keep the order (install, build, run) under any -j, and use all cores when the caller
@@ -242,8 +245,9 @@ check-asan:
 check-long:
 	@$(MAKE) --no-print-directory check LONG=1
 bench:
+	@$(AGAIN) deps-bench
 	@$(AGAIN) all
-	@RELAX=$(TOOL) sh bench/run.sh
+	@CC='$(CC)' STRIP='$(STRIP)' PYTHON='$(PYTHON)' OUT='$(OUT)' BENCH_BUILD='$(if $(O),$(O),build)/bench' sh bench/run.sh
 
 # --- the ABI -------------------------------------------------------------------------------------
 # The manifest, the symbol list and the version script come from the headers and are tracked: a changed

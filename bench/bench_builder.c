@@ -1,11 +1,9 @@
-/* bench_builder: cc -O2 -D_GNU_SOURCE -Iinclude -Isrc bench/bench_builder.c lib/librelax.a -lm -lpthread -ldl
- * Nanoseconds per binding emitted through the block builder with inference, call node included. Half of the bindings
- * work on one symbolic shape, half on shapes of their own. Prints one line per size, best of runs. */
-#include <stdio.h>
-#include <stdlib.h>
+/* bench_builder: what a binding costs through the block builder, call node and inference included. Half of the bindings work on
+ * one symbolic shape, half on shapes of their own. "fresh": each run in a context of its own; "warm": all in one, which already
+ * holds the shapes. Built with librelax.a. */
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "op/op.h"
 
 enum { RUNS = 9 };
@@ -18,13 +16,6 @@ typedef struct bench {
     const rlx_expr *x;
     const rlx_prim *n;
 } bench;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static const rlx_expr *op(rlx_context *ctx, const char *name)
 {
@@ -53,12 +44,14 @@ static const rlx_expr *eight(bench *s, const rlx_expr *y, int i)
     return z ? y : NULL;
 }
 
+/* Opens a function of x: (n, 4). */
 static bool prepare(bench *s)
 {
-    rlx_context *ctx = s->ctx = rlx_context_create(NULL, 0);
+    rlx_context *ctx = s->ctx;
     const rlx_prim *dims[2];
     s->b = rlx_builder_create(ctx, NULL, NULL);
-    s->n = (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, RLX_NO_PLACE);
+    if (!s->n)
+        s->n = (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, RLX_NO_PLACE);
     dims[0] = s->n;
     dims[1] = rlx_int64(ctx, 4);
     const rlx_sinfo *info = rlx_tensor_info(ctx, rlx_shape(ctx, dims, 2), RELAX_FLOAT32, 2, NULL);
@@ -75,38 +68,66 @@ static bool prepare(bench *s)
            rlx_builder_begin_block(s->b, true, RLX_NO_PLACE);
 }
 
-static double run(int bindings)
+/* Seconds per binding. */
+static double run(bench *s, int bindings)
 {
-    bench s;
-    memset(&s, 0, sizeof s);
-    bool ok = prepare(&s);
-    const rlx_expr *y = s.x;
-    double start = now();
+    bool ok = prepare(s);
+    const rlx_expr *y = s->x;
+    double start = bench_now();
     for (int i = 0; ok && i < bindings / 8; i++)
-        ok = (y = eight(&s, y, i)) != NULL;
+        ok = (y = eight(s, y, i)) != NULL;
     rlx_emit out = { .number = -1, .output = true };
-    const rlx_var *result = ok ? rlx_builder_emit(s.b, y, &out) : NULL;
-    ok = result && rlx_builder_end_block(s.b) && rlx_builder_end_function(s.b, &result->node, NULL, NULL, RLX_NO_PLACE);
-    double each = (now() - start) / bindings;
-    if (!ok) {
-        fprintf(stderr, "the builder failed: %s\n", s.ctx->diags.first ? s.ctx->diags.first->message : "out of memory");
-        exit(1);
-    }
-    rlx_builder_free(s.b);
-    rlx_context_release(s.ctx);
+    const rlx_var *result = ok ? rlx_builder_emit(s->b, y, &out) : NULL;
+    ok = result && rlx_builder_end_block(s->b) && rlx_builder_end_function(s->b, &result->node, NULL, NULL, RLX_NO_PLACE);
+    double each = (bench_now() - start) / bindings;
+    if (!ok)
+        bench_die("the builder failed", s->ctx->diags.first ? s->ctx->diags.first->message : "out of memory");
+    rlx_builder_free(s->b);
     return each;
+}
+
+static void start(bench *s)
+{
+    memset(s, 0, sizeof *s);
+    s->ctx = rlx_context_create(NULL, 0);
+    if (!s->ctx)
+        bench_die("bench_builder", "out of memory");
+}
+
+static void measure_fresh(int bindings)
+{
+    double times[RUNS];
+    char key[40];
+    bench s;
+    for (int i = 0; i < RUNS; i++) {
+        start(&s);
+        times[i] = run(&s, bindings);
+        rlx_context_release(s.ctx);
+    }
+    snprintf(key, sizeof key, "fresh %d", bindings);
+    bench_times(key, times, RUNS, 1e9, "ns");
+}
+
+static void measure_warm(int bindings)
+{
+    double times[RUNS];
+    char key[40];
+    bench s;
+    start(&s);
+    run(&s, bindings);
+    for (int i = 0; i < RUNS; i++)
+        times[i] = run(&s, bindings);
+    rlx_context_release(s.ctx);
+    snprintf(key, sizeof key, "warm %d", bindings);
+    bench_times(key, times, RUNS, 1e9, "ns");
 }
 
 int main(void)
 {
-    static const int sizes[] = { 10000, 100000 };
+    static const int sizes[] = { 1000, 10000, 100000 };
     for (size_t k = 0; k < RLX_COUNT(sizes); k++) {
-        double best = run(sizes[k]);
-        for (int i = 1; i < RUNS; i++) {
-            double t = run(sizes[k]);
-            best = t < best ? t : best;
-        }
-        printf("builder, %d bindings: %.1f ns each\n", sizes[k], best);
+        measure_fresh(sizes[k]);
+        measure_warm(sizes[k]);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what building or testing needs and is missing. Says what it does; asks for nothing it has.
-#   deps.sh build|check
+#   deps.sh build|check|bench
 # A thing is looked for by using it, so hand-made installations and other systems count as well.
 set -u
 what=${1:-check}
@@ -28,9 +28,13 @@ look() {
     need libminizip-dev has_header minizip/unzip.h
     need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
-    need build-essential command -v g++
     need python3 command -v $python
     need python3-numpy $python -c 'import numpy'
+    if [ "$what" = bench ]; then
+        need libopenblas0-pthread sh -c 'ldconfig -p | grep -q libopenblas'
+        return
+    fi
+    need build-essential command -v g++
     need pkg-config command -v pkg-config
     need libcmocka-dev has_header cmocka.h
     need zlib1g-dev has_header zlib.h

@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+"""Runs the measuring programs, prints a table, writes build/bench.json. Called by run.sh, which builds them.
+
+A figure is the best of its runs (the machine may be shared); the JSON has the median beside it. Every figure stands beside a floor:
+what the machine needs for the innermost part of the same work, measured in the same run by floor.c, or a peer.
+"""
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+DIGITS = TOP / "examples" / "digits"
+SIZES = {1000: 60, 10000: 20, 100000: 5}     # bindings, runs
+ALTERNATIONS = 5
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--out", type=Path, default=TOP)
+parser.add_argument("--build", type=Path, default=TOP / "build" / "bench")
+options = parser.parse_args()
+pin = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if shutil.which("taskset") else []
+
+
+def output(*command, environment=None):
+    done = subprocess.run([*pin, *map(str, command)], stdout=subprocess.PIPE, text=True, env=environment)
+    if done.returncode:
+        sys.exit(f"bench: {' '.join(map(str, command))} failed")
+    return done.stdout
+
+
+def measure(*command, environment=None):
+    """{key: (best, median, unit)} of a program's lines."""
+    figures = {}
+    for line in output(*command, environment=environment).splitlines():
+        key, best, median, unit = line.split("\t")
+        figures[key] = (float(best), float(median), unit)
+    return figures
+
+
+# --- the table -------------------------------------------------------------------------------------
+
+rows = []
+
+
+def row(what, figure, target=None, floor=None, unit=None):
+    """`figure` and `floor` are (best, median, unit); a rate is good when high, everything else when low."""
+    best, median, unit = *figure[:2], unit or figure[2]
+    rate = unit == "MB/s"
+    met = None if target is None else (best >= target if rate else best <= target)
+    ratio = None if floor is None else (floor[0] / best if rate else best / floor[0])
+    rows.append({"what": what, "figure": best, "median": median, "unit": unit, "target": target, "met": met,
+                 "floor": floor and floor[0], "ratio": ratio})
+
+
+def short(number):
+    return "" if number is None else f"{number:.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+def print_table():
+    print(f"{'':50} {'best':>9} {'median':>9} {'unit':5} {'target':>8} {'':6} {'floor':>9} {'ratio':>6}")
+    for r in rows:
+        if "title" in r:
+            print(r["title"])
+            continue
+        met = {None: "", True: "met", False: "missed"}[r["met"]]
+        print(f"  {r['what']:48} {short(r['figure']):>9} {short(r['median']):>9} {r['unit']:5} {short(r['target']):>8} {met:6} "
+              f"{short(r['floor']):>9} {short(r['ratio']):>6}")
+
+
+def title(text):
+    rows.append({"title": text})
+
+
+# --- subjects --------------------------------------------------------------------------------------
+
+def builder(floor):
+    title("building, per binding with inference (floor: a look-up of a node in a hash table)")
+    figures = measure(options.build / "bench_builder")
+    at_10000 = figures["fresh 10000"]
+    targets = {"fresh 10000": 300, "fresh 100000": round(2.5 * at_10000[0], 1)}
+    for key, figure in figures.items():
+        kind, count = key.split()
+        row(f"{int(count):,} bindings, {kind} context", figure, targets.get(key), floor["interned node"])
+
+
+def text(floor):
+    title("text (floors: cutting into tokens by a table of characters; writing from pieces)")
+    figures = {}
+    for kind in ("big", "many"):
+        for count in SIZES:
+            figures.update(text_figures(kind, count))
+    for what, target, against in (("read and check", 100, "lex"), ("read", None, "lex"), ("print", 300, "write"), ("drop", None, None)):
+        for kind in ("big", "many"):
+            for count in SIZES:
+                row(f"{what}, {count:,} bindings, {'one function' if kind == 'big' else 'many functions'}",
+                    figures[f"{what} {kind} {count}"], target, floor.get(against))
+
+
+def text_figures(kind, count):
+    file = options.build / f"{kind}{count}.py"
+    file.write_text(output(sys.executable, TOP / "bench" / "gen_module.py", kind, count))
+    return measure(options.build / "bench_text", f"{kind} {count}", file, SIZES[count])
+
+
+def machine(floor):
+    title("the machine, per operation (floors: the same in a machine that does nothing else)")
+    figures = json.loads(output(options.build / "bench_vm", "--json"))
+    targets = {"packed call, three checked tensors": 20, "Relax call, three tensors, proved": 30, "branch": 3,
+               "match_cast, 1 dimension": 18, "match_cast, 2 dimensions": 21, "match_cast, 4 dimensions": 27}
+    for what, ns in figures.items():
+        if not what.startswith("floor"):
+            against = "vm move" if what in ("move", "branch") else "vm call" if "call," in what else None
+            row(what, (ns, ns, "ns"), targets.get(what), floor.get(against))
+
+
+def numpy_environment():
+    """One thread, and the kernels that fit: OpenBLAS does not know new processors and takes slow ones."""
+    environment = dict(os.environ, OPENBLAS_NUM_THREADS="1")
+    info = Path("/proc/cpuinfo")
+    if info.exists() and "avx512f" in info.read_text():
+        environment.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")
+    return environment
+
+
+def across(figures):
+    """Medians of several (best, median, unit)."""
+    return (*(sorted(f[i] for f in figures)[len(figures) // 2] for i in (0, 1)), figures[0][2])
+
+
+def digits(scratch):
+    import numpy as np
+    title("digits by kernel bytecode (floor: numpy, both on one core, alternating)")
+    relax, program = options.out / "bin" / "relax", scratch / "digits.rlx"
+    output(relax, "build", DIGITS / "digits.py", "--params", DIGITS / "mlp_weights.npz", "-o", program)
+    data = np.load(DIGITS / "test_images.npz")
+    images, result = scratch / "images.f32", scratch / "result.f32"
+    data["images"].astype(np.float32).tofile(images)
+    for batch in (1, 360):
+        ours, theirs = [], []
+        for _ in range(ALTERNATIONS):
+            ours.append(measure(options.build / "bench_digits", program, images, batch, 0.3, result)["digits"])
+            theirs.append(measure(sys.executable, TOP / "bench" / "digits_numpy.py", DIGITS / "mlp_weights.npz", images, batch, 0.3,
+                                  environment=numpy_environment())["numpy"])
+        off = np.abs(np.fromfile(result, np.float32).reshape(batch, 10) - data["mlp_probabilities"][:batch]).max()
+        if off > 1e-5:
+            sys.exit(f"bench: digits: probabilities are off by {off}")
+        ours, theirs = across(ours), across(theirs)
+        row(f"batch {batch}", ours, round(theirs[0] * (1 if batch == 1 else 10), 1), theirs)
+    title("starting, from process start to end (floor: a process that does nothing)")
+    start = options.build / "bench_start"
+    nothing = measure(start, "true", 200, shutil.which("true"))["true"]
+    row("relax version", measure(start, "version", 200, relax, "version")["version"], 3, nothing)
+    row("digits.rlx loaded and first result", measure(start, "first", 200, options.build / "bench_digits", program, images)["first"], 5, nothing)
+
+
+def sizes(scratch):
+    title("sizes, linked and stripped")
+    strip, cc = os.environ.get("STRIP", "strip"), os.environ.get("CC", "cc").split()
+    run_only = scratch / "runtime.so"
+    output(*cc, "-shared", "-o", run_only, "-Wl,--whole-archive", options.out / "lib" / "librelax-runtime.a", "-Wl,--no-whole-archive",
+           "-lm", "-lpthread", "-ldl")
+    for what, path, target in (("librelax.so", options.out / "lib" / "librelax.so", 600), ("run-only code", run_only, 200)):
+        output(strip, "-o", scratch / "stripped", path)
+        size = (scratch / "stripped").stat().st_size / 1000
+        row(what, (size, size, "kB"), target)
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def main():
+    floor = measure(options.build / "floor")
+    with tempfile.TemporaryDirectory() as folder:
+        builder(floor)
+        text(floor)
+        machine(floor)
+        try:
+            digits(Path(folder))
+        except ImportError:
+            print("bench: numpy is not installed (Debian: python3-numpy, libopenblas0-pthread): digits left out", file=sys.stderr)
+        sizes(Path(folder))
+    print_table()
+    target = options.build.parent / "bench.json"
+    target.write_text(json.dumps({"processor": processor(), "cores": os.cpu_count(), "floors": floor,
+                                  "rows": [r for r in rows if "title" not in r]}, indent=1) + "\n")
+    print(f"\nalso in {target}")
+
+
+if __name__ == "__main__":
+    main()
