@@ -174,11 +174,16 @@ def sizes(options):
     archive = options.out / "lib" / "librelax-runtime.a"
     with tempfile.TemporaryDirectory() as scratch:
         linked = Path(scratch) / "runtime.so"
+        exports = Path(scratch) / "exports"
+        exports.write_text("{ global: relax_*; local: *; };\n")
+        # As a host links it: the public functions and what they need, nothing else.
         link = [*shlex.split(os.environ.get("CC", "cc")), "-shared", "-o", linked, "-Wl,--whole-archive", archive,
-                "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"]
+                "-Wl,--no-whole-archive", "-Wl,--gc-sections", f"-Wl,--version-script={exports}", "-lm", "-lpthread", "-ldl"]
         subprocess.run(link, check=True)
+        code = int(re.search(r"^\.text\s+(\d+)", subprocess.run(["size", "-A", linked], capture_output=True, text=True, check=True).stdout,
+                             re.MULTILINE)[1])
         print(f"librelax.so, stripped: {stripped_size(library, scratch)} bytes")
-        print(f"run-only code (librelax-runtime.a linked), stripped: {stripped_size(linked, scratch)} bytes")
+        print(f"run-only library (librelax-runtime.a linked): {code} bytes of code, stripped file {stripped_size(linked, scratch)} bytes")
 
 
 # --- surroundings ------------------------------------------------------------------------------------
