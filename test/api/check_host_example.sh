@@ -1,0 +1,74 @@
+#!/bin/sh
+# examples/host/host.c as a stranger would use it: `make install`, then cc with pkg-config's flags, for a plain PREFIX
+# and for a package (DESTDIR); then linked statically without the text form of the library. Each run's numbers are
+# compared with those of numpy, and the lines that say that nothing was copied, called twice or forgotten.
+set -u
+cd "${TOP:-$(dirname "$0")/../..}" || exit 1
+variant=${RELAX_VARIANT:-release}
+work=$(mktemp -d "${TMPDIR:-/tmp}/host.XXXXXX")
+trap 'rm -rf "$work"' EXIT INT TERM
+unset MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+cc=${CC:-cc} python=${PYTHON:-/usr/bin/python3} pkg_config=${PKG_CONFIG:-pkg-config}
+passed=0 failed=0 flags= settings=
+case $variant in
+asan) settings="SAN=1" flags="-fsanitize=address,undefined" ;;
+debug) settings="DEBUG=1" ;;
+esac
+out=${RELAX_OUT:-.}
+case $out in */release) settings="$settings O=${out%/release}" ;; esac
+
+report() { # what, status
+    if [ "$2" = 0 ]; then
+        passed=$((passed + 1)); echo "ok $1"
+    else
+        failed=$((failed + 1)); echo "FAILED $1"; sed 's/^/    /' "$work/log" | tail -n 40
+    fi
+}
+attempt() { # what, command...
+    what=$1; shift
+    "$@" > "$work/log" 2>&1
+    report "$what" $?
+}
+# The program prints what it must, and nothing else goes wrong.
+judge() { # what, with text or not, command...
+    what=$1 text=$2; shift 2
+    "$@" > "$work/log" 2> "$work/err"
+    code=$?
+    { cat "$work/err"; echo "exit $code"; } >> "$work/log"
+    [ $code = 0 ] && [ ! -s "$work/err" ] && "$python" test/api/host_numbers.py "$work/log" >> "$work/log" &&
+        grep -qx "input is the program's own array: yes" "$work/log" &&
+        grep -qx "host function called 1 time(s)" "$work/log" &&
+        grep -qx "array given back 1 time(s)" "$work/log" &&
+        [ "$(grep -c 'R\.call_dps_packed("host\.cool_down"' "$work/log")" = "$text" ]
+    report "$what" $?
+}
+
+# --- a prefix of one's own
+attempt "make install PREFIX" make -s install PREFIX="$work/prefix" $settings
+export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+attempt "compiled with pkg-config" sh -c "$cc $flags examples/host/host.c \$($pkg_config --cflags --libs relax) -o $work/shared"
+judge "run with the shared library" 1 env LD_LIBRARY_PATH="$work/prefix/lib" "$work/shared"
+attempt "the tool runs from its place" "$work/prefix/bin/relax" version
+attempt "the tool checks a program" "$work/prefix/bin/relax" check examples/digits/digits.py
+
+# --- a package: nothing may name the place it was put together in
+attempt "make install DESTDIR" make -s install DESTDIR="$work/root" PREFIX=/opt/relax LIBDIR=/opt/relax/lib64 $settings
+attempt "no trace of DESTDIR" sh -c "! grep -rlF '$work/root' '$work/root'/opt/relax/lib64/pkgconfig '$work/root'/opt/relax/bin"
+export PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR="$work/root/opt/relax/lib64/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$work/root"
+attempt "compiled against the package" sh -c "$cc $flags examples/host/host.c \$($pkg_config --cflags --libs relax) -o $work/packaged"
+judge "run against the package" 1 env LD_LIBRARY_PATH="$work/root/opt/relax/lib64" "$work/packaged"
+unset PKG_CONFIG_PATH PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+
+# --- static, first whole, then without the text form
+archive=$work/prefix/lib/librelax.a
+attempt "linked statically" sh -c "$cc $flags -I$work/prefix/include examples/host/host.c $archive -lm -lpthread -ldl -o $work/static"
+judge "run linked statically" 1 "$work/static"
+cp "$archive" "$work/no_text.a"
+members="$(cd src/script && ls *.c | sed 's/c$/o/') text.o"
+attempt "script and api/text.c taken out" ${AR:-ar} d "$work/no_text.a" $members
+attempt "no text form left" sh -c "! nm $work/no_text.a 2> /dev/null | grep -q 'T rlx_script_\|T relax_module_parse'"
+attempt "linked without text" sh -c "$cc $flags -DNO_TEXT -I$work/prefix/include examples/host/host.c $work/no_text.a -lm -lpthread -ldl -o $work/no_text"
+judge "run without text" 0 "$work/no_text"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
