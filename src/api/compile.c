@@ -1,6 +1,6 @@
 /* compile.c: from a module to an executable (relax/compile.h). The only file of api that knows both sides. */
 #include <relax/compile.h>
-#include "api_int.h"
+#include "api/api_int.h"
 
 #include "analysis/analysis.h"
 #include "codegen/codegen.h"

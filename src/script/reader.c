@@ -386,6 +386,8 @@ bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options
     rlx_reader r;
     if (!s)
         return false;
+    if (!ctx->ops)
+        return RLX_BUG(ctx, "the context has no operators") != NULL;
     bool ok = start(&r, ctx, source, s, options, false) && rlx_read_file(&r, out);
     stop(&r);
     return ok;

@@ -2,12 +2,14 @@
 #include "text_module.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "op/op.h"
 
 const rlx_module *text_module(rlx_context *ctx, const char *text)
 {
     static const char head[] = "from tvm.script import ir as I\nfrom tvm.script import tir as T\nfrom tvm.script import relax as R\n\n";
     size_t n = sizeof head + strlen(text);
     char *whole = malloc(n);
+    ctx->ops = rlx_op_table_get();
     rlx_parse_options options = { 0 };
     rlx_parsed parsed = { 0 };
     snprintf(whole, n, "%s%s", head, text);
