@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "arith/arith.h"
+#include "op/op.h"
 #include "script/script.h"
 
 static rlx_context *ctx;
