@@ -287,6 +287,30 @@ static void put_number(rlx_buf *out, int64_t n)
         rlx_buf_i64(out, n);
 }
 
+/* The sizes of a Tensor or Shape: "(n, 4)", "s" for a variable, or that they are not known. */
+static void put_shape(rlx_buf *out, const rlx_node *n)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(n);
+    const rlx_shape_sinfo *s = rlx_as_shape_sinfo(n);
+    const rlx_shape_expr *e = t ? rlx_as_shape_expr(t->shape) : NULL;
+    if (t && t->shape && !e) {
+        rlx_text_expr(out, t->shape);
+        return;
+    }
+    if (!e && !(s && s->has_values)) {
+        rlx_buf_lit(out, "not known");
+        return;
+    }
+    size_t count = e ? e->num_values : s->num_values;
+    rlx_buf_char(out, '(');
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            rlx_buf_lit(out, ", ");
+        rlx_text_prim(out, e ? e->values[i] : s->values[i]);
+    }
+    rlx_buf_z(out, count == 1 ? ",)" : ")");
+}
+
 static void put_rank(rlx_buf *out, const rlx_sinfo *s)
 {
     put_number(out, s->kind == RLX_NODE_TENSOR_SINFO ? rlx_as_tensor_sinfo(s)->ndim : rlx_as_shape_sinfo(s)->ndim);
@@ -321,7 +345,7 @@ void rlx_fit_explain(rlx_buf *out, const rlx_fit_reason *why)
         [RLX_PART_NONE] = { "it", put_node },          [RLX_PART_KIND] = { "it", put_node },
         [RLX_PART_DTYPE] = { "dtype", put_dtype },     [RLX_PART_RANK] = { "rank", put_rank },
         [RLX_PART_DIMENSION] = { "dimension", put_node }, [RLX_PART_DEVICE] = { "device", put_device },
-        [RLX_PART_SHAPE] = { "shape", put_node },      [RLX_PART_VALUE] = { "value", put_node },
+        [RLX_PART_SHAPE] = { "shape", put_shape },      [RLX_PART_VALUE] = { "value", put_node },
         [RLX_PART_LENGTH] = { "number of fields", put_length }, [RLX_PART_ARITY] = { "number of parameters", put_arity },
         [RLX_PART_PARAM] = { "parameter", put_node },  [RLX_PART_RESULT] = { "result", put_node },
     };
