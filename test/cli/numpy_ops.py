@@ -1,0 +1,188 @@
+"""What operators compute, said once more in numpy: the other side of check_numpy.py. Nothing here looks at the library."""
+import math
+
+import numpy as np
+
+FLOATS = ("float16", "float32", "float64")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTS = SIGNED + UNSIGNED
+NUMBERS = FLOATS + INTS
+ALL = NUMBERS + ("bool",)
+
+
+def wide(f):
+    """f computed in float64 and rounded once."""
+    return lambda x: f(x.astype("float64")).astype(x.dtype)
+
+
+def is_float(x):
+    return np.asarray(x).dtype.kind == "f"
+
+
+def keep_ints(f):
+    return lambda x: f(x) if is_float(x) else x
+
+
+erf = np.vectorize(math.erf, otypes=["float64"])
+SELU = (1.0507009873554804934193349852946, 1.6732632423543772848170429916717)
+
+# name: (function, dtypes, is the result the same bits everywhere)
+UNARY = {
+    "abs": (np.abs, NUMBERS, True), "negative": (lambda x: (0 - x).astype(x.dtype) if x.dtype.kind == "u" else -x, NUMBERS, True),
+    "square": (lambda x: x * x, NUMBERS, True), "sign": (np.sign, NUMBERS, True),
+    "floor": (keep_ints(np.floor), NUMBERS, True), "ceil": (keep_ints(np.ceil), NUMBERS, True), "round": (keep_ints(np.round), NUMBERS, True),
+    "bitwise_not": (np.invert, INTS + ("bool",), True), "logical_not": (np.logical_not, ("bool",), True),
+    "nn.relu": (lambda x: np.where(np.isnan(x), x, np.maximum(x, 0).astype(x.dtype)) if is_float(x) else np.maximum(x, 0).astype(x.dtype), NUMBERS, True),
+    "isnan": (np.isnan, FLOATS, True), "isinf": (np.isinf, FLOATS, True), "isfinite": (np.isfinite, FLOATS, True),
+    "sqrt": (np.sqrt, FLOATS, True), "rsqrt": (wide(lambda x: 1 / np.sqrt(x)), FLOATS, False),
+    "exp": (wide(np.exp), FLOATS, False), "log": (wide(np.log), FLOATS, False),
+    "sin": (wide(np.sin), FLOATS, False), "cos": (wide(np.cos), FLOATS, False), "tan": (wide(np.tan), FLOATS, False),
+    "sinh": (wide(np.sinh), FLOATS, False), "cosh": (wide(np.cosh), FLOATS, False), "tanh": (wide(np.tanh), FLOATS, False),
+    "asin": (wide(np.arcsin), FLOATS, False), "acos": (wide(np.arccos), FLOATS, False), "atan": (wide(np.arctan), FLOATS, False),
+    "asinh": (wide(np.arcsinh), FLOATS, False), "acosh": (wide(np.arccosh), FLOATS, False), "atanh": (wide(np.arctanh), FLOATS, False),
+    "erf": (wide(erf), FLOATS, False), "sigmoid": (wide(lambda x: 1 / (1 + np.exp(-x))), FLOATS, False),
+    "nn.silu": (wide(lambda x: x / (1 + np.exp(-x))), FLOATS, False),
+    "nn.gelu": (wide(lambda x: 0.5 * x * (1 + erf(x / math.sqrt(2)))), FLOATS, False),
+    "nn.gelu_tanh": (wide(lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))), FLOATS, False),
+    "nn.selu": (wide(lambda x: SELU[0] * np.where(x > 0, x, SELU[1] * np.expm1(x))), FLOATS, False),
+    "nn.leakyrelu": (wide(lambda x: np.where(x > 0, x, 0.01 * x)), FLOATS, False),
+    "nn.softplus": (wide(lambda x: np.where(x > 20, x, np.log1p(np.exp(np.minimum(x, 30))))), FLOATS, False),
+}
+
+
+def divide(a, b):
+    if is_float(a):
+        return a / b
+    need(b != 0)
+    q = a // b
+    return (q + ((a - q * b != 0) & ((a < 0) != (b < 0)))).astype(a.dtype)
+
+
+def need(cond):
+    """A call that must fail has no value here."""
+    if not np.all(cond):
+        raise ValueError("no value")
+
+
+def by_nonzero(f):
+    def g(a, b):
+        if not is_float(a):
+            need(b != 0)
+        return f(a, b)
+    return g
+
+
+def power(a, b):
+    if not is_float(a):
+        need((b >= 0) | (a == 1) | (a == -1))
+        a, b = np.broadcast_arrays(a, b)
+        bits = a.dtype.itemsize * 8
+        flat = [pow(int(x), int(y) if y >= 0 else int(y) & 1, 1 << bits) if y >= 0 or x in (1, -1) else 0 for x, y in zip(a.ravel(), b.ravel())]
+        return np.array(flat, dtype=f"uint{bits}").astype(a.dtype).reshape(a.shape)
+    return np.power(a.astype("float64"), b.astype("float64")).astype(a.dtype)
+
+
+def shift(f):
+    def g(a, b):
+        need(b >= 0)
+        return f(a, b)
+    return g
+
+
+BINARY = {
+    "add": (np.add, NUMBERS, True), "subtract": (np.subtract, NUMBERS, True), "multiply": (np.multiply, NUMBERS, True),
+    "divide": (divide, NUMBERS, True), "floor_divide": (by_nonzero(np.floor_divide), NUMBERS, True),
+    "mod": (by_nonzero(np.fmod), NUMBERS, True), "floor_mod": (by_nonzero(np.mod), NUMBERS, True),
+    "power": (power, NUMBERS, False),
+    "minimum": (np.minimum, NUMBERS, True), "maximum": (np.maximum, NUMBERS, True),
+    "logical_and": (np.logical_and, ("bool",), True), "logical_or": (np.logical_or, ("bool",), True), "logical_xor": (np.logical_xor, ("bool",), True),
+    "bitwise_and": (np.bitwise_and, INTS + ("bool",), True), "bitwise_or": (np.bitwise_or, INTS + ("bool",), True),
+    "bitwise_xor": (np.bitwise_xor, INTS + ("bool",), True),
+    "left_shift": (shift(np.left_shift), INTS, True), "right_shift": (shift(np.right_shift), INTS, True),
+    "equal": (np.equal, ALL, True), "not_equal": (np.not_equal, ALL, True), "less": (np.less, NUMBERS, True),
+    "less_equal": (np.less_equal, NUMBERS, True), "greater": (np.greater, NUMBERS, True), "greater_equal": (np.greater_equal, NUMBERS, True),
+}
+
+
+def astype(x, dtype):
+    to = np.dtype(dtype)
+    if is_float(x) and to.kind in "iu":
+        info = np.iinfo(to)
+        flat = [0 if math.isnan(v) else info.max if v == math.inf else info.min if v == -math.inf else min(max(int(v), info.min), info.max)
+                for v in x.astype("float64").ravel()]
+        return np.array(flat, dtype=to).reshape(x.shape)
+    if to.kind == "b":
+        return (x != 0) | (x != x)
+    return x.astype(to)
+
+
+def accumulator(x):
+    return x.astype("float32") if x.dtype == np.float16 else x
+
+
+def axes(axis):
+    return axis if axis is None or isinstance(axis, int) else tuple(axis)
+
+
+def total(x, axis, keepdims):
+    return np.sum(accumulator(x), axis=axes(axis), keepdims=keepdims, dtype=accumulator(x).dtype).astype(x.dtype)
+
+
+def product(x, axis, keepdims):
+    return np.prod(accumulator(x), axis=axes(axis), keepdims=keepdims, dtype=accumulator(x).dtype).astype(x.dtype)
+
+
+def mean(x, axis, keepdims):
+    if is_float(x):
+        return np.mean(x.astype("float64"), axis=axes(axis), keepdims=keepdims).astype(x.dtype)
+    s = np.sum(x, axis=axes(axis), keepdims=keepdims, dtype=x.dtype)
+    count = np.sum(np.ones(x.shape, "int64"), axis=axes(axis), keepdims=keepdims)
+    need(count != 0)
+    return divide(s, count.astype(x.dtype))
+
+
+def variance(x, axis, keepdims):
+    return np.var(x.astype("float64"), axis=axes(axis), keepdims=keepdims).astype(x.dtype)
+
+
+def deviation(x, axis, keepdims):
+    return np.std(x.astype("float64"), axis=axes(axis), keepdims=keepdims).astype(x.dtype)
+
+
+REDUCE = {
+    "sum": (total, NUMBERS, True), "prod": (product, NUMBERS, True), "mean": (mean, FLOATS, False),
+    "max": (lambda x, axis, keepdims: np.max(x, axis=axes(axis), keepdims=keepdims), NUMBERS, True),
+    "min": (lambda x, axis, keepdims: np.min(x, axis=axes(axis), keepdims=keepdims), NUMBERS, True),
+    "variance": (variance, FLOATS, False), "std": (deviation, FLOATS, False),
+}
+ARG = {
+    "argmax": (lambda x, axis, keepdims: np.argmax(x, axis=axis, keepdims=keepdims).astype("int64"), NUMBERS, True),
+    "argmin": (lambda x, axis, keepdims: np.argmin(x, axis=axis, keepdims=keepdims).astype("int64"), NUMBERS, True),
+}
+
+
+def softmax(x, axis):
+    w = x.astype("float64")
+    if w.size == 0:
+        return x
+    e = np.exp(w - np.max(w, axis=axis, keepdims=True))
+    return (e / np.sum(e, axis=axis, keepdims=True)).astype(x.dtype)
+
+
+def log_softmax(x, axis):
+    w = x.astype("float64")
+    if w.size == 0:
+        return x
+    d = w - np.max(w, axis=axis, keepdims=True)
+    return (d - np.log(np.sum(np.exp(d), axis=axis, keepdims=True))).astype(x.dtype)
+
+
+def matmul(a, b, out_dtype=None):
+    to = np.dtype(out_dtype) if out_dtype else a.dtype
+    w = np.dtype("float64") if to.kind == "f" else to
+    return np.matmul(a.astype(w), b.astype(w)).astype(to)
+
+
+def clip(x, low, high):
+    return np.clip(x, np.asarray(low, x.dtype), np.asarray(high, x.dtype))
