@@ -55,12 +55,17 @@ static inline void program_try(program *p, const char *text)
         p->exe = relax_compile(p->ctx, m, &c);
 }
 
-static inline void program_build(program *p, const char *text)
+static inline void program_build_checked(program *p)
 {
-    program_try(p, text);
     if (!p->exe)
         program_show(p);
     assert_non_null(p->exe);
+}
+
+static inline void program_build(program *p, const char *text)
+{
+    program_try(p, text);
+    program_build_checked(p);
 }
 
 static inline void program_register(program *p, const char *name, relax_packed_fn fn, void *user)
