@@ -493,6 +493,130 @@ static void test_trust(void **state)
     }
 }
 
+/* Every kind of leaf reaches a packed function as what it is. */
+static int look_at_kinds(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    static const int32_t kinds[] = { RELAX_KIND_STRING, RELAX_KIND_DTYPE, RELAX_KIND_SHAPE, RELAX_KIND_SHAPE, RELAX_KIND_INT, RELAX_KIND_INT,
+                                     RELAX_KIND_BOOL, RELAX_KIND_BOOL, RELAX_KIND_FLOAT, RELAX_KIND_NULL, RELAX_KIND_TUPLE, RELAX_KIND_TENSOR };
+    const char *text;
+    const int64_t *dims;
+    size_t n;
+    relax_dtype dtype;
+    int64_t i;
+    int32_t b;
+    double d;
+    assert_int_equal(num_args, 12);
+    for (int32_t k = 0; k < num_args; k++)
+        assert_int_equal(relax_value_kind(&args[k]), kinds[k]);
+    relax_value_get_string(&args[0], &text, &n);
+    assert_true(n == 5 && !memcmp(text, "hello", 5));
+    relax_value_get_dtype(&args[1], &dtype);
+    assert_int_equal(dtype, RELAX_INT8);
+    relax_value_get_shape(&args[2], &dims, &n);
+    assert_true(n == 2 && dims[0] == 2 && dims[1] == 3);
+    relax_value_get_shape(&args[3], &dims, &n);
+    assert_true(n == 2 && dims[0] == 2 && dims[1] == 7);
+    relax_value_get_int(&args[4], &i);
+    assert_int_equal(i, 5000000000);
+    relax_value_get_int(&args[5], &i);
+    assert_int_equal(i, 1);
+    relax_value_get_bool(&args[6], &b);
+    assert_int_equal(b, 1);
+    relax_value_get_bool(&args[7], &b);
+    assert_int_equal(b, 0);
+    relax_value_get_float(&args[8], &d);
+    assert_true(d == 2.5);
+    assert_int_equal(relax_value_tuple_size(&args[10]), 2);
+    *(int *)self += 1;
+    return 0;
+}
+
+static void test_values(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function(pure=False)\n"
+        "    def main(x: " VEC ") -> R.Tuple():\n"
+        "        n = T.int64()\n"
+        "        nothing = R.null_value()\n"
+        "        less = R.prim_value(n < 1)\n"
+        "        u = R.call_packed(\"test.kinds\", R.str(\"hello\"), R.dtype(\"int8\"), R.shape([2, 3]), R.shape([n, n * 3 + 1]),\n"
+        "            R.prim_value(5000000000), R.prim_value(n // 2), R.prim_value(n > 1), less, R.prim_value(T.float64(2.5)), nothing,\n"
+        "            (x, (x, R.shape([n]))), R.const(1, \"int8\"), sinfo_args=R.Tuple())\n"
+        "        return u\n";
+    EACH_LEVEL(p, source) {
+        int calls = 0;
+        program_register(p, "test.kinds", look_at_kinds, &calls);
+        program_f32(p, 2, (const float[]){ 1, 3 });
+        program_ok(p, "main");
+        assert_int_equal(calls, 1);
+        assert_int_equal(relax_value_tuple_size(&p->result), 0);
+    }
+}
+
+/* A function of the host by name as a value, and one that the host gives. */
+static void test_packed_values(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function(pure=False)\n"
+        "    def main(x: " VEC ", g: R.Object) -> R.Tuple(R.Object, R.Object):\n"
+        "        n = T.int64()\n"
+        "        f = R.match_cast(g, R.Callable)\n"
+        "        y = f(x)\n"
+        "        h: R.Callable = R.ExternFunc(\"test.same\")\n"
+        "        z = h(x)\n"
+        "        t = (y, z)\n"
+        "        return t\n";
+    EACH_LEVEL(p, source) {
+        int calls = 0;
+        program_register(p, "test.same", give_argument, &calls);
+        program_f32(p, 2, (const float[]){ 1, 3 });
+        relax_value_set_function(program_arg(p), relax_registry_lookup(p->registry, "test.same", 9));
+        program_ok(p, "main");
+        assert_int_equal(calls, 2);
+        program_f32(p, 2, (const float[]){ 1, 3 });
+        relax_value_set_int(program_arg(p), 1);
+        program_fails(p, "main", "RT06", "RT02", "match_cast of f: found an integer, expected a function");
+    }
+}
+
+static void test_failing_sizes(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def divide(x: " VEC ", s: R.Shape([\"k\"])) -> R.Object:\n"
+        "        n = T.int64()\n"
+        "        k = T.int64()\n"
+        "        y = R.full(R.shape([n // k]), R.const(1.0, \"float32\"), dtype=\"float32\")\n"
+        "        return y\n"
+        "    @R.function\n"
+        "    def shrink(x: " VEC ") -> R.Object:\n"
+        "        n = T.int64()\n"
+        "        y = R.full(R.shape([n - 2]), R.const(1.0, \"float32\"), dtype=\"float32\")\n"
+        "        return y\n"
+        "    @R.function\n"
+        "    def choose(c: R.Object, x: " VEC ") -> R.Object:\n"
+        "        n = T.int64()\n"
+        "        if c:\n"
+        "            y = x\n"
+        "        else:\n"
+        "            y = R.add(x, x)\n"
+        "        return y\n";
+    EACH_LEVEL(p, source) {
+        program_f32(p, 2, NULL);
+        relax_value_set_shape(program_arg(p), (const int64_t[]){ 0 }, 1);
+        program_fails(p, "divide", "RT14", "", NULL);
+        program_f32(p, 1, NULL);
+        program_fails(p, "shrink", "RT05", "", NULL);
+        relax_value_set_int(program_arg(p), 1);
+        program_f32(p, 1, NULL);
+        program_fails(p, "choose", "RT17", "", NULL);
+        relax_value_set_bool(program_arg(p), 1);
+        program_f32(p, 1, (const float[]){ 4 });
+        program_ok(p, "choose");
+        expect_f32(p, 1, (const float[]){ 4 });
+    }
+}
+
 /* ---- PrimFuncs ------------------------------------------------------------------------------------------------------------- */
 
 static const char kernel_source[] = HEAD
@@ -549,6 +673,47 @@ static void test_kernels(void **state)
         expect_f32(p, 2, (const float[]){ 1, 2 }); /* the kernel wrote over a copy */
         relax_tensor_release(t);
         program_fails(p, "scale", "RT20", "", "scale");
+    }
+}
+
+static void test_outputs(void **state)
+{
+    static const char source[] = HEAD
+        "    @T.prim_func(private=True)\n"
+        "    def both(A: T.Buffer((3,), \"float32\"), C: T.Buffer((3,), \"float32\"), D: T.Buffer((3,), \"float32\")):\n"
+        "        for i in range(3):\n"
+        "            with T.block(\"b\"):\n"
+        "                vi = T.axis.spatial(3, i)\n"
+        "                C[vi] = A[vi] + T.float32(1)\n"
+        "                D[vi] = A[vi] * T.float32(2)\n"
+        "    @T.prim_func(private=True)\n"
+        "    def over(A: T.Buffer((3,), \"float32\")):\n"
+        "        for i in range(3):\n"
+        "            with T.block(\"b\"):\n"
+        "                vi = T.axis.spatial(3, i)\n"
+        "                A[vi] = A[vi] * A[vi]\n"
+        "    @R.function\n"
+        "    def main(x: R.Tensor((3,), dtype=\"float32\")) -> R.Tuple(R.Tensor((3,), dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")):\n"
+        "        cls = Module\n"
+        "        t = R.call_tir(cls.both, (x,), out_sinfo=[R.Tensor((3,), dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")])\n"
+        "        a = t[0]\n"
+        "        b = t[1]\n"
+        "        c = R.add(a, b)\n"
+        "        d = R.call_tir_inplace(cls.over, (c,), out_sinfo=R.Tensor((3,), dtype=\"float32\"), inplace_indices=[0])\n"
+        "        e = R.call_tir_inplace(cls.over, (R.const([1.0, 2.0, 3.0], \"float32\"),), out_sinfo=R.Tensor((3,), dtype=\"float32\"), inplace_indices=[0])\n"
+        "        f = R.add(d, e)\n"
+        "        r = (f, b)\n"
+        "        return r\n";
+    EACH_LEVEL(p, source) {
+        for (int i = 0; i < 2; i++) { /* the constant is as it was */
+            relax_value field;
+            program_f32(p, 3, (const float[]){ 0, 1, 2 });
+            program_ok(p, "main");
+            relax_value_tuple_get(&p->result, 0, &field);
+            expect_f32_value(&field, 3, (const float[]){ 1 + 1, 16 + 4, 49 + 9 });
+            relax_value_tuple_get(&p->result, 1, &field);
+            expect_f32_value(&field, 3, (const float[]){ 0, 2, 4 });
+        }
     }
 }
 
@@ -727,7 +892,11 @@ int main(void)
         cmocka_unit_test(test_boundary),
         cmocka_unit_test(test_host_functions),
         cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_packed_values),
+        cmocka_unit_test(test_failing_sizes),
         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_outputs),
         cmocka_unit_test(test_function_values),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_refusals),
