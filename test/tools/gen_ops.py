@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Writes include/relax/ops.h, C wrappers of the operators, from the operator table of the built library.
+
+    gen_ops.py            write the file if it changed
+    gen_ops.py --check    say whether it is out of date; exit 1 if it is
+"""
+import os
+import sys
+from pathlib import Path
+
+TOP = Path(os.environ.get("TOP", Path(__file__).resolve().parent.parent.parent))
+TARGET = TOP / "include/relax/ops.h"
+sys.path.insert(0, str(TOP / "test/ffi"))
+import relax_ffi  # noqa: E402  (found by the line above)
+
+KEYWORDS = set("auto bool break case catch char class const continue default delete do double else enum export extern false "
+               "float for friend goto if inline int long mutable namespace new operator private protected public register "
+               "restrict return short signed sizeof static struct switch template this throw true try typedef union unsigned "
+               "using virtual void volatile while ctx attrs result and or not xor".split())
+WIDTH = 118
+
+HEAD = """\
+/* ops.h: the operators as C functions, for those who write C by hand. Written by `make abi` from the operator table.
+ *
+ * `R.nn.softmax(x)` is relax_r_nn_softmax(ctx, x): arguments and attributes that must be given, the others have their defaults.
+ * Where something may be left out there is a twin that takes everything: relax_r_nn_softmax_with(ctx, x, 0).
+ *
+ *     int64_t axes[] = { 0, 2 };
+ *     relax_expr *y = relax_r_sum_with(ctx, x, axes, 2, 1);
+ *
+ * In the twin NULL leaves an optional argument out (then also those after it); lists are a pointer and a count; NULL for a string or
+ * a list is None where None is allowed and the default elsewhere; strings end with NUL. Operators that state their result take it last.
+ * The calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which does all the work:
+ * nothing here is part of the library, bindings of other languages generate theirs from relax/op.h.
+ */
+#ifndef RELAX_OPS_H
+#define RELAX_OPS_H
+
+#include <relax/ir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what the wrappers share ---------------------------------------------------------------------------- */
+
+/* Arguments in front that are given; the first `required` always count. */
+static inline size_t relax_r_given(const relax_expr *const *args, size_t required, size_t count)
+{
+    size_t n = required;
+    while (n < count && args[n])
+        n++;
+    return n;
+}
+static inline const relax_attr *relax_r_set(relax_context *ctx, const relax_attr *attrs, const char *name, size_t name_len,
+        const relax_attr *value)
+{
+    return value ? relax_attr_map_with(ctx, attrs, name, name_len, value) : attrs;
+}
+static inline const relax_attr *relax_r_text(relax_context *ctx, const char *text)
+{
+    size_t len = 0;
+    while (text && text[len])
+        len++;
+    return text ? relax_attr_string(ctx, text, len) : NULL;
+}
+static inline const relax_attr *relax_r_text_or_none(relax_context *ctx, const char *text)
+{
+    return text ? relax_r_text(ctx, text) : relax_attr_none(ctx);
+}
+static inline const relax_attr *relax_r_int_or_none(relax_context *ctx, const int64_t *value)
+{
+    return value ? relax_attr_int(ctx, *value) : relax_attr_none(ctx);
+}
+static inline const relax_attr *relax_r_float_or_none(relax_context *ctx, const double *value)
+{
+    return value ? relax_attr_float(ctx, *value) : relax_attr_none(ctx);
+}
+static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values, size_t count)
+{
+    return values || count ? relax_attr_ints(ctx, values, count) : NULL;
+}
+static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values, size_t count)
+{
+    return values || count ? relax_attr_ints(ctx, values, count) : relax_attr_none(ctx);
+}
+
+/* ---- operators -------------------------------------------------------------------------------------------- */
+"""
+
+TAIL = """
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+
+
+class Attr:
+    """How one attribute is passed: its parameters and the expression of its value."""
+
+    def __init__(self, lib, name, kind, default):
+        self.name, self.default = name, default
+        self.word = name + "_" if name in KEYWORDS else name
+        w = self.word
+        forms = {
+            lib.RELAX_OP_ATTR_INT: ([f"int64_t {w}"], f"relax_attr_int(ctx, {w})"),
+            lib.RELAX_OP_ATTR_BOOL: ([f"int32_t {w}"], f"relax_attr_bool(ctx, {w})"),
+            lib.RELAX_OP_ATTR_FLOAT: ([f"double {w}"], f"relax_attr_float(ctx, {w})"),
+            lib.RELAX_OP_ATTR_STRING: ([f"const char *{w}"], f"relax_r_text(ctx, {w})"),
+            lib.RELAX_OP_ATTR_DTYPE: ([f"relax_dtype {w}"], f"relax_attr_dtype(ctx, {w})"),
+            lib.RELAX_OP_ATTR_INTS: ([f"const int64_t *{w}", f"size_t num_{w}"], f"relax_r_ints(ctx, {w}, num_{w})"),
+            lib.RELAX_OP_ATTR_INT_OR_NONE: ([f"const int64_t *{w}"], f"relax_r_int_or_none(ctx, {w})"),
+            lib.RELAX_OP_ATTR_INTS_OR_NONE: ([f"const int64_t *{w}", f"size_t num_{w}"], f"relax_r_ints_or_none(ctx, {w}, num_{w})"),
+            lib.RELAX_OP_ATTR_FLOAT_OR_NONE: ([f"const double *{w}"], f"relax_r_float_or_none(ctx, {w})"),
+            lib.RELAX_OP_ATTR_STRING_OR_NONE: ([f"const char *{w}"], f"relax_r_text_or_none(ctx, {w})"),
+        }
+        self.params, self.value = forms.get(kind, ([f"const relax_attr *{w}"], w))
+
+
+class Op:
+    def __init__(self, lib, number):
+        self.lib, self.full = lib, lib.relax_op_name(number).decode()
+        self.flags, self.help = lib.relax_op_flags(number), (lib.relax_op_help(number) or b"").decode()
+        self.name = "relax_r_" + self.full.removeprefix("relax.").replace(".", "_")
+        self.args = list(self.read_args(number))                       # (name, optional)
+        self.attrs = list(self.read_attrs(number))
+        optional = [i for i, (_, may_miss) in enumerate(self.args) if not may_miss]
+        self.required = optional[-1] + 1 if optional else 0              # up to the last that must be given
+        self.list = bool(self.flags & lib.RELAX_OP_FLAG_VARARGS)
+
+    def read_args(self, number):
+        index, optional = 0, self.lib.out("int32_t")
+        while name := self.lib.relax_op_arg(number, index, None, optional.ref):
+            word = name.decode()
+            yield (word + "_" if word in KEYWORDS else word), bool(optional.value)
+            index += 1
+
+    def read_attrs(self, number):
+        index, kind, default = 0, self.lib.out("int32_t"), self.lib.out("string")
+        while name := self.lib.relax_op_attr(number, index, kind.ref, default.ref, None):
+            yield Attr(self.lib, name.decode(), kind.value, default.value)
+            index += 1
+
+    def has_twin(self):
+        return any(a.default is not None for a in self.attrs) or (self.required < len(self.args) and not self.list)
+
+    def comment(self):
+        spelled = "R." + self.full.removeprefix("relax.")
+        defaults = [f"{a.name} {a.default.decode()}" for a in self.attrs if a.default is not None]
+        lines = [f"{spelled}: {self.help}"]
+        if self.list:
+            lines.append("`args`: " + ", ".join(name for name, _ in self.args) + " ...")
+        if defaults:
+            lines.append("defaults: " + ", ".join(defaults))
+        return "/* " + "\n * ".join(lines) + (" */" if len(lines) == 1 else "\n */")
+
+    def function(self, everything):
+        """One wrapper, with everything or with what must be given."""
+        names = [n for n, _ in (self.args if everything else self.args[:self.required])]
+        attrs = [a for a in self.attrs if everything or a.default is None]
+        states = bool(self.flags & self.lib.RELAX_OP_FLAG_RESULT)
+        params = ["relax_context *ctx"]
+        params += ["const relax_expr *const *args", "size_t num_args"] if self.list else [f"const relax_expr *{n}" for n in names]
+        params += [p for a in attrs for p in a.params] + (["const relax_struct_info *result"] if states else [])
+        body = []
+        if names and not self.list:
+            body.append(f"const relax_expr *all[] = {{ {', '.join(names)} }};")
+        body += ["const relax_attr *attrs = NULL;"] if attrs else []
+        body += [f'attrs = relax_r_set(ctx, attrs, "{a.name}", {len(a.name)}, {a.value});' for a in attrs]
+        count = "num_args" if self.list else str(len(names))
+        if everything and self.required < len(names) and not self.list:
+            count = f"relax_r_given(all, {self.required}, {len(names)})"
+        args = "args" if self.list else "all" if names else "NULL"
+        call = f'"{self.full}", {len(self.full)}, {args}, {count}, {"attrs" if attrs else "NULL"}'
+        body.append(f"return relax_call_op_with_result(ctx, {call}, result, 0);" if states else f"return relax_call_op(ctx, {call}, 0);")
+        return self.head(self.name + ("_with" if everything else ""), params) + "\n{\n" + "".join(f"    {b}\n" for b in body) + "}\n"
+
+    @staticmethod
+    def head(name, params):
+        """The prototype, its parameters broken into lines."""
+        line, lines = f"static inline relax_expr *{name}(", []
+        for i, param in enumerate(params):
+            piece = param + ("," if i + 1 < len(params) else ")")
+            if len(line) + len(piece) + 1 > WIDTH:
+                lines.append(line.rstrip())
+                line = " " * 8
+            line += ("" if line.endswith(("(", " ")) else " ") + piece
+        return "\n".join(lines + [line])
+
+    def text(self):
+        plain = self.function(False)
+        return "\n" + self.comment() + "\n" + plain + (self.function(True) if self.has_twin() else "")
+
+
+def main():
+    lib = relax_ffi.load()
+    ops = sorted((Op(lib, i) for i in range(lib.relax_op_count())), key=lambda op: op.name)
+    names = [n for op in ops for n in (op.name, op.name + "_with")]
+    clashes = {n for n in names if names.count(n) > 1}
+    if clashes:
+        print("operators with one C name: " + ", ".join(sorted(clashes)))
+        return 1
+    text = HEAD + "".join(op.text() for op in ops) + TAIL
+    current = TARGET.exists() and TARGET.read_text(encoding="utf-8") == text
+    if "--check" in sys.argv:
+        print("1 passed, 0 failed" if current else f"{TARGET.relative_to(TOP)} is out of date: run `make abi`\n0 passed, 1 failed")
+        return 0 if current else 1
+    if not current:
+        TARGET.write_text(text, encoding="utf-8")
+        print(f"wrote {TARGET.relative_to(TOP)}")
+    return 0
+
+
+if __name__ == "__main__":
+    relax_ffi.under_sanitizer()
+    sys.exit(main())
