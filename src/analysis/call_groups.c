@@ -131,6 +131,7 @@ bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, boo
     bool lost = false;
     for (size_t i = 0; i < m->num_functions && !c.failed && !lost; i++) {
         c.from = (uint32_t)i;
+        w.code = rlx_is(m->functions[i], RLX_NODE_FUNCTION); /* TIR calls functions from within interned expressions */
         rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
     }
     bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data, c.edges.len, group, recursive) : rlx_no_memory(ctx);

@@ -440,9 +440,10 @@ static void check_normal_form(rlx_wf *w)
 
 static void release(rlx_wf *w)
 {
-    rlx_ptrmap *maps[] = { &w->var_at, &w->size_at, &w->checked, &w->entered };
-    for (size_t i = 0; i < RLX_COUNT(maps); i++)
-        rlx_ptrmap_free(maps[i]);
+    rlx_id_map_free(&w->var_at);
+    rlx_id_map_free(&w->size_at);
+    rlx_ptrmap_free(&w->checked);
+    rlx_ptrmap_free(&w->entered);
     rlx_vec_free(MEMORY(w), &w->findings);
     rlx_vec_free(MEMORY(w), &w->vars);
     rlx_vec_free(MEMORY(w), &w->sizes);
@@ -462,9 +463,10 @@ bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage
 {
     rlx_wf w = { .ctx = ctx, .module = m, .env = rlx_module_env(m), .stage = stage, .epoch = 1, .last_epoch = 1 };
     size_t errors = rlx_error_count(ctx);
-    rlx_ptrmap *maps[] = { &w.var_at, &w.size_at, &w.checked, &w.entered };
-    for (size_t i = 0; i < RLX_COUNT(maps); i++)
-        rlx_ptrmap_init(maps[i], MEMORY(&w));
+    rlx_id_map_init(&w.var_at, MEMORY(&w));
+    rlx_id_map_init(&w.size_at, MEMORY(&w));
+    rlx_ptrmap_init(&w.checked, MEMORY(&w));
+    rlx_ptrmap_init(&w.entered, MEMORY(&w));
     check_names(&w);
     rlx_wf_walk(&w);
     check_recursion(&w);

@@ -82,12 +82,13 @@ typedef struct rlx_wf {
     bool failed;                                   /* out of memory */
     RLX_VEC(rlx_finding) findings;
     RLX_VEC(rlx_wf_var) vars;
-    rlx_ptrmap var_at;                             /* variable -> index in vars */
+    rlx_id_map var_at;                             /* variable -> index in vars */
     RLX_VEC(rlx_wf_size) sizes;
-    rlx_ptrmap size_at;                            /* shape variable -> index in sizes */
+    rlx_id_map size_at;                            /* shape variable -> index in sizes */
     RLX_VEC(uint32_t) open_vars, open_dataflow, open_sizes; /* in scope, by scope */
     rlx_ptrmap checked;                            /* node -> epoch in which all in it was found in order */
     rlx_ptrmap entered;                            /* sequences and functions walked: each binds its variables once */
+    const rlx_sinfo *last_good; uintptr_t last_good_epoch; /* the annotation that was looked up last */
     uintptr_t epoch, last_epoch;                   /* another one when something leaves scope, and inside a function description */
     uint32_t function;                             /* of the module */
     uint32_t block, num_blocks;                    /* dataflow block under way, blocks so far */

@@ -24,11 +24,11 @@ rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail d
 static rlx_wf_var *var_info(rlx_wf *w, const rlx_var *v, enum rlx_wf_state state)
 {
     uintptr_t at;
-    if (rlx_ptrmap_find(&w->var_at, v, &at))
+    if (rlx_id_map_find(&w->var_at, &v->node, &at))
         return &w->vars.data[at];
     rlx_wf_var info = { .var = v, .state = (uint8_t)state, .function = UINT32_MAX };
     at = w->vars.len;
-    if (!rlx_vec_push(MEMORY(w), &w->vars, info) || !rlx_ptrmap_put(&w->var_at, v, at)) {
+    if (!rlx_vec_push(MEMORY(w), &w->vars, info) || !rlx_id_map_put(&w->var_at, &v->node, at)) {
         rlx_wf_no_memory(w);
         return NULL;
     }
@@ -40,7 +40,7 @@ void rlx_wf_own_value(rlx_wf *w, const rlx_var *v) { var_info(w, v, RLX_WF_OWN);
 bool rlx_wf_var_is_open(const rlx_wf *w, const rlx_var *v)
 {
     uintptr_t at;
-    return rlx_ptrmap_find(&w->var_at, v, &at) && w->vars.data[at].state == RLX_WF_OPEN;
+    return rlx_id_map_find(&w->var_at, &v->node, &at) && w->vars.data[at].state == RLX_WF_OPEN;
 }
 
 static void open_var(rlx_wf *w, rlx_wf_var *info, bool dataflow, bool param)
@@ -152,11 +152,11 @@ void rlx_wf_use_var(rlx_wf *w, const rlx_var *v, rlx_place place)
 size_t rlx_wf_size_index(rlx_wf *w, const rlx_prim_var *v)
 {
     uintptr_t at;
-    if (rlx_ptrmap_find(&w->size_at, v, &at))
+    if (rlx_id_map_find(&w->size_at, &v->node, &at))
         return at;
     rlx_wf_size info = { .var = v, .function = UINT32_MAX, .state = RLX_WF_SEEN };
     at = w->sizes.len;
-    if (rlx_vec_push(MEMORY(w), &w->sizes, info) && rlx_ptrmap_put(&w->size_at, v, at))
+    if (rlx_vec_push(MEMORY(w), &w->sizes, info) && rlx_id_map_put(&w->size_at, &v->node, at))
         return at;
     rlx_wf_no_memory(w);
     return SIZE_MAX;

@@ -266,7 +266,11 @@ static void check_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, rlx_wf_spo
 void rlx_wf_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_wf_spot spot)
 {
     size_t found = w->findings.len;
-    if (!s || rlx_wf_known_good(w, s))
+    if (!s || (s == w->last_good && w->epoch == w->last_good_epoch))
+        return;
+    w->last_good = s;
+    w->last_good_epoch = w->epoch;
+    if (rlx_wf_known_good(w, s))
         return;
     w->parts.len = 0;
     push_part(w, s, 0, 0);
@@ -282,7 +286,7 @@ void rlx_wf_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_wf_spot spot)
     if (w->findings.len == found)
         rlx_wf_remember(w, s);
     else
-        rlx_wf_new_epoch(w);
+        rlx_wf_new_epoch(w); /* so it is not the last good one either */
 }
 
 /* ---- binding positions --------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define RLX_IR_H
 
 #include "ir/node.h"
+#include "ir/id_map.h"
 #include "ir/context.h"
 #include "ir/build.h"
 #include "ir/walk.h"

@@ -27,6 +27,8 @@ static enum rlx_step fail(struct state *s)
 static enum rlx_step visit(struct state *s, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     enum rlx_step step = RLX_STEP_ON;
+    if (s->w->code && (n->flags & RLX_FLAG_INTERNED || (rlx_is_relax_var(n) && !rlx_field_is_def(via))))
+        return RLX_STEP_SKIP;
     if (s->w->unique) {
         /* A variable may be met as a use first (a local function that calls itself): its definition is another event. */
         uintptr_t before = 0, mark = rlx_field_is_def(via) && rlx_kinds[n->kind].mode == RLX_MODE_IDENT ? 2 : 1;
