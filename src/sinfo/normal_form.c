@@ -374,13 +374,18 @@ static const rlx_expr *value_of(const rlx_binding *binding)
     return vb ? vb->value : rlx_as_match_cast(binding) ? rlx_as_match_cast(binding)->value : NULL;
 }
 
+static bool binding_step(rlx_builder *b, const rlx_binding *binding);
+
 /* The binding waits for its value. A mutator may drop it unseen. */
 static bool start_binding(rlx_builder *b, const rlx_binding *binding)
 {
     rlx_mutator *m = b->work->mutator;
     if (m && m->drop && m->drop(m, binding))
         return true;
-    job value = { .kind = JOB_VALUE, .node = value_of(binding) };
+    const rlx_expr *e = value_of(binding);
+    if (e && (e->kind == RLX_NODE_CALL || rlx_is_leaf(e)) && rlx_builder_is_flat(b, e))
+        return push_value(b, e) && binding_step(b, binding); /* most are: no jobs for them */
+    job value = { .kind = JOB_VALUE, .node = e };
     if (rlx_as_var_binding(binding))
         value.extra = rlx_as_var_binding(binding)->var;
     return value.node && push_job(b, JOB_BINDING, binding) && push_again(b, value, 0);
@@ -478,7 +483,9 @@ static bool binding_step(rlx_builder *b, const rlx_binding *binding)
     const rlx_var *v = rlx_as_var(vb ? vb->var : mc->var);
     if (replaced)
         return !v || rlx_builder_rename(b, v, out);
-    return push_job(b, JOB_FINISH, binding) && (rlx_builder_is_flat(b, out) ? push_value(b, out) : push_job(b, JOB_VALUE, out));
+    if (rlx_builder_is_flat(b, out))
+        return push_value(b, out) && finish_step(b, binding);
+    return push_job(b, JOB_FINISH, binding) && push_job(b, JOB_VALUE, out);
 }
 
 /* --- functions --- */
