@@ -59,11 +59,71 @@ bool rlx_seq_replace(rlx_seq_pass *p, const rlx_node *old, const rlx_node *with)
     return with && (rlx_ptrmap_put(&p->names.map, old, (uintptr_t)with) || rlx_no_memory(p->ctx));
 }
 
+/* ---- renaming ---------------------------------------------------------------------------------- */
+
+/* Calls and tuples of few leaves are renamed here; the rewriter would remember each of them, though none comes again. */
+#define FEW 8
+
+/* What stands for n if that takes no descent; NULL: it does. */
+static const rlx_node *rename_leaf(const rlx_seq_pass *p, const rlx_node *n)
+{
+    uintptr_t now;
+    switch (n->kind) {
+    case RLX_NODE_GLOBAL_VAR: case RLX_NODE_OP: case RLX_NODE_EXTERN_FUNC: case RLX_NODE_CONSTANT:
+        return n;
+    default:
+        if (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
+            return n;
+        return rlx_ptrmap_find(&p->names.map, n, &now) ? (const rlx_node *)now : rlx_as_var(n) ? n : NULL;
+    }
+}
+
+static const rlx_node *rename_tuple(rlx_seq_pass *p, const rlx_tuple *t)
+{
+    const rlx_expr *fields[FEW];
+    bool same = true;
+    for (size_t i = 0; i < t->num_fields; i++) {
+        const rlx_node *now = i < FEW ? rename_leaf(p, t->fields[i]) : NULL;
+        if (!now)
+            return rlx_rewrite(&p->names, &t->node);
+        fields[i] = now;
+        same &= fields[i] == t->fields[i];
+    }
+    return same ? &t->node : rlx_tuple_new(p->ctx, fields, t->num_fields, t->place);
+}
+
+/* A leaf or a tuple of such, as normal form has it; anything else is the rewriter's. */
+static const rlx_node *rename_operand(rlx_seq_pass *p, const rlx_node *n)
+{
+    const rlx_node *now = rename_leaf(p, n);
+    return now ? now : n->kind == RLX_NODE_TUPLE ? rename_tuple(p, (const rlx_tuple *)n) : rlx_rewrite(&p->names, n);
+}
+
+static const rlx_node *rename_call(rlx_seq_pass *p, const rlx_call *call)
+{
+    const rlx_expr *args[FEW], *callee = rename_leaf(p, call->op);
+    const rlx_sinfo *infos[FEW];
+    if (!callee || call->num_args > FEW || call->num_sinfo_args > FEW || (call->attrs && call->attrs->flags & RLX_FLAG_HAS_VARS))
+        return rlx_rewrite(&p->names, &call->node);
+    bool same = callee == call->op;
+    for (size_t i = 0; i < call->num_args; i++) {
+        if (!(args[i] = rename_operand(p, call->args[i])))
+            return NULL;
+        same &= args[i] == call->args[i];
+    }
+    for (size_t i = 0; i < call->num_sinfo_args; i++) {
+        if (!(infos[i] = rename_operand(p, call->sinfo_args[i])))
+            return NULL;
+        same &= infos[i] == call->sinfo_args[i];
+    }
+    return same ? &call->node : rlx_call_new(p->ctx, callee, args, call->num_args, infos, call->num_sinfo_args, call->attrs, call->place);
+}
+
 const rlx_node *rlx_seq_rename(rlx_seq_pass *p, const rlx_node *n)
 {
-    if (!p->num_names || !n || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+    if (!p->num_names || !n)
         return n;
-    return rlx_rewrite(&p->names, n);
+    return n->kind == RLX_NODE_CALL ? rename_call(p, (const rlx_call *)n) : rename_operand(p, n);
 }
 
 bool rlx_seq_in_dataflow(const rlx_seq_pass *p) { return !p->plain_blocks && rlx_vec_last(&p->frames).dataflow; }
