@@ -178,8 +178,8 @@ static bool call_builtin(cw_fn *n, rlx_slice name, const rlx_expr *const *args, 
     int at = find_builtin(name);
     size_t first = n->args.len;
     if (at < 0 || count < builtins[at].min_args || count > builtins[at].max_args) {
-        rlx_error(n->ctx, RLX_CG02, n->place, at < 0 ? "there is no run-time builtin %.*s" : "run-time builtin %.*s does not take so many arguments",
-                  (int)(name.len & 0xff), name.data);
+        const char *what = at < 0 ? "there is no run-time builtin" : "wrong number of arguments for run-time builtin";
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s %.*s", what, (int)(name.len & 0xff), name.data);
         return false;
     }
     if (!cw_flush(n) || !push_args(n, args, count) || !cw_target_register(n, t))
@@ -225,7 +225,8 @@ static bool call_packed(cw_fn *n, const rlx_call *call, rlx_slice name, cw_targe
     bool unit = call->num_sinfo_args == 1 && is_unit(call->sinfo_args[0]);
     cw_target dropped = { .reg = RLX_NO_INDEX };
     if (is_builtin_name(name))
-        return call_builtin(n, name, call->args, call->num_args, unit ? &dropped : t) && (!unit || give_unit(n, t));
+        return call_builtin(n, name, call->args, call->num_args, unit ? &dropped : t) &&
+               (!unit || give_unit(n, t));
     if (!cw_flush(n) || !push_packed_args(n, call) || !cw_target_register(n, unit ? &dropped : t))
         return false;
     uint32_t number = rlx_writer_packed(n->out, name), reg = unit ? RLX_NO_INDEX : t->reg;
@@ -271,7 +272,8 @@ static bool call_kernel(cw_fn *n, const rlx_call *call, size_t index, cw_target 
     size_t first = n->args.len;
     uint32_t number;
     if (call->num_args != f->num_params) {
-        rlx_error(n->ctx, RLX_CG02, n->place, "%s takes %zu arguments, found %zu", name_of(n, call->op), f->num_params, call->num_args);
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s takes %zu arguments, found %zu", name_of(n, call->op), f->num_params,
+                  call->num_args);
         return false;
     }
     return cw_kernel_number(n->w, index, &number) && push_kernel_args(n, call, index) &&
@@ -296,7 +298,8 @@ static bool call_value(cw_fn *n, const rlx_call *call, cw_target *t)
 {
     size_t first = n->args.len;
     uint32_t callee;
-    if (!cw_register(n, call->op, &callee) || !cw_flush(n) || !push_args(n, call->args, call->num_args) || !cw_target_register(n, t))
+    if (!cw_register(n, call->op, &callee) || !cw_flush(n) || !push_args(n, call->args, call->num_args) ||
+        !cw_target_register(n, t))
         return false;
     return CW_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
 }
@@ -334,7 +337,8 @@ static bool refuse_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *ro
     if (rlx_error_count(n->ctx) > errors)
         return false;
     if (row->lower)
-        rlx_error(n->ctx, RLX_CG04, n->place, "R.%s cannot be compiled: %s", row->short_name, why ? why : "a rank, dtype or size is not known");
+        rlx_error(n->ctx, RLX_CG04, n->place, "R.%s cannot be compiled: %s", row->short_name,
+                  why ? why : "a rank, dtype or size is not known");
     else
         rlx_error(n->ctx, RLX_CG03, n->place, "R.%s has no lowering", row->short_name);
     return false;
@@ -358,7 +362,8 @@ static bool builtin_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *r
         return refuse_operator(n, call, row);
     if (!cw_flush(n) || !push_args(n, call->args, call->num_args) || !cw_target_register(n, to))
         return false;
-    return CW_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, to->reg, rlx_writer_packed(n->out, name)) && (to == t || give_unit(n, t));
+    return CW_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, to->reg, rlx_writer_packed(n->out, name)) &&
+           (to == t || give_unit(n, t));
 }
 
 static bool call_operator(cw_fn *n, const rlx_call *call, const rlx_op *op, cw_target *t)

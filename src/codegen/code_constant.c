@@ -46,8 +46,9 @@ static bool tensor_constant(cw_module *w, const rlx_constant *c, uint32_t *out)
         rlx_error(w->ctx, RLX_CG05, c->place, "a constant of dtype %s cannot be computed with", text);
         return false;
     }
-    uint64_t hash = rlx_hash_mix(rlx_hash_bytes(c->data->data, c->data->size), (uint64_t)(uint32_t)c->dtype << 32 | c->num_shape);
-    for (void *item = rlx_intern_first(&w->tensors, hash, &at); item; item = rlx_intern_next(&w->tensors, hash, &at)) {
+    uint64_t hash = rlx_hash_mix(rlx_hash_bytes(c->data->data, c->data->size), (uint32_t)c->dtype);
+    for (void *item = rlx_intern_first(&w->tensors, hash, &at); item;
+         item = rlx_intern_next(&w->tensors, hash, &at)) {
         size_t i = (uintptr_t)item - 1;
         if (same_tensor(w->tensor_nodes.data[i], c)) {
             *out = w->tensor_numbers.data[i];
@@ -112,8 +113,12 @@ static bool global_constant(cw_module *w, const rlx_global_var *gv, uint32_t *ou
 static bool other_constant(cw_module *w, const rlx_expr *e, uint32_t *out)
 {
     switch (e->kind) {
-    case RLX_NODE_STRING_IMM: *out = rlx_writer_const_string(&w->out, rlx_string_slice(((const rlx_string_imm *)e)->value)); return true;
-    case RLX_NODE_DTYPE_IMM: *out = rlx_writer_const_scalar(&w->out, RLX_CONSTANT_DTYPE, ((const rlx_dtype_imm *)e)->value, 0); return true;
+    case RLX_NODE_STRING_IMM:
+        *out = rlx_writer_const_string(&w->out, rlx_string_slice(((const rlx_string_imm *)e)->value));
+        return true;
+    case RLX_NODE_DTYPE_IMM:
+        *out = rlx_writer_const_scalar(&w->out, RLX_CONSTANT_DTYPE, ((const rlx_dtype_imm *)e)->value, 0);
+        return true;
     case RLX_NODE_PRIM_VALUE: scalar_constant(w, ((const rlx_prim_value *)e)->value, out); return true;
     case RLX_NODE_SHAPE_EXPR: return shape_constant(w, (const rlx_shape_expr *)e, out);
     case RLX_NODE_EXTERN_FUNC: *out = extern_constant(w, ((const rlx_extern_func *)e)->symbol); return true;
@@ -125,13 +130,11 @@ bool cw_constant(cw_module *w, const rlx_expr *e, uint32_t *out)
 {
     const rlx_constant *c = rlx_as_constant(e);
     uintptr_t known;
-    if (c)
-        return tensor_constant(w, c, out);
     if (rlx_ptrmap_find(&w->leaves, e, &known)) {
         *out = (uint32_t)known - 1;
         return true;
     }
-    if (!other_constant(w, e, out))
+    if (c ? !tensor_constant(w, c, out) : !other_constant(w, e, out))
         return false;
     if (!rlx_writer_ok(&w->out))
         return cw_failed(w, rlx_place_of(e));

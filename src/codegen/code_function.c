@@ -88,7 +88,9 @@ static bool needs_check(cw_fn *n, const rlx_var *var, const rlx_expr *value, boo
     const rlx_tuple_sinfo *unit = rlx_as_tuple_sinfo(want);
     bool trust = n->w->o->trust_annotations || n->ctx->trust_annotations;
     *check = false;
-    if (!want || want->kind == RLX_NODE_OBJECT_SINFO || trust || (unit && !unit->num_fields && is_effect(n, value)))
+    if (!want || want->kind == RLX_NODE_OBJECT_SINFO || trust)
+        return true;
+    if (unit && !unit->num_fields && is_effect(n, value))
         return true;
     const rlx_sinfo *have = cw_known(n, value);
     if (!have)
@@ -126,7 +128,8 @@ static bool write_value(cw_fn *n, const rlx_expr *value, cw_target *t)
         return false;
     }
     if (!value || value->kind == RLX_NODE_SEQ_EXPR || value->kind == RLX_NODE_OP) {
-        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be compiled as a value", value ? rlx_kinds[value->kind].name : "nothing");
+        const char *what = value ? rlx_kinds[value->kind].name : "nothing";
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be compiled as a value", what);
         return false;
     }
     if (t->value && t->value->leaf)
@@ -149,8 +152,9 @@ static bool bind_variable(cw_fn *n, const rlx_binding *b)
 {
     const rlx_var *var = var_of(b);
     const rlx_expr *value = value_of(b);
-    bool check, copied = cw_copied(b) && cw_value_of(n, &cw_copied(b)->node) == cw_value_of(n, &var->node);
+    const rlx_var *source = cw_copied(b);
     cw_value *v = cw_value_of(n, &var->node);
+    bool check, copied = source && cw_value_of(n, &source->node) == v;
     cw_target t = { .value = v, .reg = RLX_NO_INDEX };
     uint32_t reg;
     if (!needs_check(n, var, value, &check))
@@ -416,8 +420,8 @@ static bool write_function(cw_fn *n, const rlx_global_var *gv, uint32_t number)
     rlx_file_function r = { .code = rlx_writer_here(n->out), .num_params = (uint32_t)n->f->num_params };
     put_place(n, NULL, n->f->place ? n->f->place : gv->place);
     n->num_regs = r.num_params;
-    if (!cw_find_values(n) || !describe_params(n, &r.params) || !describe_result(n) || !describe_signature(n, gv, &r.signature) ||
-        !cw_die(n, 0) || !write_body(n))
+    if (!cw_find_values(n) || !describe_params(n, &r.params) || !describe_result(n) ||
+        !describe_signature(n, gv, &r.signature) || !cw_die(n, 0) || !write_body(n))
         return false;
     r.flags = (name.data ? RLX_FUNCTION_PUBLIC : 0) | (n->f->is_pure ? RLX_FUNCTION_PURE : 0);
     r.name = rlx_writer_name(n->out, name.data ? name : rlx_string_slice(gv->name));
@@ -437,7 +441,8 @@ bool cw_function(cw_module *w, const rlx_function *f, const rlx_global_var *gv, 
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], m);
     rlx_scope_init(&n.scope, w->ctx, NULL);
-    bool ok = f->body ? write_function(&n, gv, number) : (rlx_error(w->ctx, RLX_CG02, f->place, "function %s has no body", gv->name->data), false);
+    bool ok = f->body ? write_function(&n, gv, number)
+                      : rlx_error(w->ctx, RLX_CG02, f->place, "function %s has no body", gv->name->data) != NULL;
     rlx_scope_free(&n.scope);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);

@@ -32,11 +32,12 @@ const rlx_var *cw_copied(const rlx_binding *b)
 {
     const rlx_expr *value = value_of_binding(b);
     const rlx_call *call = rlx_as_call(value);
-    bool same = rlx_is_call_op(value, "relax.builtin.stop_lift_params") || rlx_is_call_op(value, "relax.hint_on_device");
+    bool same = call && (rlx_is_call_op(value, "relax.builtin.stop_lift_params") || rlx_is_call_op(value, "relax.hint_on_device"));
     return rlx_as_var(same && call->num_args ? call->args[0] : value);
 }
 
-/* What event the use of a value at this point counts for: the binding itself, or the if around it in the value's sequence. */
+/* The event that a use of the value at this point counts for: the binding itself, or the if around it in the value's own
+ * sequence. */
 static uint32_t event_for(const cw_fn *n, const cw_value *v)
 {
     uint32_t depth = (uint32_t)n->order.parts.len - 1;
@@ -91,11 +92,15 @@ static bool use_all(cw_fn *n, const rlx_expr *e)
 
 static bool add_value(cw_fn *n, const rlx_var *var, const rlx_expr *definition)
 {
-    cw_value v = { .definition = definition, .reg = RLX_NO_INDEX, .wish = RLX_NO_INDEX, .result = RLX_NO_INDEX, .last = n->order.number,
-                   .depth = (uint32_t)n->order.parts.len - 1, .serial = cw_serial(cw_top(&n->order)) };
+    cw_value v = { .definition = definition, .reg = RLX_NO_INDEX, .wish = RLX_NO_INDEX, .result = RLX_NO_INDEX };
+    v.last = n->order.number;
+    v.depth = (uint32_t)n->order.parts.len - 1;
+    v.serial = cw_serial(cw_top(&n->order));
     v.boxed = !rlx_as_prim_sinfo(var->sinfo);
-    v.leaf = definition && cw_is_constant(definition) && definition->kind != RLX_NODE_SHAPE_EXPR ? definition : NULL;
-    return (rlx_vec_push(&n->ctx->memory, &n->values, v) && rlx_ptrmap_put(&n->vars, var, n->values.len)) || rlx_no_memory(n->ctx);
+    /* Shapes stay in registers: descriptions may refer to them there. */
+    v.leaf = cw_is_constant(definition) && definition->kind != RLX_NODE_SHAPE_EXPR ? definition : NULL;
+    bool ok = rlx_vec_push(&n->ctx->memory, &n->values, v) && rlx_ptrmap_put(&n->vars, var, n->values.len);
+    return ok || rlx_no_memory(n->ctx);
 }
 
 static bool find_in_binding(cw_fn *n, const rlx_binding *b)
@@ -103,6 +108,10 @@ static bool find_in_binding(cw_fn *n, const rlx_binding *b)
     const rlx_var *var = var_of_binding(b), *copied = cw_copied(b);
     const rlx_match_cast *cast = rlx_as_match_cast(b);
     uintptr_t at;
+    if (!var && !cast) {
+        rlx_error(n->ctx, RLX_CG02, rlx_place_of(b), "a value is bound to no variable");
+        return false;
+    }
     if (!use_all(n, value_of_binding(b)) || (cast && !cw_each_shape_var(n, cast->sinfo, use)) ||
         (var && !cw_each_shape_var(n, var->sinfo, use)))
         return false;
@@ -149,7 +158,8 @@ static bool find_params(cw_fn *n)
     bool ok = true;
     n->order.number = 0;
     for (size_t i = 0; ok && i < n->f->num_params; i++) {
-        ok = add_value(n, rlx_as_var(n->f->params[i]), NULL);
+        const rlx_var *v = rlx_as_var(n->f->params[i]);
+        ok = v ? add_value(n, v, NULL) : rlx_error(n->ctx, RLX_CG02, n->f->place, "parameter %zu is no variable", i + 1) != NULL;
         if (ok)
             rlx_vec_last(&n->values).reg = (uint32_t)i;
     }
@@ -183,7 +193,8 @@ static bool push_fields(parts *w, const rlx_tuple *t, part p)
 static bool push_branches(parts *w, const cw_value *v, const rlx_if_expr *e, part p)
 {
     const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch), *no = rlx_as_seq_expr(e->false_branch);
-    part a = { yes ? yes->body : NULL, v->branch[0], p.index }, b = { no ? no->body : NULL, v->branch[1], p.index };
+    part a = { yes ? yes->body : NULL, v->branch[0], p.index };
+    part b = { no ? no->body : NULL, v->branch[1], p.index };
     return push_part(w, a) && push_part(w, b);
 }
 
@@ -198,8 +209,10 @@ static bool mark_part(parts *w, part p)
         return true;
     if (rlx_as_tuple(v->definition))
         return push_fields(w, rlx_as_tuple(v->definition), p);
-    if (rlx_as_if_expr(v->definition))
-        return !rlx_as_var(p.e) || !rlx_as_tensor_sinfo(((const rlx_var *)p.e)->sinfo) || push_branches(w, v, rlx_as_if_expr(v->definition), p);
+    if (rlx_as_if_expr(v->definition)) {
+        bool one_tensor = rlx_as_var(p.e) && rlx_as_tensor_sinfo(((const rlx_var *)p.e)->sinfo);
+        return !one_tensor || push_branches(w, v, rlx_as_if_expr(v->definition), p);
+    }
     if (v->result == RLX_NO_INDEX)
         v->result = p.index;
     return true;

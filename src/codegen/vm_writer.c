@@ -6,7 +6,8 @@ bool cw_failed(cw_module *w, rlx_place place)
     if (w->out.failed || w->ctx->diags.out_of_memory)
         return rlx_no_memory(w->ctx);
     if (w->out.too_large)
-        rlx_error(w->ctx, RLX_CG08, place, "the program is too large: a number of registers, operands or words, or an expression, is beyond a limit of the file");
+        rlx_error(w->ctx, RLX_CG08, place,
+                  "the program is too large: registers, operands, words or an expression are beyond a limit of the file");
     return false;
 }
 
@@ -178,17 +179,30 @@ static bool write_functions(cw_module *w)
     return ok && (rlx_writer_ok(&w->out) || cw_failed(w, w->m->place));
 }
 
+static void free_file(void *memory, void *data, size_t size)
+{
+    rlx_mem_free(memory, data, size + 1);
+}
+
+/* The file as it was written, without a copy: weights may be large. */
 static rlx_blob *finish(cw_module *w)
 {
+    rlx_memory *m = &w->ctx->memory;
     rlx_buf file;
-    rlx_blob *out = NULL;
-    if (rlx_writer_finish(&w->out, &file))
-        out = rlx_blob_create(&w->ctx->memory, file.data, file.len);
-    else
+    if (!rlx_writer_finish(&w->out, &file)) {
+        rlx_buf_free(&file);
         cw_failed(w, w->m->place);
-    if (!out && rlx_writer_ok(&w->out))
+        return NULL;
+    }
+    char *exact = rlx_mem_resize(m, file.data, file.cap, file.len + 1);
+    if (!exact) {
+        rlx_buf_free(&file);
         rlx_no_memory(w->ctx);
-    rlx_buf_free(&file);
+        return NULL;
+    }
+    rlx_blob *out = rlx_blob_wrap(m, exact, file.len, free_file, m);
+    if (!out)
+        rlx_no_memory(w->ctx);
     return out;
 }
 
