@@ -118,15 +118,19 @@ static bool take_lanes(rlx_slice *s, unsigned *lanes)
     return s->len == 0;
 }
 
+/* The names that programs are full of, and those that do not follow the pattern. */
+static const struct { char name[8]; uint8_t len; rlx_dtype dtype; } common[] = {
+    { "float32", 7, RELAX_FLOAT32 }, { "int64", 5, RELAX_INT64 }, { "void", 4, RELAX_VOID }, { "bool", 4, RELAX_BOOL },
+    { "float16", 7, RELAX_FLOAT16 }, { "int32", 5, RELAX_INT32 }, { "", 0, RELAX_VOID },
+};
+
 bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out)
 {
-    if (text.len == 0 || rlx_slice_is(text, "void")) {
-        *out = RELAX_VOID;
-        return true;
-    }
-    if (rlx_slice_is(text, "bool")) {
-        *out = RELAX_BOOL;
-        return true;
+    for (size_t i = 0; i < RLX_COUNT(common); i++) {
+        if (common[i].len == text.len && (text.len == 0 || memcmp(common[i].name, text.data, text.len) == 0)) {
+            *out = common[i].dtype;
+            return true;
+        }
     }
     for (size_t i = 0; i < RLX_COUNT(kinds); i++) {
         rlx_slice rest = text;

@@ -88,11 +88,19 @@ static void discharge(rlx_memory *m, size_t size)
     atomic_fetch_sub_explicit(&m->live, size, memory_order_relaxed);
 }
 
-static void *alloc_raw(rlx_memory *m, size_t size, size_t align)
+/* Before a request goes to the host. */
+static bool book(rlx_memory *m, size_t size)
 {
     if (size == 0 || !charge(m, size))
-        return NULL;
+        return false;
     atomic_fetch_add_explicit(&m->count, 1, memory_order_relaxed);
+    return true;
+}
+
+static void *alloc_raw(rlx_memory *m, size_t size, size_t align)
+{
+    if (!book(m, size))
+        return NULL;
     void *p = m->host.alloc(m->host.user, size, align);
     if (!p)
         discharge(m, size);
@@ -104,11 +112,26 @@ void *rlx_mem_alloc(rlx_memory *m, size_t size)
     return alloc_raw(m, size, DEFAULT_ALIGN);
 }
 
+/* Fresh pages of the system are zero: calloc need not touch them, and large tables fill slowly. */
+static void *system_alloc_zero(size_t size)
+{
+    int saved = errno;
+    void *p = calloc(1, size);
+    errno = saved;
+    return p;
+}
+
 void *rlx_mem_alloc_zero(rlx_memory *m, size_t size)
 {
-    void *p = alloc_raw(m, size, DEFAULT_ALIGN);
-    if (p)
-        memset(p, 0, size);
+    if (m->host.alloc != system_alloc) {
+        void *p = alloc_raw(m, size, DEFAULT_ALIGN);
+        return p ? memset(p, 0, size) : NULL;
+    }
+    if (!book(m, size))
+        return NULL;
+    void *p = system_alloc_zero(size);
+    if (!p)
+        discharge(m, size);
     return p;
 }
 
