@@ -1,7 +1,7 @@
 #include "script/lexer.h"
 
 /* Character classes. */
-enum { C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_PUNCT };
+enum { C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_PUNCT, C_END };
 static const uint8_t classes[256] = {
     [' '] = C_SPACE, ['\t'] = C_SPACE, ['\f'] = C_SPACE, ['\r'] = C_LINE, ['\n'] = C_LINE, ['#'] = C_LINE,
     ['\\'] = C_LINE, ['"'] = C_QUOTE, ['\''] = C_QUOTE,
@@ -26,17 +26,21 @@ const char *rlx_tok_text(uint8_t kind)
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
-static const struct { const char *text; uint8_t kind; } keywords[] = {
-    { "or", RLX_TOK_OR }, { "and", RLX_TOK_AND }, { "not", RLX_TOK_NOT }, { "in", RLX_TOK_IN }, { "is", RLX_TOK_IS },
-    { "if", RLX_TOK_IF }, { "else", RLX_TOK_ELSE }, { "elif", RLX_TOK_ELIF }, { "for", RLX_TOK_FOR },
-    { "while", RLX_TOK_WHILE }, { "with", RLX_TOK_WITH }, { "as", RLX_TOK_AS }, { "def", RLX_TOK_DEF },
-    { "class", RLX_TOK_CLASS }, { "return", RLX_TOK_RETURN }, { "assert", RLX_TOK_ASSERT },
-    { "pass", RLX_TOK_PASS }, { "lambda", RLX_TOK_LAMBDA }, { "None", RLX_TOK_NONE }, { "True", RLX_TOK_TRUE },
-    { "False", RLX_TOK_FALSE }, { "import", RLX_TOK_IMPORT }, { "from", RLX_TOK_FROM },
-    { "nonlocal", RLX_TOK_NONLOCAL }, { "global", RLX_TOK_GLOBAL }, { "break", RLX_TOK_BREAK },
-    { "continue", RLX_TOK_CONTINUE }, { "try", RLX_TOK_TRY }, { "raise", RLX_TOK_RAISE },
-    { "yield", RLX_TOK_YIELD }, { "del", RLX_TOK_DEL }, { "async", RLX_TOK_ASYNC }, { "await", RLX_TOK_AWAIT },
+/* By length: rows of length n stand at first_of_length[n] .. first_of_length[n + 1]. */
+enum { LONGEST_KEYWORD = 8 };
+static const struct { char text[LONGEST_KEYWORD]; uint8_t kind; } keywords[] = {
+    { "or", RLX_TOK_OR }, { "in", RLX_TOK_IN }, { "is", RLX_TOK_IS }, { "if", RLX_TOK_IF }, { "as", RLX_TOK_AS },
+    { "and", RLX_TOK_AND }, { "not", RLX_TOK_NOT }, { "for", RLX_TOK_FOR }, { "def", RLX_TOK_DEF }, { "try", RLX_TOK_TRY },
+    { "del", RLX_TOK_DEL },
+    { "else", RLX_TOK_ELSE }, { "elif", RLX_TOK_ELIF }, { "with", RLX_TOK_WITH }, { "pass", RLX_TOK_PASS },
+    { "None", RLX_TOK_NONE }, { "True", RLX_TOK_TRUE }, { "from", RLX_TOK_FROM },
+    { "while", RLX_TOK_WHILE }, { "class", RLX_TOK_CLASS }, { "False", RLX_TOK_FALSE }, { "break", RLX_TOK_BREAK },
+    { "raise", RLX_TOK_RAISE }, { "yield", RLX_TOK_YIELD }, { "async", RLX_TOK_ASYNC }, { "await", RLX_TOK_AWAIT },
+    { "return", RLX_TOK_RETURN }, { "assert", RLX_TOK_ASSERT }, { "lambda", RLX_TOK_LAMBDA }, { "import", RLX_TOK_IMPORT },
+    { "global", RLX_TOK_GLOBAL },
+    { "nonlocal", RLX_TOK_NONLOCAL }, { "continue", RLX_TOK_CONTINUE },
 };
+static const uint8_t first_of_length[LONGEST_KEYWORD + 2] = { 0, 0, 0, 5, 11, 18, 26, 31, 31, 33 };
 
 void rlx_words_init(rlx_words *t, rlx_context *ctx)
 {
@@ -75,24 +79,28 @@ static bool grow_names(rlx_words *t)
 
 static uint8_t keyword_of(rlx_slice text)
 {
-    if (text.len > 8)
+    if (text.len > LONGEST_KEYWORD)
         return 0;
-    for (size_t i = 0; i < RLX_COUNT(keywords); i++)
-        if (rlx_slice_is(text, keywords[i].text))
+    for (size_t i = first_of_length[text.len]; i < first_of_length[text.len + 1]; i++)
+        if (keywords[i].text[0] == text.data[0] && memcmp(keywords[i].text, text.data, text.len) == 0)
             return keywords[i].kind;
     return 0;
 }
 
-static rlx_word *get_name(rlx_words *t, rlx_slice text, uint32_t hash)
+/* Where the entry of `text` is, or belongs. */
+static inline rlx_word **slot_of(const rlx_words *t, rlx_slice text, uint32_t hash)
 {
-    if (t->len * 2 >= t->cap && !grow_names(t))
-        return NULL;
     size_t at = hash & (t->cap - 1);
     for (; t->slots[at]; at = (at + 1) & (t->cap - 1)) {
-        rlx_word *n = t->slots[at];
+        const rlx_word *n = t->slots[at];
         if (n->hash == hash && n->text->len == text.len && memcmp(n->text->data, text.data, text.len) == 0)
-            return n;
+            break;
     }
+    return &t->slots[at];
+}
+
+static rlx_word *new_name(rlx_words *t, rlx_slice text, uint32_t hash)
+{
     const rlx_string *string = rlx_string_intern(t->ctx, text);
     rlx_word *n = string ? rlx_region_zero(&t->region, sizeof *n) : NULL;
     if (!n)
@@ -100,9 +108,18 @@ static rlx_word *get_name(rlx_words *t, rlx_slice text, uint32_t hash)
     n->text = string;
     n->hash = hash;
     n->keyword = keyword_of(text);
-    t->slots[at] = n;
     t->len++;
     return n;
+}
+
+static inline rlx_word *get_name(rlx_words *t, rlx_slice text, uint32_t hash)
+{
+    if (t->len * 2 >= t->cap && !grow_names(t))
+        return NULL;
+    rlx_word **slot = slot_of(t, text, hash);
+    if (RLX_UNLIKELY(!*slot))
+        *slot = new_name(t, text, hash);
+    return *slot;
 }
 
 /* FNV-1a with a final mix, so that it can run along with the scan of an identifier. */
@@ -110,12 +127,22 @@ static rlx_word *get_name(rlx_words *t, rlx_slice text, uint32_t hash)
 static inline uint32_t hash_step(uint32_t h, char c) { return (h ^ (unsigned char)c) * 16777619u; }
 static inline uint32_t hash_end(uint32_t h) { return h ^ h >> 15; }
 
-rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
+static uint32_t hash_of(rlx_slice text)
 {
     uint32_t h = HASH_START;
     for (size_t i = 0; i < text.len; i++)
         h = hash_step(h, text.data[i]);
-    return get_name(t, text, hash_end(h));
+    return hash_end(h);
+}
+
+rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
+{
+    return get_name(t, text, hash_of(text));
+}
+
+rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text)
+{
+    return t->cap ? *slot_of(t, text, hash_of(text)) : NULL;
 }
 
 /* ---- reports ------------------------------------------------------------------------------------ */
@@ -140,12 +167,7 @@ static void report(rlx_lexer *lx, enum rlx_code_id code, uint32_t begin, uint32_
 
 static inline void give(rlx_lexer *lx, uint8_t kind, uint32_t begin, uint32_t end)
 {
-    rlx_tok *t = &lx->tok;
-    t->kind = kind;
-    t->first = t->raw = t->triple = t->bytes = t->format = false;
-    t->begin = begin;
-    t->end = end;
-    t->name = NULL;
+    lx->tok = (rlx_tok){ .kind = kind, .begin = begin, .end = end };
     lx->pos = end;
 }
 
@@ -311,44 +333,6 @@ static bool indent_token(rlx_lexer *lx)
     return false;
 }
 
-static void name_token(rlx_lexer *lx, uint32_t begin)
-{
-    const char *text = lx->text;
-    uint32_t at = begin, h = HASH_START;
-    do
-        h = hash_step(h, text[at++]);
-    while (at < lx->len && in_name(text[at]));
-    rlx_word *n = get_name(lx->names, (rlx_slice){ text + begin, at - begin }, hash_end(h));
-    if (!n) {
-        lx->reported = true;
-        give(lx, RLX_TOK_ERROR, begin, at);
-        return;
-    }
-    give(lx, n->keyword ? n->keyword : RLX_TOK_NAME, begin, at);
-    lx->tok.name = n;
-}
-
-/* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
-static void number_token(rlx_lexer *lx, uint32_t begin)
-{
-    const char *text = lx->text;
-    uint32_t at = begin;
-    bool based = text[at] == '0' && at + 1 < lx->len && strchr("xXoObB", text[at + 1]) && text[at + 1];
-    bool is_float = false;
-    for (; at < lx->len; at++) {
-        char c = text[at];
-        if (c == '.' && !based)
-            is_float = true;
-        else if ((c == 'e' || c == 'E') && !based) {
-            is_float = true;
-            if (at + 1 < lx->len && (text[at + 1] == '+' || text[at + 1] == '-'))
-                at++;
-        } else if (!in_name(c))
-            break;
-    }
-    give(lx, is_float ? RLX_TOK_FLOAT : RLX_TOK_INT, begin, at);
-}
-
 /* Is the text at `at` a prefix of a string literal ("r", "rb", "f" ...)? Gives its length. */
 static uint32_t string_prefix(const rlx_lexer *lx, uint32_t at, rlx_tok *flags)
 {
@@ -388,6 +372,56 @@ static void string_token(rlx_lexer *lx, uint32_t begin, uint32_t prefix, rlx_tok
     }
     give(lx, RLX_TOK_STRING, begin, end);
     lx->tok.raw = flags.raw, lx->tok.bytes = flags.bytes, lx->tok.format = flags.format, lx->tok.triple = flags.triple;
+}
+
+static bool prefixed_string(rlx_lexer *lx, uint32_t begin)
+{
+    rlx_tok flags = { 0 };
+    uint32_t prefix = string_prefix(lx, begin, &flags);
+    if (prefix)
+        string_token(lx, begin, prefix, flags);
+    return prefix != 0;
+}
+
+/* A name, a keyword, or a string that begins with letters. */
+static void name_token(rlx_lexer *lx, uint32_t begin)
+{
+    const char *text = lx->text;
+    uint32_t at = begin, len = lx->len, h = HASH_START;
+    do
+        h = hash_step(h, text[at++]);
+    while (at < len && in_name(text[at]));
+    if (at < len && class_of(text[at]) == C_QUOTE && prefixed_string(lx, begin))
+        return;
+    rlx_word *n = get_name(lx->names, (rlx_slice){ text + begin, at - begin }, hash_end(h));
+    if (!n) {
+        lx->reported = true;
+        give(lx, RLX_TOK_ERROR, begin, at);
+        return;
+    }
+    give(lx, n->keyword ? n->keyword : RLX_TOK_NAME, begin, at);
+    lx->tok.name = n;
+}
+
+/* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
+static void number_token(rlx_lexer *lx, uint32_t begin)
+{
+    const char *text = lx->text;
+    uint32_t at = begin;
+    bool based = text[at] == '0' && at + 1 < lx->len && strchr("xXoObB", text[at + 1]) && text[at + 1];
+    bool is_float = false;
+    for (; at < lx->len; at++) {
+        char c = text[at];
+        if (c == '.' && !based)
+            is_float = true;
+        else if ((c == 'e' || c == 'E') && !based) {
+            is_float = true;
+            if (at + 1 < lx->len && (text[at + 1] == '+' || text[at + 1] == '-'))
+                at++;
+        } else if (!in_name(c))
+            break;
+    }
+    give(lx, is_float ? RLX_TOK_FLOAT : RLX_TOK_INT, begin, at);
 }
 
 /* Punctuation: the longest that matches. Rows with the same first character stand together, longest first. */
@@ -446,27 +480,40 @@ static void close_bracket(rlx_lexer *lx, uint32_t begin)
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
 }
 
-static void punct_token(rlx_lexer *lx, uint32_t begin)
+static void odd_punct(rlx_lexer *lx, uint32_t begin)
 {
-    /* what is one character long unless =, *, / or an angle follows */
-    static const uint8_t single[128] = { ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET,
-        [']'] = RLX_TOK_RBRACKET, [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE,
-        [':'] = RLX_TOK_COLON, ['='] = RLX_TOK_ASSIGN, ['-'] = RLX_TOK_MINUS, ['+'] = RLX_TOK_PLUS, ['*'] = RLX_TOK_STAR,
-        ['/'] = RLX_TOK_SLASH, ['%'] = RLX_TOK_PERCENT, ['<'] = RLX_TOK_LT, ['>'] = RLX_TOK_GT };
-    char c = lx->text[begin], next = begin + 1 < lx->len ? lx->text[begin + 1] : ' ';
     uint32_t len = 1;
-    uint8_t kind = next == '=' || next == '*' || next == '/' || next == '<' || next == '>' ? 0 : single[(unsigned char)c & 127];
-    if (!kind)
-        kind = longest_punct(lx->text + begin, lx->len - begin, &len);
+    uint8_t kind = longest_punct(lx->text + begin, lx->len - begin, &len);
     if (!kind) {
-        report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'", c);
-        give(lx, RLX_TOK_ERROR, begin, begin + 1);
-        return;
+        report(lx, RLX_PA01, begin, begin + 1, "unexpected character '%c'", lx->text[begin]);
+        kind = RLX_TOK_ERROR;
     }
     give(lx, kind, begin, begin + len);
+}
+
+/* Brackets are one character long; the others too, unless one of = * / < > follows. */
+static const uint8_t brackets[256] = { ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET, [']'] = RLX_TOK_RBRACKET,
+                                       ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE };
+static const uint8_t lone[256] = { [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, [':'] = RLX_TOK_COLON, ['='] = RLX_TOK_ASSIGN,
+                                     ['-'] = RLX_TOK_MINUS, ['+'] = RLX_TOK_PLUS, ['*'] = RLX_TOK_STAR, ['/'] = RLX_TOK_SLASH,
+                                     ['%'] = RLX_TOK_PERCENT, ['<'] = RLX_TOK_LT, ['>'] = RLX_TOK_GT };
+static const bool joins[256] = { ['='] = true, ['*'] = true, ['/'] = true, ['<'] = true, ['>'] = true };
+
+static void punct_token(rlx_lexer *lx, uint32_t begin)
+{
+    unsigned char c = (unsigned char)lx->text[begin];
+    uint8_t kind = brackets[c];
+    if (!kind) {
+        if (lone[c] && !(begin + 1 < lx->len && joins[(unsigned char)lx->text[begin + 1]]))
+            give(lx, lone[c], begin, begin + 1);
+        else
+            odd_punct(lx, begin);
+        return;
+    }
+    give(lx, kind, begin, begin + 1);
     if (kind == RLX_TOK_LPAR || kind == RLX_TOK_LBRACKET || kind == RLX_TOK_LBRACE)
         open_bracket(lx, begin);
-    else if (kind == RLX_TOK_RPAR || kind == RLX_TOK_RBRACKET || kind == RLX_TOK_RBRACE)
+    else
         close_bracket(lx, begin);
 }
 
@@ -532,51 +579,55 @@ static void end_token(rlx_lexer *lx)
     give(lx, RLX_TOK_END, lx->len, lx->len);
 }
 
-void rlx_lexer_next(rlx_lexer *lx)
+/* What stands at the begin of a line. True if a token was given. */
+static bool line_token(rlx_lexer *lx, bool *first)
 {
-    bool first = false;
-    if (lx->tok.end > lx->prev_end && lx->tok.kind != RLX_TOK_NEWLINE)
-        lx->prev_end = lx->tok.end;
     if (!lx->dedents && lx->line_start) {
         if (indent_token(lx))
-            return;
-        first = true;
+            return true;
+        *first = true;
     }
-    if (lx->dedents) {
-        lx->dedents--;
-        give(lx, RLX_TOK_DEDENT, lx->pos, lx->pos);
-        return;
-    }
-    first |= lx->tok.kind == RLX_TOK_INDENT || lx->tok.kind == RLX_TOK_DEDENT;
-    if (skip_white(lx, &first))
+    if (!lx->dedents)
+        return false;
+    lx->dedents--;
+    give(lx, RLX_TOK_DEDENT, lx->pos, lx->pos);
+    return true;
+}
+
+static void odd_token(rlx_lexer *lx, uint32_t begin)
+{
+    report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x", (unsigned)(unsigned char)lx->text[begin]);
+    give(lx, RLX_TOK_ERROR, begin, begin + 1);
+}
+
+void rlx_lexer_next(rlx_lexer *lx)
+{
+    uint8_t before = lx->tok.kind;
+    bool first = before == RLX_TOK_INDENT || before == RLX_TOK_DEDENT;
+    if (lx->tok.end > lx->prev_end && before != RLX_TOK_NEWLINE)
+        lx->prev_end = lx->tok.end;
+    if (RLX_UNLIKELY(lx->line_start || lx->dedents) && line_token(lx, &first))
         return;
     uint32_t begin = lx->pos;
-    if (begin >= lx->len) {
-        end_token(lx);
-        return;
+    while (begin < lx->len && lx->text[begin] == ' ')
+        begin++;
+    if (begin >= lx->len || class_of(lx->text[begin]) == C_LINE || class_of(lx->text[begin]) == C_SPACE) {
+        if (skip_white(lx, &first))
+            return;
+        begin = lx->pos;
     }
-    rlx_tok flags = { 0 };
-    uint32_t prefix;
-    switch (class_of(lx->text[begin])) {
-    case C_NAME:
-        if (begin + 1 < lx->len && !in_name(lx->text[begin + 1]) && lx->text[begin + 1] != '"' && lx->text[begin + 1] != '\'')
-            name_token(lx, begin); /* one letter, no prefix */
-        else if ((prefix = string_prefix(lx, begin, &flags)) > 0)
-            string_token(lx, begin, prefix, flags);
-        else
-            name_token(lx, begin);
-        break;
+    switch (begin < lx->len ? class_of(lx->text[begin]) : C_END) {
+    case C_END: end_token(lx); return;
+    case C_NAME: name_token(lx, begin); break;
     case C_DIGIT: number_token(lx, begin); break;
-    case C_QUOTE: string_token(lx, begin, 0, flags); break;
+    case C_QUOTE: string_token(lx, begin, 0, (rlx_tok){ 0 }); break;
     case C_PUNCT:
         if (lx->text[begin] == '.' && begin + 1 < lx->len && class_of(lx->text[begin + 1]) == C_DIGIT)
             number_token(lx, begin);
         else
             punct_token(lx, begin);
         break;
-    default:
-        report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x", (unsigned)(unsigned char)lx->text[begin]);
-        give(lx, RLX_TOK_ERROR, begin, begin + 1);
+    default: odd_token(lx, begin);
     }
     lx->tok.first = first;
 }

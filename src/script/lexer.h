@@ -87,6 +87,8 @@ void rlx_words_init(rlx_words *t, rlx_context *ctx);
 void rlx_words_free(rlx_words *t);
 /* The entry of `text`, made on first use. NULL: out of memory. */
 rlx_word *rlx_words_get(rlx_words *t, rlx_slice text);
+/* The entry of `text` if there is one, else NULL. */
+rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text);
 
 typedef struct rlx_tok {
     uint8_t kind;

@@ -831,44 +831,51 @@ static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last
     return true;
 }
 
-/* Names that the line binds: NAME = ..., NAME: ..., NAME, NAME = ... */
-static bool mark_bound(rlx_reader *r, uint32_t line, uint32_t end)
+/* A name that is bound at `line`; only of outputs it matters where they are bound last. */
+static void mark_last(rlx_reader *r, rlx_slice name, uint32_t line)
+{
+    rlx_word *w = rlx_words_find(&r->names, name);
+    if (w && w->output_block == r->relax->block)
+        w->last_bound = line;
+}
+
+/* Names that the line binds: NAME = ..., NAME: ..., NAME, NAME = ..., def NAME */
+static void mark_bound(rlx_reader *r, uint32_t line, uint32_t end)
 {
     const char *text = r->parser.lexer.text;
     for (uint32_t at = line;;) {
         rlx_slice name = word_at(text, at, end);
         at = skip_blanks(text, at + (uint32_t)name.len, end);
-        bool binds = at < end && name.len && (text[at] == ':' || text[at] == ',' || (text[at] == '=' && !(at + 1 < end && text[at + 1] == '=')));
-        rlx_word *w = binds ? rlx_words_get(&r->names, name) : NULL;
-        if (!binds || !w)
-            return !binds;
-        w->last_bound = line;
-        if (text[at] != ',')
-            return true;
+        if (rlx_slice_is(name, "def"))
+            name = word_at(text, at, end);
+        else if (at >= end || (text[at] != ':' && text[at] != ',' && (text[at] != '=' || (at + 1 < end && text[at + 1] == '='))))
+            return;
+        if (name.len)
+            mark_last(r, name, line);
+        if (at >= end || text[at] != ',')
+            return;
         at = skip_blanks(text, at + 1, end);
     }
 }
 
-static bool scan_line(rlx_reader *r, uint32_t begin_at, uint32_t end)
+/* R.output(...), or the return of older texts: what it names. True for other lines. */
+static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, bool *any)
 {
     const char *text = r->parser.lexer.text;
-    rlx_slice name = word_at(text, begin_at, end);
-    uint32_t at = begin_at + (uint32_t)name.len;
-    if (rlx_slice_is(name, "return"))
-        return mark_outputs(r, at, end, 0);
-    if (rlx_slice_is(name, "def")) {
-        rlx_slice f = word_at(text, skip_blanks(text, at, end), end);
-        rlx_word *w = f.len ? rlx_words_get(&r->names, f) : NULL;
-        if (w)
-            w->last_bound = begin_at;
-        return w || !f.len;
-    }
-    if (at < end && text[at] == '.') {
-        rlx_slice member = word_at(text, at + 1, end);
-        return !(rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs")) || mark_outputs(r, at + 1 + (uint32_t)member.len, end, 0);
-    }
-    return mark_bound(r, begin_at, end);
+    rlx_slice name = word_at(text, line, end), member = { NULL, 0 };
+    uint32_t at = line + (uint32_t)name.len;
+    if (at < end && text[at] == '.')
+        member = word_at(text, at + 1, end);
+    else if (!rlx_slice_is(name, "return"))
+        return true;
+    bool output = !member.data || rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs");
+    *any |= output;
+    if (output && !mark_outputs(r, at + (member.data ? 1 + (uint32_t)member.len : 0), end, 0))
+        return rlx_no_memory(r->ctx);
+    return false;
 }
+
+typedef struct line_span { uint32_t begin, end; } line_span;
 
 /* Whether a binding is an output of its block is said at the end of the block: its lines are looked through first. */
 static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
@@ -880,14 +887,21 @@ static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
         rlx_lines_skip(&l);
         return mark_outputs(r, lx->tok.begin, l.pos, UINT32_MAX);
     }
+    RLX_VEC(line_span) others = { 0 };
     uint32_t column = lx->indents[lx->num_indents - 1];
-    while (rlx_lines_next(&l) && l.column >= column) {
-        uint32_t begin_at = l.begin, at_column = l.column;
+    bool outputs = false;
+    while (!r->ctx->diags.out_of_memory && rlx_lines_next(&l) && l.column >= column) {
+        line_span line = { l.begin, 0 };
+        bool inside = l.column > column;
         rlx_lines_skip(&l);
-        if (at_column == column && !scan_line(r, begin_at, l.pos))
-            return false;
+        line.end = l.pos;
+        if (!inside && marks_no_output(r, line.begin, line.end, &outputs) && !rlx_vec_push(&r->ctx->memory, &others, line))
+            rlx_no_memory(r->ctx);
     }
-    return true;
+    for (size_t i = 0; outputs && i < others.len; i++)
+        mark_bound(r, others.data[i].begin, others.data[i].end);
+    rlx_vec_free(&r->ctx->memory, &others);
+    return !r->ctx->diags.out_of_memory;
 }
 
 static void read_dataflow(rlx_reader *r, const rlx_line *line)
