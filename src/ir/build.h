@@ -46,7 +46,7 @@ const rlx_sinfo *rlx_object_info(rlx_context *ctx);
 const rlx_sinfo *rlx_prim_info(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *value);
 const rlx_sinfo *rlx_shape_info(rlx_context *ctx, const rlx_prim *const *values, size_t count); /* values known */
 const rlx_sinfo *rlx_shape_info_rank(rlx_context *ctx, int ndim);
-/* shape: SHAPE_EXPR, Shape-typed VAR, or NULL; ndim is taken from a SHAPE_EXPR, else as given */
+/* shape: SHAPE_EXPR, Shape-typed VAR, or NULL; ndim is taken from the shape where that says it, else as given */
 const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dtype dtype, int ndim, const rlx_node *vdevice);
 const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t ndim, rlx_dtype dtype);
 const rlx_sinfo *rlx_tuple_info(rlx_context *ctx, const rlx_sinfo *const *fields, size_t count);

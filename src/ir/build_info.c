@@ -144,10 +144,20 @@ static bool same_tensor(const rlx_node *have, const void *key)
     return t && t->dtype == k->dtype && t->ndim == k->ndim && t->shape == k->shape && t->vdevice == k->vdevice;
 }
 
+/* Rank of the tensors that have this shape; otherwise, if it does not say. */
+static int rank_of_shape(const rlx_expr *shape, int otherwise)
+{
+    const rlx_shape_expr *list = rlx_as_shape_expr(shape);
+    const rlx_var *v = rlx_as_var(shape);
+    const rlx_shape_sinfo *s = v ? rlx_as_shape_sinfo(v->sinfo) : NULL;
+    if (list)
+        return (int)list->num_values;
+    return s && s->ndim >= 0 ? s->ndim : otherwise;
+}
+
 const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dtype dtype, int ndim, const rlx_node *vdevice)
 {
-    if (shape && shape->kind == RLX_NODE_SHAPE_EXPR)
-        ndim = (int)((const rlx_shape_expr *)shape)->num_values;
+    ndim = rank_of_shape(shape, ndim);
     rlx_tensor_sinfo key = { .dtype = dtype, .ndim = ndim, .shape = shape, .vdevice = vdevice };
     uint64_t h = rlx_hash_i32(rlx_hash_i32(rlx_kind_hash(RLX_NODE_TENSOR_SINFO), dtype), ndim);
     h = rlx_hash_ptr(rlx_hash_ptr(h, shape), vdevice);

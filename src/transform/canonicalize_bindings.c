@@ -165,6 +165,13 @@ static bool remember(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *value)
     return (value->kind != RLX_NODE_TUPLE && value->kind != RLX_NODE_TUPLE_GET_ITEM) || put(p, &c->values, v, value);
 }
 
+/* From here on the leaf stands for the variable of a binding, and for the output whose name that variable got. */
+static bool stand_in(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *v, const rlx_expr *leaf)
+{
+    const rlx_var *written = rlx_binding_var(old);
+    return rlx_seq_replace(p, &written->node, leaf) && (written == v || rlx_seq_replace(p, &v->node, leaf));
+}
+
 static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
 {
     const rlx_match_cast *cast = (const rlx_match_cast *)now;
@@ -174,7 +181,7 @@ static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx
     if (!v)
         return true;
     if (stands_for(p, v, cast->value))
-        return rlx_seq_replace(p, &rlx_binding_var(old)->node, cast->value);
+        return stand_in(p, old, v, cast->value);
     bool hidden = rlx_as_var(cast->value) && cast->value->kind == RLX_NODE_DATAFLOW_VAR;
     return rlx_seq_emit(p, hidden ? now : rlx_bind(p->ctx, v, cast->value, cast->place)) && remember(p, v, cast->value);
 }
@@ -189,7 +196,7 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
     const rlx_var *v = rlx_binding_var(now);
     const rlx_expr *value = rlx_binding_value(now), *leaf = simpler(c, value);
     if (leaf && stands_for(p, v, leaf))
-        return rlx_seq_replace(p, &rlx_binding_var(old)->node, leaf);
+        return stand_in(p, old, v, leaf);
     /* A field that is no variable, a constant for instance, is bound as it is. */
     if (leaf && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
