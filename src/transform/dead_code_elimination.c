@@ -324,7 +324,8 @@ const rlx_module *rlx_pass_dead_code_elimination(rlx_pass_run *run, const rlx_mo
         rlx_no_memory(ctx);
         goto done;
     }
-    memcpy(functions, m->functions, n * sizeof *functions);
+    if (n)
+        memcpy(functions, m->functions, n * sizeof *functions);
     if (reach_roots(&d) && clean_reached(&d, &p, functions))
         out = without_unreached(&d, functions);
 done:
