@@ -4,17 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #define DEFAULT_ALIGN ((size_t)16)
+#define HUGE_PAGE ((size_t)2 * 1024 * 1024)
+
+/* First touch of memory costs as much per small page as the work on it: large blocks ask for large pages, where the system gives
+ * them to who asks. An advice only, whatever comes of it. */
+static void advise_huge(void *block, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t begin = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HUGE_PAGE - 1);
+    if (block && begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#endif
+}
 
 /* The default allocator. malloc may write errno when it fails; hosts do not expect that of us. */
 static void *system_alloc(void *user, size_t size, size_t align)
 {
     int saved = errno;
     void *p = NULL;
+    if (size >= HUGE_PAGE && align < HUGE_PAGE)
+        align = HUGE_PAGE;
     if (align <= _Alignof(max_align_t))
         p = malloc(size);
     else if (posix_memalign(&p, align, size) != 0)
         p = NULL;
+    if (size >= HUGE_PAGE)
+        advise_huge(p, size);
     errno = saved;
     return p;
 }
@@ -38,6 +59,8 @@ static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_si
     }
     int saved = errno;
     void *p = realloc(ptr, new_size);
+    if (new_size >= HUGE_PAGE)
+        advise_huge(p, new_size);
     errno = saved;
     return p;
 }
@@ -112,7 +135,7 @@ void *rlx_mem_alloc(rlx_memory *m, size_t size)
     return alloc_raw(m, size, DEFAULT_ALIGN);
 }
 
-/* Fresh pages of the system are zero: calloc need not touch them, and large tables fill slowly. */
+/* Fresh pages of the system are zero: calloc need not touch them. Blocks of huge pages are touched as a whole in any case. */
 static void *system_alloc_zero(size_t size)
 {
     int saved = errno;
@@ -123,7 +146,7 @@ static void *system_alloc_zero(size_t size)
 
 void *rlx_mem_alloc_zero(rlx_memory *m, size_t size)
 {
-    if (m->host.alloc != system_alloc) {
+    if (m->host.alloc != system_alloc || size >= HUGE_PAGE) {
         void *p = alloc_raw(m, size, DEFAULT_ALIGN);
         return p ? memset(p, 0, size) : NULL;
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define FIRST_CHUNK ((size_t)16 * 1024)
-#define LARGEST_CHUNK ((size_t)1024 * 1024)
+#define LARGEST_CHUNK ((size_t)2 * 1024 * 1024) /* a huge page, see memory.c */
 
 /* The payload follows the header. Chunks hang newest first. A chunk of its own ("single") holds one
  * large request; `bump` is then the chunk that small requests were taken from when it was made, so
