@@ -23,13 +23,20 @@ static enum rlx_step fail(struct state *s)
     return RLX_STEP_STOP;
 }
 
+/* Straight-line code is not remembered: a sequence is, so its bindings come once, and what is nested in calls is. */
+static bool stands_alone(const rlx_node *n, const rlx_node *parent)
+{
+    return n->kind == RLX_NODE_VAR_BINDING || n->kind == RLX_NODE_MATCH_CAST ||
+           (n->kind == RLX_NODE_CALL && rlx_is(parent, RLX_NODE_VAR_BINDING));
+}
+
 /* Enters n; STEP_ON: a frame was pushed; STEP_SKIP: nothing more to do here. */
 static enum rlx_step visit(struct state *s, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     enum rlx_step step = RLX_STEP_ON;
-    if (s->w->code && (n->flags & RLX_FLAG_INTERNED || (rlx_is_relax_var(n) && !rlx_field_is_def(via))))
+    if (s->w->code && (n->flags & RLX_FLAG_INTERNED || rlx_is_relax_var(n)))
         return RLX_STEP_SKIP;
-    if (s->w->unique) {
+    if (s->w->unique && !(s->w->code && stands_alone(n, parent))) {
         /* A variable may be met as a use first (a local function that calls itself): its definition is another event. */
         uintptr_t before = 0, mark = rlx_field_is_def(via) && rlx_kinds[n->kind].mode == RLX_MODE_IDENT ? 2 : 1;
         if (rlx_ptrmap_find(&s->seen, n, &before) && before >= mark)

@@ -19,8 +19,9 @@ uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
  * into the struct info of a variable only where it is defined (binding, parameter) and only if `annotations` is set;
  * interned subtrees without variables are entered like others. Buffers are opened where they are defined (or the root),
  * not where they are used. A skipped node is not left. `unique`: each node once (a variable or buffer once more where it
- * is defined, if a use came first). `code`: uses of variables and what is interned (struct info, attributes, integers,
- * operators) are passed over: what is left is bindings, calls, functions and their names. */
+ * is defined, if a use came first). `code`: variables and what is interned (struct info, attributes, integers,
+ * operators) are passed over: what is left is bindings, calls, functions and
+ * their names. With `unique` a call that several bindings share may come for each of them. */
 enum rlx_step { RLX_STEP_ON = 0, RLX_STEP_SKIP = 1, RLX_STEP_STOP = 2 };
 typedef struct rlx_walker {
     enum rlx_step (*enter)(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent); /* via NULL at the root; via->type tells DEF from use */
