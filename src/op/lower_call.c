@@ -122,6 +122,12 @@ static bool remember_input(rlx_low *b, const input *in)
     return rlx_no_memory(b->l->ctx);
 }
 
+const rlx_attr *rlx_low_attr(const rlx_lower *l, size_t i)
+{
+    const rlx_attrs *a = rlx_as_attrs(l->call->attrs);
+    return a && i < a->num_values ? a->values[i] : NULL;
+}
+
 const rlx_prim *rlx_low_literal(const rlx_expr *e)
 {
     const rlx_prim_value *v = rlx_as_prim_value(e);

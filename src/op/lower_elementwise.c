@@ -100,8 +100,7 @@ static const rlx_prim *unary_silu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 
 static double attr_number(rlx_low *b, size_t i, double otherwise)
 {
-    const rlx_attrs *a = rlx_as_attrs(b->l->call->attrs);
-    return rlx_attr_as_float(a && i < a->num_values ? a->values[i] : NULL, otherwise);
+    return rlx_attr_as_float(rlx_low_attr(b->l, i), otherwise);
 }
 
 static const rlx_prim *unary_leakyrelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)

@@ -35,6 +35,8 @@ typedef struct rlx_low_tensor {
 
 /* Dimensions of a tensor as far as the program knows them: literal, or values of a shape variable. NULL: not known. */
 const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t);
+/* Attribute i of the call, in the row's order; NULL: absent. */
+const rlx_attr *rlx_low_attr(const rlx_lower *l, size_t i);
 /* A scalar that needs no parameter: the literal. NULL: e is none. */
 const rlx_prim *rlx_low_literal(const rlx_expr *e);
 /* Field i of tuple e: what the literal holds, else a projection. */

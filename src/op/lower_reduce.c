@@ -9,12 +9,6 @@ typedef struct reduction {
     rlx_low_list kept;            /* sizes of the axes that stay */
 } reduction;
 
-static const rlx_attr *attr(const rlx_lower *l, size_t i)
-{
-    const rlx_attrs *a = rlx_as_attrs(l->call->attrs);
-    return a && i < a->num_values ? a->values[i] : NULL;
-}
-
 /* Axes in range: inference has checked them, unless it did not know the rank. */
 static bool mark_axes(rlx_low *b, const rlx_attr *list, size_t ndim, bool *marked)
 {
@@ -51,9 +45,9 @@ static bool begin(reduction *r, rlx_lower *l)
     rlx_low_shape shape;
     memset(r, 0, sizeof *r);
     rlx_low_begin(&r->b, l);
-    if (!rlx_low_input(&r->b, 0, &r->x) || !mark_axes(&r->b, attr(l, 0), r->x.shape.sizes.n, r->marked))
+    if (!rlx_low_input(&r->b, 0, &r->x) || !mark_axes(&r->b, rlx_low_attr(l, 0), r->x.shape.sizes.n, r->marked))
         return false;
-    r->keepdims = rlx_attr_as_bool(attr(l, 1), false);
+    r->keepdims = rlx_attr_as_bool(rlx_low_attr(l, 1), false);
     reduced_shape(r, &shape);
     return rlx_low_output(&r->b, &shape, &r->out);
 }
@@ -338,7 +332,7 @@ const rlx_prim_func *rlx_lower_softmax(rlx_lower *l)
     rlx_low_shape shape;
     memset(&r, 0, sizeof r);
     rlx_low_begin(&r.b, l);
-    if (!rlx_low_input(&r.b, 0, &r.x) || !mark_axes(&r.b, attr(l, 0), r.x.shape.sizes.n, r.marked) || !rlx_low_output(&r.b, &r.x.shape, &r.out))
+    if (!rlx_low_input(&r.b, 0, &r.x) || !mark_axes(&r.b, rlx_low_attr(l, 0), r.x.shape.sizes.n, r.marked) || !rlx_low_output(&r.b, &r.x.shape, &r.out))
         return rlx_low_end(&r.b);
     if (!rlx_low_is_float(r.x.dtype)) {
         rlx_low_give_up(&r.b, "the operator does not compute with this dtype");

@@ -1,12 +1,6 @@
 /* lower_shape.c: reshape and its relatives, permute, concat, broadcast_to, filling. */
 #include "op/lower_int.h"
 
-static const rlx_attr *attr(const rlx_lower *l, size_t i)
-{
-    const rlx_attrs *a = rlx_as_attrs(l->call->attrs);
-    return a && i < a->num_values ? a->values[i] : NULL;
-}
-
 /* ---- reshape, flatten, expand_dims, squeeze ------------------------------------------------------------ */
 
 /* Do the two lists agree once sizes of 1 are left out? Then map[i] is the axis of x for axis i of the result, or -1. */
@@ -51,7 +45,7 @@ static void trust_dropped(rlx_low *b)
     const rlx_lower *l = b->l;
     const rlx_tensor_sinfo *x = rlx_as_tensor_sinfo(l->args[0]);
     const rlx_shape_expr *s = x ? rlx_as_shape_expr(x->shape) : NULL;
-    const rlx_attr *axes = attr(l, 0);
+    const rlx_attr *axes = rlx_low_attr(l, 0);
     if (l->row->infer != rlx_infer_squeeze || !s || rlx_attr_is_none(axes))
         return;
     for (size_t i = 0; i < rlx_attr_count(axes); i++) {
@@ -95,7 +89,7 @@ const rlx_prim_func *rlx_lower_permute(rlx_lower *l)
         return rlx_low_end(&b);
     size_t n = shape.sizes.n = from.n = x.shape.sizes.n;
     for (size_t i = 0; i < n; i++) {
-        int64_t axis = rlx_attr_is_none(attr(l, 0)) ? (int64_t)(n - 1 - i) : rlx_attr_item(attr(l, 0), i);
+        int64_t axis = rlx_attr_is_none(rlx_low_attr(l, 0)) ? (int64_t)(n - 1 - i) : rlx_attr_item(rlx_low_attr(l, 0), i);
         axis += axis < 0 ? (int64_t)n : 0;
         if (axis < 0 || axis >= (int64_t)n) {
             rlx_low_give_up(&b, "an axis is out of range");
@@ -124,7 +118,7 @@ static bool read_inputs(rlx_low *b, const rlx_tuple_sinfo *tuple, rlx_low_tensor
 {
     const rlx_tensor_sinfo *first = rlx_as_tensor_sinfo(tuple->fields[0]);
     const rlx_shape_expr *lead = first ? rlx_as_shape_expr(first->shape) : NULL;
-    int64_t at = rlx_attr_is_none(attr(b->l, 0)) ? 0 : rlx_attr_as_int(attr(b->l, 0), 0);
+    int64_t at = rlx_attr_is_none(rlx_low_attr(b->l, 0)) ? 0 : rlx_attr_as_int(rlx_low_attr(b->l, 0), 0);
     if (!first || first->ndim < 1 || at < -first->ndim || at >= first->ndim)
         return rlx_low_give_up(b, "the rank is not known");
     *axis = (size_t)(at < 0 ? at + first->ndim : at);
