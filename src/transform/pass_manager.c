@@ -97,7 +97,7 @@ static bool wants_verify(const rlx_pass_hooks *hooks)
 #endif
 }
 
-/* The list, in whatever layer is the top. compact: the layer is ours to empty. */
+/* The list, in whatever layer is the top. compact: the layer is ours to empty; after the last step its end does that. */
 static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, const uint8_t *origins,
                                    size_t count, const rlx_pass_hooks *hooks, bool compact)
 {
@@ -110,7 +110,7 @@ static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m, const 
             return NULL;
         if (timed)
             hooks->after(hooks->user, step_name(&steps[i]), out, now_seconds() - begin, changed);
-        m = changed && compact ? (const rlx_module *)rlx_scratch_compact(ctx, &out->node) : out;
+        m = changed && compact && i + 1 < count ? (const rlx_module *)rlx_scratch_compact(ctx, &out->node) : out;
     }
     return m;
 }
