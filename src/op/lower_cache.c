@@ -1,8 +1,9 @@
 /* lower_cache.c: calls that differ in names only share their PrimFunc without making it again.
  *
- * The key of a call is a list of words: row, attributes, struct info of arguments and result. A literal size is
- * v << 1 | 1, another one is c << 1, where c numbers what is proved equal by first occurrence. These are all the facts
- * that a lowering asks for, so equal keys have the same PrimFunc. What a key cannot say is lowered without it.
+ * The key of a call is a list of words: row, attributes, struct info of arguments and result. A
+ * literal size is v << 1 | 1, another one is c << 1, where c numbers what is proved equal by first
+ * occurrence. These are all the facts that a lowering asks for, so equal keys have the same
+ * PrimFunc. What a key cannot say is lowered without it.
  *
  *     words:   | key of entry 0 | key of entry 1 | ... | key under way
  *     sources: | inputs of entry 0 | ...
@@ -60,24 +61,30 @@ void rlx_lower_cache_free(rlx_lower_cache *c)
     rlx_mem_free(m, c, sizeof *c);
 }
 
-/* ---- keys. All give false when the call has no key; memory that ran out is latched in the context. ------------- */
+/* ---- keys: false when the call has no key; memory that ran out is latched in the context */
 
 static bool put(rlx_lower_cache *c, uint64_t word)
 {
     return rlx_vec_push(MEMORY(c), &c->words, word) || rlx_no_memory(c->ctx);
 }
 
-static bool put_pointer(rlx_lower_cache *c, const void *p) { return put(c, (uint64_t)(uintptr_t)p); }
+static bool put_pointer(rlx_lower_cache *c, const void *p)
+{
+    return put(c, (uint64_t)(uintptr_t)p);
+}
 
-/* The class of a size. A lowering may compare any two sizes, so the proofs of all pairs must agree with the classes. */
-static bool class_of(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim *size, uint32_t *out)
+/* The class of a size. A lowering may compare any two sizes, so the proofs of all pairs must agree
+ * with the classes. */
+static bool class_of(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim *size,
+                     uint32_t *out)
 {
     uint32_t class = UINT32_MAX;
     for (size_t i = 0; i < c->num_sizes; i++)
         if (c->sizes[i].size == size)
             return *out = c->sizes[i].class, true;
     for (size_t i = 0; i < c->num_sizes; i++) {
-        bool equal = rlx_prove_equal(c->ctx, (rlx_scope *)scope, c->sizes[i].size, size) == RLX_EQUAL;
+        const rlx_prim *other = c->sizes[i].size;
+        bool equal = rlx_prove_equal(c->ctx, (rlx_scope *)scope, other, size) == RLX_EQUAL;
         if (equal && class != UINT32_MAX && class != c->sizes[i].class)
             return false;
         class = equal ? c->sizes[i].class : class;
@@ -100,7 +107,8 @@ static bool put_size(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim 
     return class_of(c, scope, size, &class) && put(c, (uint64_t)class << 1);
 }
 
-static bool put_sizes(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim *const *sizes, size_t n)
+static bool put_sizes(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim *const *sizes,
+                      size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!put_size(c, scope, sizes[i]))
@@ -111,7 +119,8 @@ static bool put_sizes(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim
 /* Kind, dtype, rank and form in one word. */
 static uint64_t head(const rlx_sinfo *s, rlx_dtype t, int64_t ndim, unsigned form)
 {
-    return (uint64_t)s->kind << 56 | (uint64_t)form << 48 | (uint64_t)(uint16_t)ndim << 32 | (uint32_t)t;
+    return (uint64_t)s->kind << 56 | (uint64_t)form << 48 | (uint64_t)(uint16_t)ndim << 32 |
+           (uint32_t)t;
 }
 
 /* Rules tell a list of sizes from a variable that stands for one. */
@@ -125,7 +134,8 @@ static bool put_tensor(rlx_lower_cache *c, const rlx_scope *scope, const rlx_ten
 }
 
 /* What is known of e (NULL: a field of a variable): tensors, shapes, scalars. */
-static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *e, const rlx_sinfo *s)
+static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *e,
+                     const rlx_sinfo *s)
 {
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     const rlx_prim_sinfo *scalar = rlx_as_prim_sinfo(s);
@@ -133,12 +143,14 @@ static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr 
         return put_tensor(c, scope, rlx_as_tensor_sinfo(s));
     if (scalar)
         return put(c, head(s, scalar->dtype, 0, 0)) && put_pointer(c, rlx_low_literal(e));
-    if (!shape || shape->ndim > RLX_LOW_RANK || !put(c, head(s, RELAX_VOID, shape->ndim, shape->has_values)))
+    if (!shape || shape->ndim > RLX_LOW_RANK ||
+        !put(c, head(s, RELAX_VOID, shape->ndim, shape->has_values)))
         return false;
     return !shape->has_values || put_sizes(c, scope, shape->values, shape->num_values);
 }
 
-static bool put_arg(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *e, const rlx_sinfo *s)
+static bool put_arg(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *e,
+                    const rlx_sinfo *s)
 {
     const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(s);
     const rlx_tuple *literal = rlx_as_tuple(e);
@@ -156,7 +168,8 @@ static bool put_arg(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *
 static bool put_key(rlx_lower_cache *c, const rlx_lower *l)
 {
     c->num_sizes = c->num_classes = 0;
-    if (l->call->num_sinfo_args || !put_pointer(c, l->row) || !put_pointer(c, l->call->attrs) || !put(c, l->call->num_args))
+    if (l->call->num_sinfo_args || !put_pointer(c, l->row) || !put_pointer(c, l->call->attrs) ||
+        !put(c, l->call->num_args))
         return false;
     for (size_t i = 0; i < l->call->num_args; i++)
         if (!put_arg(c, l->scope, l->call->args[i], l->args[i]))
@@ -174,13 +187,14 @@ static uint64_t hash_words(const uint64_t *words, size_t n)
     return h;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------ */
+/* ---- entries */
 
 static const entry *find(const rlx_lower_cache *c, uint64_t hash, size_t key, size_t len)
 {
     size_t at;
     const uint64_t *words = c->words.data;
-    for (void *item = rlx_intern_first(&c->table, hash, &at); item; item = rlx_intern_next(&c->table, hash, &at)) {
+    const rlx_intern *t = &c->table;
+    for (void *item = rlx_intern_first(t, hash, &at); item; item = rlx_intern_next(t, hash, &at)) {
         const entry *e = &c->entries.data[(uintptr_t)item - 1];
         if (e->key_len == len && memcmp(words + e->key, words + key, len * sizeof *words) == 0 &&
             rlx_module_builder_function(c->mb, e->gv) == e->function)
@@ -190,14 +204,17 @@ static const entry *find(const rlx_lower_cache *c, uint64_t hash, size_t key, si
 }
 
 /* Keeps the key that was put last. */
-static bool remember(rlx_lower_cache *c, const rlx_lower *l, const rlx_global_var *gv, uint64_t hash, size_t key)
+static bool remember(rlx_lower_cache *c, const rlx_lower *l, const rlx_global_var *gv, uint64_t hash,
+                     size_t key)
 {
-    entry e = { gv, rlx_module_builder_function(c->mb, gv), key, c->words.len - key, c->sources.len, l->num_inputs };
+    entry e = { gv, rlx_module_builder_function(c->mb, gv), key, c->words.len - key, c->sources.len,
+                l->num_inputs };
     for (size_t i = 0; i < l->num_inputs; i++)
         if (!rlx_vec_push(MEMORY(c), &c->sources, l->sources[i]))
             return rlx_no_memory(c->ctx);
-    return (rlx_vec_push(MEMORY(c), &c->entries, e) && rlx_intern_add(&c->table, hash, (void *)(uintptr_t)c->entries.len)) ||
-           rlx_no_memory(c->ctx);
+    bool good = rlx_vec_push(MEMORY(c), &c->entries, e) &&
+                rlx_intern_add(&c->table, hash, (void *)(uintptr_t)c->entries.len);
+    return good || rlx_no_memory(c->ctx);
 }
 
 static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower *l, const entry *e)
@@ -205,7 +222,9 @@ static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower *l, const entry 
     c->inputs.len = 0;
     for (size_t i = 0; i < e->num_sources; i++) {
         rlx_input_source s = c->sources.data[e->source + i];
-        const rlx_expr *arg = l->call->args[s.arg], *in = s.field < 0 ? arg : rlx_low_field(l->ctx, arg, (size_t)s.field, l->place);
+        const rlx_expr *in = l->call->args[s.arg];
+        if (s.field >= 0)
+            in = rlx_low_field(l->ctx, in, (size_t)s.field, l->place);
         if (!in)
             return NULL;
         if (!rlx_vec_push(MEMORY(c), &c->inputs, in))
@@ -216,7 +235,8 @@ static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower *l, const entry 
     return rlx_low_call(l, e->gv);
 }
 
-const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why)
+const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope, const rlx_call *call,
+                                    const rlx_sinfo *result, const char **why)
 {
     const rlx_sinfo *args[RLX_OP_MAX_ARGS];
     const rlx_global_var *gv;
@@ -230,7 +250,7 @@ const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope, 
     uint64_t hash = has_key ? hash_words(c->words.data + key, c->words.len - key) : 0;
     const entry *same = has_key ? find(c, hash, key, c->words.len - key) : NULL;
     const rlx_expr *out = same ? call_again(c, &l, same) : rlx_low_lower(c->mb, &l, &gv, why);
-    /* Inputs must be told, and the result must be the caller's, for the next call to be made from this one. */
+    /* For the next call: inputs must be told, and the result must be the caller's. */
     bool keep = has_key && !same && out && (l.sources || !l.num_inputs) && l.result == result;
     if (!keep)
         c->words.len = key;
