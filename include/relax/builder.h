@@ -13,6 +13,7 @@
  * The builder normalises (operands of an emitted expression are bound first) and infers while it emits: each variable
  * has struct info as soon as it exists. A failed emit returns NULL and leaves the block as it was; ending the function
  * fails while errors stand that were raised since its beginning (relax_context_clear_diagnostics forgives them).
+ * Mistakes in expressions without a place are shown at that of their binding.
  * Begins and ends pair whatever happens: after a begin that failed everything up to its end does nothing, and an end
  * closes what is open inside.
  */

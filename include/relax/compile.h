@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* Weights: named parameters become constants. For every function that has a parameter called names[i] (or only for `function`, if not
- * NULL), it is replaced by tensors[i]; symbolic dimensions fixed by it are substituted. Arrays of `count`; tensors are copied. NULL and CG
- * diagnostics for a wrong dtype, rank or size and for a name that no function has.
+ * NULL), it is replaced by tensors[i]; symbolic dimensions fixed by it are substituted. Arrays of `count`; tensors are copied. NULL and diagnostics
+ * for a wrong dtype, rank or size (CG12) and for a name that no function has (OP15).
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, RELAX_NULLABLE const char *function,

@@ -376,11 +376,18 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
 
 /* ---- bindings */
 
+static void *emitted(relax_context *ctx, const void *var)
+{
+    ctx->diags.otherwise = RLX_NO_PLACE;
+    return give(ctx, var);
+}
+
 static bool ready(relax_builder *b, const relax_expr *expr, const char *name, size_t name_len, relax_place place, rlx_emit *how)
 {
     *how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
     if (is_dead(b))
         return false;
+    b->ctx->diags.otherwise = place; /* until `emitted` */
     if (!b->frames.len)
         return wrong_state(b, "a binding needs an open function");
     return api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") && api_name_or_null(b->ctx, name, name_len, "name", &how->name);
@@ -392,7 +399,7 @@ relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, c
     if (!builder)
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
-    return give(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_expr *expr, const relax_struct_info *annotation, const char *name,
@@ -403,7 +410,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
     how.annotation = node_of(annotation);
-    return give(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
@@ -415,7 +422,7 @@ relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *
     if (ok && !rlx_builder_in_dataflow(builder->b))
         ok = wrong_state(builder, "an output needs an open dataflow block");
     how.output = true;
-    return give(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_expr *expr, const relax_struct_info *info, const char *name, size_t name_len,
@@ -425,7 +432,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
     if (!builder)
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
-    return give(builder->ctx, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
+    return emitted(builder->ctx, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
 }
 
 /* ---- branches */
@@ -488,12 +495,13 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
     frame f = rlx_vec_pop(&builder->frames);
     if (f.dead)
         return give(ctx, NULL);
+    ctx->diags.otherwise = place;
     const rlx_expr *false_branch = close_branch(builder, false_value, has_else ? "false_value" : NULL);
     bool ok = has_else && f.true_branch && false_branch;
     how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
     ok = api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
     const rlx_expr *e = ok ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
-    return give(ctx, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
+    return emitted(ctx, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
 }
 
 /* ---- questions */

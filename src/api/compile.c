@@ -1,5 +1,6 @@
 /* compile.c: from a module to an executable (relax/compile.h). The only file of api that knows both sides. */
 #include <relax/compile.h>
+#include <relax/dlpack.h>
 #include "api/api_int.h"
 
 #include "analysis/analysis.h"
@@ -12,12 +13,13 @@
 /* *w gets a copy of the content in its `data`. */
 static bool read_weight(relax_context *ctx, const char *name, const relax_tensor *tensor, rlx_weight *w)
 {
-    const rlx_tensor_object *t = (const rlx_tensor_object *)(const void *)tensor;
-    const DLTensor *view = &t->view;
+    const DLTensor *view = relax_tensor_view(tensor);
     rlx_fault why = { 0 };
     size_t bytes;
     if (!api_name(ctx, name, strlen(name), "name", &w->name))
         return false;
+    if (!view)
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "what is given for %s is no tensor", name) != NULL;
     w->dtype = rlx_dl_dtype(view);
     w->shape = view->shape;
     w->ndim = (size_t)view->ndim;

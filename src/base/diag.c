@@ -167,7 +167,7 @@ rlx_diag *rlx_diags_vreport(rlx_diags *d, const rlx_code *code, uint8_t severity
     }
     diag->code = code;
     diag->severity = severity;
-    diag->place = place;
+    diag->place = place ? place : d->otherwise;
     if (d->last)
         d->last->next = diag;
     else

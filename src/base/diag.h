@@ -59,6 +59,7 @@ typedef struct rlx_diags {
     bool out_of_memory;              /* a diagnostic (or anything else) was lost: counts as an error */
     RLX_VEC(const rlx_code *) muted; /* warnings switched off */
     size_t max_diags;                /* after so many errors further ones are only counted; default 100 */
+    rlx_place otherwise;             /* place of reports that have none: what is being built */
     const rlx_diag *unfinished;      /* the last one, until its notes are complete */
     /* Called for each as it is finished: when the next one starts, or by rlx_diags_flush. May be NULL. */
     void (*live)(void *user, const rlx_diag *d); void *live_user;
