@@ -111,6 +111,8 @@ static bool get_room(rlx_context *ctx, size_t count, struct sort_room *r)
 const rlx_attr *rlx_attrs_new(rlx_context *ctx, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count)
 {
     struct sort_room r;
+    if (count <= 1)
+        return rlx_attrs_in_order(ctx, keys, values, count);
     if (!rlx_all_there(keys, count) || !rlx_all_there(values, count) || !get_room(ctx, count, &r))
         return NULL;
     for (size_t i = 0; i < count; i++)

@@ -155,7 +155,8 @@ static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
 
 /* ---- what calls of one operator share: remembered per context ------------------------------------------ */
 
-typedef struct shared { const rlx_expr *op; const rlx_attr *defaults; } shared;
+/* `last`: the attributes of the call made last, for their keys and because the next call often has the same. */
+typedef struct shared { const rlx_expr *op; const rlx_attr *defaults, *last; } shared;
 
 static void forget(rlx_context *ctx, void *state, uint8_t layer)
 {
@@ -165,6 +166,8 @@ static void forget(rlx_context *ctx, void *state, uint8_t layer)
             s[i].op = NULL;
         if (s[i].defaults && s[i].defaults->layer >= layer)
             s[i].defaults = NULL;
+        if (s[i].last && s[i].last->layer >= layer)
+            s[i].last = NULL;
     }
 }
 
@@ -209,6 +212,22 @@ static const rlx_op_attr *find_attr(const rlx_op_row *row, rlx_slice name)
     return NULL;
 }
 
+/* Attributes of the call made last; one key per attribute of the row, in its order. NULL: none. */
+static const rlx_attrs *last_attrs(rlx_context *ctx, const rlx_op_row *row)
+{
+    const shared *s = shared_of(ctx, row);
+    return s ? rlx_as_attrs(s->last) : NULL;
+}
+
+/* The same by the key of an earlier call: strings are interned. */
+static const rlx_op_attr *find_key(const rlx_op_row *row, const rlx_attrs *last, const rlx_attr *key)
+{
+    for (size_t i = 0; i < last->num_keys; i++)
+        if (last->keys[i] == key)
+            return &row->attrs[i];
+    return NULL;
+}
+
 static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name, rlx_place place)
 {
     const char *near = NULL;
@@ -228,10 +247,11 @@ static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name
 /* Given attributes, converted, into values[0 .. num_attrs). */
 static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs *given, const rlx_attr **values, rlx_place place)
 {
+    const rlx_attrs *last = given ? last_attrs(ctx, row) : NULL;
     for (size_t i = 0; given && i < given->num_keys; i++) {
         rlx_slice name = rlx_attr_text(given->keys[i]);
-        const rlx_op_attr *a = find_attr(row, name);
-        if (!a)
+        const rlx_op_attr *a = last ? find_key(row, last, given->keys[i]) : NULL;
+        if (!a && !(a = find_attr(row, name)))
             return unknown_attr(ctx, row, name, place);
         size_t errors = rlx_error_count(ctx);
         const rlx_attr *v = convert(ctx, a->type, given->values[i]);
@@ -262,10 +282,17 @@ static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_att
 static const rlx_attr *make_attrs(rlx_context *ctx, const rlx_op_row *row, const rlx_attr *const *values)
 {
     const rlx_attr *keys[RLX_OP_MAX_ATTRS];
+    const rlx_attrs *last = last_attrs(ctx, row);
+    if (last && memcmp(last->values, values, row->num_attrs * sizeof *values) == 0)
+        return &last->node;
     for (size_t i = 0; i < row->num_attrs; i++)
-        if (!(keys[i] = rlx_attr_string_new(ctx, rlx_slice_z(row->attrs[i].name))))
+        if (!(keys[i] = last ? last->keys[i] : rlx_attr_string_new(ctx, rlx_slice_z(row->attrs[i].name))))
             return NULL;
-    return rlx_attrs_in_order(ctx, keys, values, row->num_attrs);
+    shared *s = shared_of(ctx, row);
+    const rlx_attrs *attrs = rlx_as_attrs(rlx_attrs_in_order(ctx, keys, values, row->num_attrs));
+    if (s && attrs && memcmp(attrs->keys, keys, row->num_attrs * sizeof *keys) == 0)
+        s->last = &attrs->node;
+    return attrs ? &attrs->node : NULL;
 }
 
 /* A tuple literal of scalars where a shape is expected becomes the shape. */

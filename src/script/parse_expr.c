@@ -447,8 +447,20 @@ static rlx_ast *parse_choice(rlx_parser *p, rlx_ast *value)
     return finish(p, a);
 }
 
+/* Most arguments are a name or a literal alone: the character after it tells. */
+static bool is_alone(const rlx_lexer *lx)
+{
+    uint8_t kind = lx->tok.kind;
+    if (kind != RLX_TOK_NAME && kind != RLX_TOK_INT && kind != RLX_TOK_STRING && kind != RLX_TOK_FLOAT)
+        return false;
+    char next = lx->tok.end < lx->len ? lx->text[lx->tok.end] : ' ';
+    return next == ',' || next == ')' || next == ']';
+}
+
 rlx_ast *rlx_parse_expr(rlx_parser *p)
 {
+    if (is_alone(&p->lexer))
+        return parse_atom(p);
     if (!deeper(p))
         return NULL;
     rlx_ast *a = p->lexer.tok.kind == RLX_TOK_LAMBDA ? parse_lambda(p) : parse_binary(p, P_OR);

@@ -172,12 +172,23 @@ static rlx_slice modern_keyword(rlx_reader *r, const rlx_ast *arg)
     return name;
 }
 
+static size_t param_called(const op_call *c, rlx_slice name)
+{
+    size_t i = 0;
+    while (i < c->num_params && !rlx_slice_equal(name, c->params[i].name))
+        i++;
+    return i;
+}
+
 static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
 {
-    rlx_slice name = modern_keyword(r, arg);
-    for (size_t i = 0; i < c->num_params; i++) {
-        if (!rlx_slice_equal(name, c->params[i].name))
-            continue;
+    rlx_slice name = rlx_string_slice(arg->name->text);
+    size_t i = param_called(c, name);
+    if (i == c->num_params) {
+        name = modern_keyword(r, arg);
+        i = param_called(c, name);
+    }
+    if (i < c->num_params) {
         if (c->slots[i])
             return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice", c->row->short_name, arg->name->text->data);
         c->slots[i] = arg->base;
