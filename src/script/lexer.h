@@ -74,6 +74,8 @@ typedef struct rlx_word {
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */
     uint32_t last_bound;        /* place of its last binding in that block */
     rlx_val value;              /* kind 0: not bound */
+    const rlx_node *gone;       /* the variable that went out of scope last under this name */
+    uint32_t gone_frame;        /* the frame that had bound it */
 } rlx_word;
 
 typedef struct rlx_words {

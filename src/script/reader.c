@@ -117,6 +117,10 @@ void rlx_frame_leave(rlx_reader *r, uint32_t mark)
     while (r->undo.len > mark) {
         rlx_undo *u = &r->undo.data[--r->undo.len];
         meaning_changes(r, &u->name->value, &u->value);
+        if (u->name->value.kind == RLX_VAL_EXPR) {
+            u->name->gone = u->name->value.node;
+            u->name->gone_frame = u->name->frame;
+        }
         u->name->value = u->value;
         u->name->frame = u->frame;
     }

@@ -69,6 +69,14 @@ typedef struct rlx_pending {
     const rlx_node **tir_buffers;       /* of a PrimFunc: parallel to params, NULL where there is none */
 } rlx_pending;
 
+/* Which part of which Relax function is being read. */
+enum rlx_function_part { RLX_PART_ELSEWHERE, RLX_PART_HEADER, RLX_PART_RETURN, RLX_PART_BODY };
+typedef struct rlx_whereabouts {
+    const rlx_pending *function;
+    enum rlx_function_part part;
+    uint32_t body_frame;                /* its frames are numbered from here */
+} rlx_whereabouts;
+
 typedef struct rlx_reader {
     rlx_context *ctx;
     const rlx_parse_options *options;
@@ -92,6 +100,7 @@ typedef struct rlx_reader {
     const rlx_attr *module_attrs, *global_infos;
     rlx_ptrmap poisoned;                /* variables whose struct info is missing after a reported error */
     struct rlx_relax_state *relax;      /* the Relax function being read */
+    struct rlx_whereabouts where;       /* for what is said about missing names */
     struct rlx_rt_state *tir;          /* the PrimFunc being read */
     struct rlx_metadata *metadata;
     rlx_region kept;                    /* metadata: lives as long as the reader */
@@ -118,6 +127,9 @@ const char *rlx_val_text(const rlx_val *v);          /* "a number", "a tensor ex
 bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const rlx_val *found);
 /* Nearest of `count` names to `text`, NULL if none is near. */
 const char *rlx_nearest(rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count);
+
+/* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10). Returns false. */
+bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
 
 /* ---- scopes */
 uint32_t rlx_frame_enter(rlx_reader *r);             /* gives what leave takes */

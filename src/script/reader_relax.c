@@ -112,10 +112,11 @@ static bool bind_error(rlx_reader *r, rlx_word *w)
     return false;
 }
 
-static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+static bool read_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
 {
     size_t n = 0;
     bool ok = true;
+    r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0 };
     for (const rlx_ast *p = def->target; p; p = p->next, n++)
         if (!p->base)
             ok = rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation", p->name->text->data);
@@ -136,6 +137,7 @@ static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     }
     if (def->annotation) {
         size_t mark = r->places.len;
+        r->where.part = RLX_PART_RETURN;
         f->ret = rlx_read_sinfo(r, def->annotation);
         f->ret_places = rlx_take_places(r, mark, &f->num_ret_places);
         ok &= f->ret != NULL;
@@ -150,6 +152,14 @@ static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     }
     f->num_params = n;
     return true;
+}
+
+static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+{
+    rlx_whereabouts outer = r->where;
+    bool ok = read_header(r, def, f);
+    r->where = outer;
+    return ok;
 }
 
 /* What the frame bound since `mark`, to be bound again when the body is read. */
@@ -994,8 +1004,10 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     relax_scope scope = { 0 };
     const rlx_function *fn = NULL;
     size_t errors = r->syntax_errors;
+    rlx_whereabouts around = r->where;
     r->relax = &state;
     uint32_t frame = rlx_frame_enter(r);
+    r->where = (rlx_whereabouts){ f, RLX_PART_BODY, r->frame };
     if (rlx_restore_names(r, f)) {
         if (rlx_suite_enter(&r->parser, &s)) {
             read_statements(r, &s, &scope);
@@ -1015,6 +1027,7 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     rlx_frame_leave(r, frame);
     rlx_vec_free(&r->ctx->memory, &state.outputs);
     r->relax = outer;
+    r->where = around;
     return errors == r->syntax_errors ? fn : NULL;
 }
 

@@ -285,13 +285,6 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
-/* Known names near an unknown one, from the table of all names of the text. */
-static const char *known_at(void *user, size_t i)
-{
-    const rlx_word *n = ((rlx_reader *)user)->names.slots[i];
-    return n && n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data : NULL;
-}
-
 static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     const rlx_word *n = a->name;
@@ -308,8 +301,7 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         rlx_read_note(r, a, "a function of the module is written cls.%s (with cls = %s)", n->text->data, r->module_name ? r->module_name->text->data : "Module");
         return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
     }
-    const char *near = r->names.cap < 100000 ? rlx_nearest(rlx_string_slice(n->text), known_at, r, r->names.cap) : NULL;
-    return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", n->text->data, near ? "; did you mean " : "", near ? near : "");
+    return rlx_read_missing(r, a);
 }
 
 /* "nn" + "softmax" */
