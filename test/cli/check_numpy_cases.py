@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Programs that once went wrong, and sizes that are known only when the program runs; each at every level, against numpy or against a code."""
+import textwrap
+
+import numpy as np
+
+from cli_test import Suite
+
+s = Suite()
+HEAD = """from tvm.script import ir as I
+from tvm.script import tir as T
+from tvm.script import relax as R
+
+@I.ir_module
+class M:
+"""
+
+
+def f32(*shape):
+    return (np.arange(int(np.prod(shape))).reshape(shape) / 4 - 1).astype("float32")
+
+
+def program(what, text, runs):
+    """runs: (arguments, results, or the code it fails with)."""
+    s.write("p.py", HEAD + textwrap.indent(textwrap.dedent(text), "    "))
+    rc, printed, err = s.run("print", "p.py", "--no-warn", "TY01,TY07")
+    s.check(f"{what}: is read", rc == 0, err[-600:])
+    s.write("q.py", printed)
+    s.equal(f"{what}: printing is stable", s.run("print", "q.py", "--no-warn", "TY01,TY07")[:2], (0, printed))
+    for level in "012":
+        rc, out, err = s.run("build", "p.py", "-o", "p.rlx", "--opt", level, "--no-warn", "TY01,TY07")
+        if not s.equal(f"{what}: builds at level {level}", (rc, err), (0, "")):
+            continue
+        for n, (args, want) in enumerate(runs):
+            given = []
+            for i, a in enumerate(args):
+                if isinstance(a, np.ndarray):
+                    np.save(s.path(f"a{i}.npy"), a)
+                    a = f"a{i}.npy"
+                given += ["--input", a]
+            if isinstance(want, str):
+                s.fails(f"{what}: run {n} at level {level}", ["run", "p.rlx", *given], want)
+                continue
+            rc, out, err = s.run("run", "p.rlx", *given, "--output", "out")
+            if not s.equal(f"{what}: run {n} at level {level}", (rc, err), (0, "")):
+                continue
+            for i, w in enumerate(want):
+                got = np.load(s.path(f"out/{i}.npy"))
+                s.check(f"{what}: result {i} of run {n} at level {level}", got.dtype == w.dtype and got.shape == w.shape and np.array_equal(got, w), (got, w))
+
+
+# ---- sizes known only when the program runs
+program("an annotation on trust", """
+@R.function
+def main(x: R.Tensor("float32", ndim=1)) -> R.Tensor((4,), "float32"):
+    y: R.Tensor((4,), "float32") = R.add(x, x)
+    return y
+""", [([f32(4)], [f32(4) * 2]), ([f32(3)], "RT06"), ([f32(0)], "RT06")])
+
+x, y = f32(3, 4), f32(4)
+program("broadcasting of unknown sizes", """
+@R.function
+def main(x: R.Tensor("float32", ndim=2), y: R.Tensor("float32", ndim=1), c: R.Tensor((), "bool")) -> R.Tensor("float32", ndim=2):
+    with R.dataflow():
+        a = R.add(x, y)
+        b = R.subtract(a, x)
+        R.output(b)
+    if c:
+        d = R.add(b, y)
+        e = R.negative(d)
+    else:
+        e = R.subtract(b, y)
+    f = R.maximum(e, x)
+    return f
+""", [([x, y, np.array(True)], [np.maximum(-(x + y - x + y), x)]), ([x, y, np.array(False)], [np.maximum(x + y - x - y, x)]),
+      ([x[:, :1], y, np.array(True)], [np.maximum(-(x[:, :1] + y - x[:, :1] + y), x[:, :1])]), ([x[:0], y[:1], np.array(True)], [x[:0]]),
+      ([x, y[:3], np.array(True)], "RT05"), ([x[:, :0], y, np.array(True)], "RT05"), ([x[0], y, np.array(True)], "RT04")])
+
+program("operators of every family on unknown sizes", """
+@R.function
+def main(x: R.Tensor("float32", ndim=2), w: R.Tensor("float32", ndim=2), s: R.Shape(ndim=1)):
+    a = R.matmul(x, w)
+    b = R.permute_dims(a)
+    c = R.concat((b, b), axis=1)
+    d = R.sum(c, axis=0, keepdims=True)
+    e = R.squeeze(d, axis=[0])
+    g = R.reshape(x, s)
+    h = R.expand_dims(R.argmax(c, axis=0), axis=[1])
+    i = R.where(R.greater(c, d), c, d)
+    j = R.zeros_like(i)
+    k = R.astype(R.shape_to_tensor(R.shape_of(i)), "int32")
+    return e, g, h, i, j, k
+""", [([x, f32(4, 2), "shape:12"],
+       (lambda c: [c.sum(0), x.reshape(12), c.argmax(0)[:, None], np.where(c > c.sum(0, keepdims=True), c, c.sum(0, keepdims=True)), np.zeros(c.shape, "float32"),
+                   np.array(c.shape, "int32")])(np.concatenate([(x @ f32(4, 2)).T] * 2, 1))),
+      ([x, f32(3, 2), "shape:12"], "RT05"), ([x, f32(4, 2), "shape:11"], "RT05")])
+
+program("concat of a tuple given whole", """
+@R.function
+def main(t: R.Tuple(R.Tensor(("n",), "float32"), R.Tensor("float32", ndim=1))):
+    a = R.concat(t)
+    b = R.add(a, a)
+    return b
+""", [])
+np.save(s.path("two.npy"), f32(2))
+np.save(s.path("three.npy"), f32(3))
+rc, out, err = s.run("run", "p.py", "--input", "t.0=two.npy", "--input", "t.1=three.npy", "--output", "out")
+if s.equal("concat of a tuple given whole: runs", (rc, err), (0, "")):
+    s.check("concat of a tuple given whole: result", np.array_equal(np.load(s.path("out/0.npy")), np.concatenate([f32(2), f32(3)]) * 2), out)
+
+# Each step of the chain could double the text of its sizes.
+steps = "\n".join(f"    v{i + 1} = R.add(v{i}, y)" for i in range(60))
+program("a long chain of broadcasts", f"""
+@R.function
+def main(v0: R.Tensor("float32", ndim=1), y: R.Tensor("float32", ndim=1)):
+{steps}
+    return v60
+""", [([np.zeros(1, "float32"), f32(3)], [f32(3) * 60])])
+
+for what, annotation in (("rank", 'R.Tensor("float32")'), ("dtype", "R.Tensor(ndim=1)")):
+    s.write("u.py", HEAD + f"    @R.function\n    def main(x: {annotation}):\n        y = R.exp(x)\n        return y\n")
+    s.fails(f"an unknown {what} is refused", ["build", "u.py", "-o", "u.rlx"], "CG04", text=f"the {what} is not known")
+
+# ---- found by random programs
+program("an output named like a copy that is itself known", """
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        t = (x, x)
+        a = t[1]
+        b = a
+        c = R.negative(b)
+        R.output(b, c)
+    d = R.concat((b, c))
+    return d
+""", [([f32(2)], [np.concatenate([f32(2), -f32(2)])])])
+
+program("a tensor whose shape is a variable keeps its rank when read back", """
+@R.function
+def main(x: R.Tensor("int32", ndim=1), y: R.Tensor("int32", ndim=2)):
+    with R.dataflow():
+        s = R.shape_of(y)
+        a = R.reshape(x, s)
+        b = R.add(a, y)
+        R.output(b)
+    return b
+""", [([np.arange(6, dtype="int32"), np.ones((2, 3), "int32")], [np.arange(6, dtype="int32").reshape(2, 3) + 1])])
+
+# ---- calls that have no value
+program("integer division by zero", """
+@R.function
+def main(x: R.Tensor(("n",), "int32"), y: R.Tensor(("n",), "int32")):
+    z = R.floor_divide(x, y)
+    return z
+""", [([np.array([7, -7], "int32"), np.array([2, 2], "int32")], [np.array([3, -4], "int32")]), ([np.array([7], "int32"), np.array([0], "int32")], "RT14"),
+      ([np.array([-2 ** 31], "int32"), np.array([-1], "int32")], [np.array([-2 ** 31], "int32")])])
+program("the greatest of nothing", """
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32")):
+    z = R.max(x, axis=1)
+    i = R.argmax(x, axis=1)
+    return z, i
+""", [([f32(2, 3)], [f32(2, 3).max(1), f32(2, 3).argmax(1)]), ([f32(2, 0)], "RT14"), ([f32(0, 3)], [f32(0), np.zeros(0, "int64")])])
+program("negative shifts and exponents", """
+@R.function
+def main(x: R.Tensor(("n",), "int64"), y: R.Tensor(("n",), "int64")):
+    z = R.power(x, y)
+    w = R.left_shift(x, y)
+    return z, w
+""", [([np.array([3, -2]), np.array([4, 5])], [np.array([81, -32]), np.array([48, -64])]), ([np.array([3]), np.array([-1])], "RT14")])
+
+# ---- functions that call themselves and each other
+program("recursion over a condition", """
+@R.function
+def main(x: R.Tensor((), "int64"), acc: R.Tensor((), "int64")) -> R.Tensor((), "int64"):
+    cls = M
+    stop = R.less_equal(x, R.const(0, "int64"))
+    if stop:
+        r = acc
+    else:
+        x1 = R.subtract(x, R.const(1, "int64"))
+        acc1 = R.add(acc, x)
+        r = cls.main(x1, acc1)
+    return r
+""", [([np.array(10), np.array(0)], [np.array(55)]), ([np.array(100), np.array(1)], [np.array(5051)])])
+program("one function at several sizes", """
+@R.function(private=True)
+def double(x: R.Tensor(("k",), "float32")) -> R.Tensor(("k * 2",), "float32"):
+    y = R.concat((x, x))
+    return y
+
+@R.function
+def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n * 8",), "float32"):
+    cls = M
+    a = cls.double(x)
+    b = cls.double(a)
+    c = cls.double(b)
+    return c
+""", [([f32(n)], [np.tile(f32(n), 8)]) for n in (0, 1, 3)])
+program("tuples in tuples, fields returned twice", """
+@R.function(private=True)
+def pair(x: R.Tensor(("n",), "float32")) -> R.Tuple(R.Tensor(("n",), "float32"), R.Tuple(R.Tensor(("n",), "float32"), R.Tensor((), "float32"))):
+    y = R.negative(x)
+    z = R.sum(x)
+    return x, (y, z)
+
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    cls = M
+    p = cls.pair(x)
+    a = p[1]
+    b = a[0]
+    q = cls.pair(b)
+    return q, b, (p, p)
+""", [([f32(3)], [-f32(3), f32(3), (-f32(3)).sum(), -f32(3)] + [f32(3), -f32(3), f32(3).sum()] * 2)])
+program("sizes by match_cast and by R.Shape parameters", """
+@R.function
+def main(x: R.Tensor("float32", ndim=2), s: R.Shape(["a", "b"])):
+    a, b, n, m = T.int64(), T.int64(), T.int64(), T.int64()
+    y = R.match_cast(x, R.Tensor((n, m), "float32"))
+    z = R.reshape(y, R.shape([m, n]))
+    w = R.broadcast_to(R.const(2.0, "float32"), R.shape([a + n, b * 2]))
+    v = R.match_cast(R.shape_of(w), R.Shape([a + n, b * 2]))
+    u = R.ones(v, "int8")
+    return z, w, u
+""", [([x, "shape:1,2"], [x.reshape(4, 3), np.full((4, 4), 2, "float32"), np.ones((4, 4), "int8")]),
+      ([x[:0], "shape:0,0"], [x[:0].reshape(4, 0), np.zeros((0, 0), "float32"), np.zeros((0, 0), "int8")])])
+s.done()
