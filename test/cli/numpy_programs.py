@@ -11,8 +11,9 @@ import numpy as np
 
 import numpy_ops as ref
 
-LIMIT = 3000            # elements of a value
+LIMIT = 6000            # elements of a value
 POOL = (2, 3, 4, 5, 7)  # ordinary sizes
+STRIPS = (63, 64, 65, 130, 256, 257, 300)  # around the lengths of strips
 
 
 class Reject(Exception):
@@ -22,6 +23,7 @@ class Reject(Exception):
 class Value:
     def __init__(self, name, values, exact=True, sure=False, kind="tensor"):
         self.name, self.values, self.exact, self.sure, self.kind = name, values, exact, sure, kind
+        self.text = None  # the expression, where it may stand in place of the name
 
     @property
     def dtype(self):
@@ -140,10 +142,17 @@ class Function:
             v.sure = full
             note = ": " + info
         self.line(f"{v.name}{note} = {text}")
+        v.text = text if not note and len(text) < 80 else None
         self.scopes[-1].append(v)
         return v
 
+    def use(self, v):
+        """An operand: by name, or written out once more."""
+        return v.text if v.text and self.rng.random() < 0.2 else v.name
+
     def apply(self, f, *operands):
+        if len(operands) > 1 and max(np.prod([float(o.values[k].size) for o in operands]) for k in range(self.k)) > 300000:
+            raise Reject("slow")
         return [np.asarray(f(*xs)) for xs in zip(*(o.values for o in operands))]
 
     # ---- parameters and constants
@@ -201,14 +210,14 @@ class Function:
         exact = x.exact and bits and (x.dtype not in ref.FLOATS or name != "square" or all(np.array_equal(v, x64.astype("float64") ** 2) for v, x64 in zip(values, x.values)))
         if name == "sqrt":
             exact = False
-        self.emit(f"R.{name}({x.name})", values, exact, x.sure)
+        self.emit(f"R.{name}({self.use(x)})", values, exact, x.sure)
 
     def binary(self):
         name = self.rng.choice(list(ref.BINARY))
         f, dtypes, bits = ref.BINARY[name]
         a = self.pick(lambda v: v.dtype in dtypes and (v.exact or name not in JUMPS))
         b = self.pick(lambda v: v.dtype == a.dtype and (v.exact or name not in JUMPS))
-        text_b = b.name
+        text_b = self.use(b)
         if self.rng.random() < 0.2:
             b, text_b = self.constant(a.dtype, ())
         floating = a.dtype in ref.FLOATS
@@ -229,7 +238,7 @@ class Function:
         if name in JUMPS and not exact and floating:
             raise Reject("rounds")
         same = a.dims() == b.dims()
-        self.emit(f"R.{name}({a.name}, {text_b})", values, exact, a.sure and (b.sure and same or not b.values[0].ndim))
+        self.emit(f"R.{name}({self.use(a)}, {text_b})", values, exact, a.sure and (b.sure and same or not b.values[0].ndim))
 
     def constant(self, dtype, shape):
         """A constant and its text; the value is the same for all assignments."""
@@ -247,7 +256,7 @@ class Function:
         c = self.pick(lambda v: v.dtype == "bool")
         a = self.pick()
         b = self.pick(lambda v: v.dtype == a.dtype)
-        self.emit(f"R.where({c.name}, {a.name}, {b.name})", self.apply(np.where, c, a, b), a.exact and b.exact)
+        self.emit(f"R.where({self.use(c)}, {self.use(a)}, {self.use(b)})", self.apply(np.where, c, a, b), a.exact and b.exact)
 
     def clip(self):
         x = self.pick(lambda v: v.dtype in ref.NUMBERS)
@@ -256,7 +265,7 @@ class Function:
         text = f"{low}, {high}" if x.dtype in ref.INTS or self.rng.random() < 0.5 else f"{low}.5, {high}.75"
         if "." in text:
             low, high = low + 0.5, high + 0.75
-        self.emit(f"R.clip({x.name}, {text})", self.apply(lambda v: ref.clip(v, low, high), x), x.exact, x.sure)
+        self.emit(f"R.clip({self.use(x)}, {text})", self.apply(lambda v: ref.clip(v, low, high), x), x.exact, x.sure)
 
     def astype(self):
         to = self.rng.choice(ref.ALL)
@@ -265,7 +274,7 @@ class Function:
         values = self.apply(lambda v: ref.astype(v, to), x)
         if to in ref.FLOATS:
             exact = exact and all(np.array_equal(v.astype("float64"), w.astype("float64")) for v, w in zip(values, x.values))
-        self.emit(f'R.astype({x.name}, "{to}")', values, exact, x.sure)
+        self.emit(f'R.astype({self.use(x)}, "{to}")', values, exact, x.sure)
 
     def matmul(self):
         a = self.pick(lambda v: v.dtype in ("float16", "float32", "float64", "int32", "int64", "int8", "uint8") and v.ndim >= 1)
@@ -273,7 +282,7 @@ class Function:
         if any(x.size == 0 or y.size == 0 for x, y in zip(a.values, b.values)) and self.rng.random() < 0.3:
             raise Reject("often enough")
         values = self.apply(ref.matmul, a, b)
-        self.emit(f"R.matmul({a.name}, {b.name})", values, a.dtype in ref.INTS)
+        self.emit(f"R.matmul({self.use(a)}, {self.use(b)})", values, a.dtype in ref.INTS)
 
     def axis(self, v):
         return self.rng.randrange(-v.ndim, v.ndim)
@@ -295,7 +304,7 @@ class Function:
             exact = exact and all(on_grid(v, BITS[x.dtype]) for v in x.values)
         elif x.dtype in ref.FLOATS and name == "prod":
             exact = False
-        self.emit(f"R.{name}({x.name}, axis={axis}, keepdims={keepdims})", values, exact, x.sure)
+        self.emit(f"R.{name}({self.use(x)}, axis={axis}, keepdims={keepdims})", values, exact, x.sure)
 
     def arg(self):
         name = self.rng.choice(list(ref.ARG))
@@ -304,13 +313,13 @@ class Function:
         keepdims = self.rng.random() < 0.4
         if x.ndim == 0:
             raise Reject("no axis")
-        self.emit(f"R.{name}({x.name}, axis={axis}, keepdims={keepdims})", self.apply(lambda v: ref.ARG[name][0](v, axis, keepdims), x), True, x.sure)
+        self.emit(f"R.{name}({self.use(x)}, axis={axis}, keepdims={keepdims})", self.apply(lambda v: ref.ARG[name][0](v, axis, keepdims), x), True, x.sure)
 
     def softmax(self):
         x = self.pick(lambda v: v.dtype in ref.FLOATS and v.ndim >= 1)
         axis = self.axis(x)
         name, f = self.rng.choice([("nn.softmax", ref.softmax), ("nn.log_softmax", ref.log_softmax)])
-        self.emit(f"R.{name}({x.name}, axis={axis})", self.apply(lambda v: f(v, axis), x), False, x.sure)
+        self.emit(f"R.{name}({self.use(x)}, axis={axis})", self.apply(lambda v: f(v, axis), x), False, x.sure)
 
     def reshape(self):
         x = self.pick()
@@ -333,19 +342,19 @@ class Function:
         if self.rng.random() < 0.25 and "-1" not in texts:
             s = self.fresh("s")
             self.line(f"{s} = R.shape([{', '.join(texts)}])")
-            self.emit(f"R.reshape({x.name}, {s})", values, x.exact)
+            self.emit(f"R.reshape({self.use(x)}, {s})", values, x.exact)
         elif self.rng.random() < 0.5:
-            self.emit(f"R.reshape({x.name}, R.shape([{', '.join(texts)}]))", values, x.exact, x.sure and "-1" not in texts)
+            self.emit(f"R.reshape({self.use(x)}, R.shape([{', '.join(texts)}]))", values, x.exact, x.sure and "-1" not in texts)
         else:
-            self.emit(f"R.reshape({x.name}, ({''.join(t + ', ' for t in texts)}))", values, x.exact, x.sure and "-1" not in texts)
+            self.emit(f"R.reshape({self.use(x)}, ({''.join(t + ', ' for t in texts)}))", values, x.exact, x.sure and "-1" not in texts)
 
     def reshape_like(self):
         """The shape is a value: that of another tensor."""
         x, y = self.pick(), self.pick()
         values = self.apply(lambda a, b: a.reshape(b.shape), x, y)
         s = self.fresh("s")
-        self.line(f"{s} = R.shape_of({y.name})")
-        self.emit(f"R.reshape({x.name}, {s})", values, x.exact)
+        self.line(f"{s} = R.shape_of({self.use(y)})")
+        self.emit(f"R.reshape({self.use(x)}, {s})", values, x.exact)
 
     def broadcast_to(self):
         x, y = self.pick(), self.pick()
@@ -353,32 +362,32 @@ class Function:
         texts = self.shape_text(y.dims())
         if texts is None or self.rng.random() < 0.4:
             s = self.fresh("s")
-            self.line(f"{s} = R.shape_of({y.name})")
-            self.emit(f"R.broadcast_to({x.name}, {s})", values, x.exact)
+            self.line(f"{s} = R.shape_of({self.use(y)})")
+            self.emit(f"R.broadcast_to({self.use(x)}, {s})", values, x.exact)
         else:
-            self.emit(f"R.broadcast_to({x.name}, R.shape([{', '.join(texts)}]))", values, x.exact, True)
+            self.emit(f"R.broadcast_to({self.use(x)}, R.shape([{', '.join(texts)}]))", values, x.exact, True)
 
     def permute(self):
         x = self.pick(lambda v: v.ndim >= 1)
         axes = list(range(x.ndim))
         self.rng.shuffle(axes)
         if self.rng.random() < 0.2:
-            self.emit(f"R.permute_dims({x.name})", self.apply(np.transpose, x), x.exact, x.sure)
+            self.emit(f"R.permute_dims({self.use(x)})", self.apply(np.transpose, x), x.exact, x.sure)
             return
         written = [a - x.ndim if self.rng.random() < 0.2 else a for a in axes]
-        self.emit(f"R.permute_dims({x.name}, axes={written})", self.apply(lambda v: v.transpose(axes).copy(), x), x.exact, x.sure)
+        self.emit(f"R.permute_dims({self.use(x)}, axes={written})", self.apply(lambda v: v.transpose(axes).copy(), x), x.exact, x.sure)
 
     def expand(self):
         x = self.pick(lambda v: v.ndim <= 3)
         n = self.rng.choice([1, 1, 2])
         axis = self.rng.sample(range(x.ndim + n), n)
-        self.emit(f"R.expand_dims({x.name}, axis={axis})", self.apply(lambda v: np.expand_dims(v, tuple(axis)), x), x.exact, x.sure)
+        self.emit(f"R.expand_dims({self.use(x)}, axis={axis})", self.apply(lambda v: np.expand_dims(v, tuple(axis)), x), x.exact, x.sure)
 
     def squeeze(self):
         x = self.pick(lambda v: any(set(d) == {1} for d in v.dims()))
         ones = [i for i, d in enumerate(x.dims()) if set(d) == {1}]
         axis = self.rng.sample(ones, self.rng.randrange(1, len(ones) + 1))
-        self.emit(f"R.squeeze({x.name}, axis={axis})", self.apply(lambda v: np.squeeze(v, tuple(axis)), x), x.exact, x.sure)
+        self.emit(f"R.squeeze({self.use(x)}, axis={axis})", self.apply(lambda v: np.squeeze(v, tuple(axis)), x), x.exact, x.sure)
 
     def concat(self):
         x = self.pick(lambda v: v.ndim >= 1)
@@ -388,14 +397,14 @@ class Function:
         exact = all(p.exact for p in parts)
         if self.rng.random() < 0.3:
             t = self.fresh("t")
-            self.line(f"{t} = ({''.join(p.name + ', ' for p in parts)})")
+            self.line(f"{t} = ({''.join(self.use(p) + ', ' for p in parts)})")
             self.emit(f"R.concat({t}, axis={axis})", values, exact)
         else:
-            self.emit(f"R.concat(({''.join(p.name + ', ' for p in parts)}), axis={axis})", values, exact)
+            self.emit(f"R.concat(({''.join(self.use(p) + ', ' for p in parts)}), axis={axis})", values, exact)
 
     def flatten(self):
         x = self.pick(lambda v: v.ndim != 1)
-        self.emit(f"R.flatten({x.name})", self.apply(lambda v: v.reshape(-1), x), x.exact)
+        self.emit(f"R.flatten({self.use(x)})", self.apply(lambda v: v.reshape(-1), x), x.exact)
 
     def create(self):
         y = self.pick()
@@ -404,16 +413,16 @@ class Function:
         texts = self.shape_text(y.dims())
         kind = self.rng.randrange(4)
         if kind == 0:
-            self.emit(f'R.{name}_like({y.name}, "{dtype}")', self.apply(lambda v: f(v.shape, dtype), y), True, y.sure)
+            self.emit(f'R.{name}_like({self.use(y)}, "{dtype}")', self.apply(lambda v: f(v.shape, dtype), y), True, y.sure)
         elif kind == 1 and texts is not None:
             self.emit(f'R.{name}(R.shape([{", ".join(texts)}]), "{dtype}")', self.apply(lambda v: f(v.shape, dtype), y), True, True)
         elif kind == 2 and texts is not None:
             fill = self.pick(lambda v: v.ndim == 0)
-            self.emit(f"R.full(R.shape([{', '.join(texts)}]), {fill.name})", self.apply(lambda v, w: np.full(v.shape, w), y, fill), fill.exact, True)
+            self.emit(f"R.full(R.shape([{', '.join(texts)}]), {self.use(fill)})", self.apply(lambda v, w: np.full(v.shape, w), y, fill), fill.exact, True)
         elif kind == 3:
             fill = self.pick(lambda v: v.ndim == 0)
             values = self.apply(lambda v, w: np.full(v.shape, w, w.dtype), y, fill)
-            self.emit(f'R.full_like({y.name}, {fill.name}, "{fill.dtype}")', values, fill.exact, y.sure)
+            self.emit(f'R.full_like({self.use(y)}, {self.use(fill)}, "{fill.dtype}")', values, fill.exact, y.sure)
         else:
             raise Reject("no text")
 
@@ -433,25 +442,25 @@ class Function:
         self.declared += new
         self.used_symbols |= set(new)
         info = f'R.Tensor(({"".join(t + ", " for t in texts)}), "{x.dtype}")'
-        self.emit(f"R.match_cast({x.name}, {info})", x.values, x.exact, True, annotate=False)
+        self.emit(f"R.match_cast({self.use(x)}, {info})", x.values, x.exact, True, annotate=False).text = None
         self.local_symbols.append(list(new))
         self.symbols.update(new)
 
     def tuples(self):
         parts = [self.pick() for _ in range(self.rng.randrange(1, 4))]
         t = self.fresh("t")
-        self.line(f"{t} = ({''.join(p.name + ', ' for p in parts)})")
+        self.line(f"{t} = ({''.join(self.use(p) + ', ' for p in parts)})")
         i = self.rng.randrange(len(parts))
         self.emit(f"{t}[{i}]", parts[i].values, parts[i].exact, parts[i].sure)
 
     def alias(self):
         x = self.pick()
-        self.emit(x.name, x.values, x.exact, x.sure)
+        self.emit(self.use(x), x.values, x.exact, x.sure)
 
     def shape_tensor(self):
         x = self.pick(lambda v: v.ndim >= 1)
         s = self.fresh("s")
-        self.line(f"{s} = R.shape_of({x.name})")
+        self.line(f"{s} = R.shape_of({self.use(x)})")
         self.emit(f"R.shape_to_tensor({s})", self.apply(lambda v: np.array(v.shape, "int64"), x), True)
 
     def call(self):
@@ -476,13 +485,13 @@ class Function:
 
     def simple(self, kinds):
         for _ in range(30):
-            mark = len(self.lines)
+            mark, values = len(self.lines), len(self.scopes[-1])
             try:
                 with np.errstate(all="ignore"):
                     getattr(self, self.rng.choice(kinds))()
                 return True
             except (Reject, ValueError, ZeroDivisionError, np.AxisError):
-                del self.lines[mark:]
+                del self.lines[mark:], self.scopes[-1][values:]
         return False
 
     # ---- blocks
@@ -501,6 +510,8 @@ class Function:
             v = Value(self.fresh(), x.values, x.exact, x.sure)
             self.line(f"{v.name} = {x.name}")
             outputs = [v]
+        for v in outputs:
+            v.text = None  # it may mention what is not visible outside
         self.line(f"R.output({', '.join(v.name for v in outputs)})")
         self.indent -= 1
         self.forget_symbols()
@@ -591,7 +602,7 @@ class Function:
         late = found[-6:]
         self.outputs = self.rng.sample(late, min(len(late), self.rng.randrange(1, 5)))
         self.single = len(self.outputs) == 1 and self.rng.random() < 0.7
-        self.line("return " + (self.outputs[0].name if self.single else f"({''.join(v.name + ', ' for v in self.outputs)})"))
+        self.line("return " + (self.use(self.outputs[0]) if self.single else f"({''.join(self.use(v) + ', ' for v in self.outputs)})"))
 
     def text(self):
         used = [n for n in self.declared if n in self.used_symbols]
@@ -611,6 +622,8 @@ class Program:
         for _ in range(self.rng.randrange(2, 6)):
             ndim = self.rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4])
             dims = [self.rng.choice(sizes) for _ in range(ndim)]
+            while max(np.prod(d) for d in zip(*dims)) > LIMIT if dims else False:
+                dims.pop()
             self.main.param(dims, self.main.random_dtype() if self.rng.random() < 0.6 else "float32")
         if self.rng.random() < 0.4:
             self.main.param([], "bool")
@@ -620,7 +633,7 @@ class Program:
         """Sizes of dimensions in each assignment: some symbolic, some fixed; zero and one among them."""
         out = []
         for _ in range(self.rng.randrange(1, 4)):
-            ordinary = self.rng.sample(POOL, 2)
+            ordinary = self.rng.sample(POOL if self.rng.random() < 0.85 else STRIPS, 2)
             out.append((ordinary[0], self.rng.choice([1, 2, 6]), self.rng.choice([0, 1, 4]), ordinary[1]))
         out += [(self.rng.choice([1, 2, 3, 4]),) * self.k for _ in range(3)]
         return out + out[:1] * 2
