@@ -60,7 +60,7 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size);
 
 /* Loads a compiled program from memory (copied) or from a file. Everything in it is verified first: a damaged or
- * hostile file is RELAX_ERROR_LOAD. Paths are UTF-8.
+ * hostile file is RELAX_ERROR_LOAD. Paths are what the operating system takes, without NUL bytes.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_load(const void *data, size_t size, RELAX_NULLABLE const relax_load_options *options,

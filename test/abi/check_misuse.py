@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""Calls every exported function with NULL for each of its pointers in turn, and with nothing but NULL and 0.
+"""Calls every exported function wrongly in every way that the manifest lets one think of, one wrong argument at a time:
+
+    NULL for a pointer, for all of them; a handle of another kind of its side; numbers out of every range; strings with
+    NUL bytes, not UTF-8, empty; options structs too short, of an older and of a newer header, with a tail that is not 0.
 
 Writes a C program from test/abi/api.json, builds it against this build's library and runs each call in a child
-of its own. A call must come back: no signal, no exit, no hang. And it must say no: where a parameter is a handle
-and not RELAX_NULLABLE, a function that returns a handle returns NULL, one that returns relax_status not RELAX_OK.
+of its own. A call must come back: no signal, no exit, no hang. And it must say no: where what is wrong is a handle that
+must be given, a string or an options struct, a function that returns a handle returns NULL, one that returns
+relax_status not RELAX_OK. Structs of older headers and longer ones that end in 0 are as good as the present one.
 
 The pointers that are not NULL are made as well as the manifest allows: a handle by the functions that return one,
 the first that does, with arguments made in the same way; strings, arrays and places for results are small and valid.
-    check_null.py [FUNCTION]
+    check_misuse.py [FUNCTION]
 """
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 TOP = Path(os.environ.get("TOP", Path(__file__).resolve().parent.parent.parent))
@@ -25,11 +31,45 @@ POINTERS = {"handle", "handle_array", "handle_out", "struct", "opaque", "string"
 # What string parameters of these names hold instead of "x", so that more handles can be made.
 STRINGS = {
     "path": "/nonexistent", "name": "main", "entry": "main",
-    "text": "# from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), dtype=\"float32\")) -> "
-            "R.Tensor((2,), dtype=\"float32\"):\n    gv: R.Tensor((2,), dtype=\"float32\") = R.exp(x)\n    return gv\n",
+    "text": "x = 1",
+}
+# Handles of one side: each may be mistaken for another one of it.
+NODES = ["relax_struct_info", "relax_prim_expr", "relax_expr", "relax_base_func", "relax_binding", "relax_block", "relax_stmt",
+         "relax_attr", "relax_module", "relax_buffer"]
+COUNTED = ["relax_tensor", "relax_function", "relax_error", "relax_executable", "relax_vm", "relax_registry", "relax_bytes"]
+# (wanted, given) that is no mistake: any node may be an attribute, function literals are expressions and members of modules.
+SAME = {("relax_expr", "relax_base_func"), ("relax_base_func", "relax_expr")} | {("relax_attr", n) for n in NODES}
+# Functions that take a handle of any kind or string of any content for what it is; relax_error_status gives a status as a fact.
+TAKES_ANY_HANDLE = re.compile(r"_as_node$|^relax_error_status$")
+TAKES_ANY_TEXT = {"relax_value_set_string.data"}
+TAKES_ANY_BUT_NUL = {"relax_executable_save.path"}
+WRONG_STRINGS = [("NUL inside", r'"a\0b"', 3), ("not UTF-8", r'"\xff\xfe"', 2), ("cut character", r'"a\xc3"', 2), ("empty", '""', 0)]
+WRONG_NUMBERS = {"int32_t": ["INT32_MIN", "-1", "INT32_MAX"], "int64_t": ["INT64_MIN", "-1", "INT64_MAX"], "uint32_t": ["UINT32_MAX"],
+                 "uint64_t": ["UINT64_MAX"], "size_t": ["SIZE_MAX"], "relax_dtype": ["-1", "0", "0x7fffffff", "0x00010002"],
+                 "relax_place": ["UINT64_MAX"], "double": ["0.0 / 0.0", "1e308 * 10"]}
+# Numbers that say how much there is behind a pointer: a wrong one is a lie that nobody can see.
+COUNTS = re.compile(r"^(num_|count$|ndim$|capacity$|size$|.*_size$|.*_len$|len$)")
+# Handles that no call with plain arguments gives.
+RECIPES = {
+    "relax_module": "parsed(relax_text, sizeof relax_text - 1)",
+    "relax_buffer": 'relax_tir_param(relax_tir_builder_create(make_relax_context(), 0), "A", 1, RELAX_FLOAT32, NULL, 0)',
+    "relax_base_func": "relax_module_function(make_relax_module(), 0)",
+    "relax_block": "relax_seq_block(relax_expr_operand(relax_base_func_as_expr(make_relax_base_func()), 1), 0)",
+    "relax_binding": "relax_block_binding(make_relax_block(), 0)",
+    "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
 # Functions tried to make one handle.
 MAX_TRIES = 12
+PARSED = r"""
+static const char relax_text[] = "from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n"
+                                 "    gv = R.exp(x)\n    return gv\n";
+static const char tir_text[] = "from tvm.script import tir as T\n\n@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n"
+                               "    for i in range(4):\n        A[i] = T.float32(0.0)\n";
+static relax_module *parsed(const char *text, size_t len)
+{
+    return relax_module_parse(make_relax_context(), "m.py", 4, text, len);
+}
+"""
 # What numbers of these types are instead of 0.
 NUMBERS = {"relax_dtype": "0x00012002"}
 
@@ -45,6 +85,16 @@ PRELUDE = r"""
 enum { SECONDS = 10 };
 typedef union room { unsigned char bytes[512]; int64_t align; void *pointer; } room;
 static room zeros;              /* what is only read */
+
+/* Options of `size` bytes as a host with another header has them; known_size of them are `from`. */
+static void *resized(const void *from, size_t known_size, size_t size, size_t claimed, unsigned char tail)
+{
+    static union { unsigned char bytes[8192]; int64_t align; } room;
+    memset(room.bytes, tail, sizeof room);
+    memcpy(room.bytes, from, known_size < size ? known_size : size);
+    memcpy(room.bytes, &claimed, sizeof claimed);
+    return room.bytes;
+}
 
 /* Room for what parameter `i` may be written to; empty at the beginning of each call. */
 static void *fresh(int i)
@@ -73,7 +123,7 @@ static int judge(size_t i)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 3)
-        printf("FAILED %%s: accepted NULL for a handle that is not RELAX_NULLABLE\n", calls[i].name);
+        printf("FAILED %%s: was not refused, or was where it should not be\n", calls[i].name);
     else if (WIFEXITED(status))
         printf("FAILED %%s: exit %%d\n", calls[i].name, WEXITSTATUS(status));
     else
@@ -86,7 +136,7 @@ int main(void)
     size_t count = sizeof calls / sizeof calls[0], failed = 0;
     for (size_t i = 0; i < count; i++)
         failed += (size_t)judge(i);
-    printf("%%zu passed, %%zu failed\n", count - failed, failed);
+%(made)s    printf("%%zu passed, %%zu failed\n", count - failed, failed);
     return failed != 0;
 }
 """
@@ -123,9 +173,10 @@ class Program:
 
     def write_makers(self):
         """A maker that is asked for again while it works gives NULL, so circles end."""
-        self.text += [f"static {made} *make_{made}(void);\n" for made in self.makers]
+        self.text += [f"static {made} *make_{made}(void);\n" for made in self.makers] + [PARSED]
         for made, functions in self.makers.items():
-            tries = "".join(f"        if (!made)\n            {self.attempt(made, f)};\n" for f in functions)
+            tries = f"        made = ({made} *){RECIPES[made]};\n" if made in RECIPES else ""
+            tries += "".join(f"        if (!made)\n            {self.attempt(made, f)};\n" for f in functions)
             self.text.append(f"static {made} *make_{made}(void)\n{{\n    static {made} *made;\n    static int tried;\n"
                              f"    if (!tried) {{\n        tried = 1;\n{tries}    }}\n    return made;\n}}\n")
 
@@ -170,6 +221,8 @@ class Program:
             return json.dumps(STRINGS.get(param["name"], "x"))
         if kind == "callback":
             return self.callback_stub(param)
+        if kind == "struct" and param["base"] == "relax_allocator":
+            return "NULL"                               # malloc
         if kind == "struct" and self.structs[param["base"]]["fields"][0]["name"] == "struct_size":
             return f"sized_{param['base']}()"
         if kind in POINTERS and (kind.endswith("out") or not param["const"]):
@@ -200,16 +253,22 @@ class Program:
 
     # --- calls
     def write_call(self, function, label, arguments, must_refuse):
-        name = f"call_{len(self.table)}"
-        call = f"{function['name']}({', '.join(arguments)})"
+        """One row of the table: the call, and whether it must say no."""
         returns = function["returns"]
-        if must_refuse and (returns["kind"] == "handle" or returns["type"] == "relax_status"):
-            wrong = "!= NULL" if returns["kind"] == "handle" else "== 0"
-            body = f"return {call} {wrong};"
-        else:
-            body = f"(void){call};\n    return 0;"
+        call = f"{function['name']}({', '.join(arguments)})"
+        says_no = self.says_no(returns, call) if must_refuse else None
+        self.write_row(function, label, arguments, f"return !({says_no});" if says_no else f"(void){call};\n    return 0;")
+
+    @staticmethod
+    def says_no(returns, call):
+        if returns["kind"] == "handle":
+            return f"{call} == NULL"
+        return f"{call} != 0" if returns["type"] == "relax_status" else None
+
+    def write_row(self, function, label, arguments, body):
+        name = f"call_{len(self.table)}"
         # handles first: making one may write to the rooms that `fresh` clears for this call
-        made = sorted({a for a in arguments if a.startswith("make_")})
+        made = sorted({m for a in arguments for m in re.findall(r"make_\w+\(\)", a)})
         self.text.append(f"static int {name}(void)\n{{\n" + "".join(f"    (void){m};\n" for m in made)
                          + f"    {body}\n}}\n")
         self.table.append(f"    {{ \"{function['name']}: {label}\", {name} }},")
@@ -228,6 +287,61 @@ class Program:
             if param["kind"] in POINTERS:
                 arguments = valid[:i] + [self.null(param)] + valid[i + 1:]
                 self.write_call(function, f"{param['name']} is NULL", arguments, self.required(param))
+            self.write_wrong(function, valid, i)
+
+    def write_wrong(self, function, valid, i):
+        param = function["params"][i]
+
+        def put(label, value, must_refuse, length=None):
+            arguments = list(valid)
+            arguments[i] = value
+            if length is not None and i + 1 < len(valid):
+                arguments[i + 1] = str(length)
+            self.write_call(function, f"{param['name']} is {label}", arguments, must_refuse)
+
+        if param["kind"] == "handle":
+            for side in (NODES, COUNTED):
+                for other in side if param["base"] in side else ():
+                    if other != param["base"] and other in self.makers:
+                        refuse = (param["base"], other) not in SAME and not TAKES_ANY_HANDLE.search(function["name"])
+                        put(f"a {other}", f"({param['type']})(void *)make_{other}()", refuse)
+        elif param["kind"] == "string" and self.has_length(function, i):
+            place = f"{function['name']}.{param['name']}"
+            for label, literal, length in WRONG_STRINGS:
+                fine = not length or place in TAKES_ANY_TEXT or (place in TAKES_ANY_BUT_NUL and "NUL" not in label)
+                put(label, literal, not fine, length)
+        elif param["kind"] == "scalar" and not COUNTS.match(param["name"]):
+            for number in WRONG_NUMBERS.get(param["base"], ()):
+                put(number, number, False)
+        elif param["kind"] == "struct" and valid[i].startswith("sized_") and param["const"]:
+            self.write_sizes(function, valid, i)
+
+    @staticmethod
+    def has_length(function, i):
+        after = function["params"][i + 1] if i + 1 < len(function["params"]) else None
+        return bool(after) and after["base"] == "size_t" and after["name"].endswith("len")
+
+    def write_sizes(self, function, valid, i):
+        """Options of other sizes. A struct without an _init has no defaults, so a shorter one need not be of use."""
+        name, returns = function["params"][i]["base"], function["returns"]
+        has_defaults = name + "_init" in self.names
+
+        def sized(size, claimed, tail):
+            arguments = list(valid)
+            arguments[i] = f"({name} *)resized({valid[i]}, sizeof({name}), {size}, {claimed}, {tail})"
+            return arguments
+
+        known = f"sizeof({name})"
+        for label, arguments in (
+                ("without size", sized(known, "(size_t)0", 0)), ("of 4 bytes", sized(known, "(size_t)4", 0)),
+                ("of half a field", sized(known, f"{known} - 4", 0)), ("of absurd size", sized(known, "SIZE_MAX", 0)),
+                ("longer and not 0", sized(f"{known} + 16", f"{known} + 16", 1))):
+            self.write_call(function, f"{name} {label}", arguments, True)
+        longer, shorter = sized(f"{known} + 64", f"{known} + 64", 0), sized(f"{known} - 8", f"{known} - 8", 0x5a)
+        for label, arguments in [("longer", longer)] + ([("shorter", shorter)] if has_defaults else []):
+            good, other = (self.says_no(returns, f"{function['name']}({', '.join(a)})") for a in (valid, arguments))
+            if good:
+                self.write_row(function, f"{name} {label}", arguments, f"int refused = {good};\n    return refused != ({other});")
 
     def source(self, only):
         chosen = [f for f in self.api["functions"] if not only or f["name"] == only]
@@ -237,7 +351,13 @@ class Program:
             self.write_calls(function)
         includes = "\n".join(f"#include <relax/{h}>" for h in self.api["headers"])
         return (PRELUDE % {"includes": includes} + "\n".join(self.text)
-                + DRIVER % {"table": "\n".join(self.table)})
+                + DRIVER % {"table": "\n".join(self.table), "made": "".join(map(self.check_maker, sorted(self.makers)))})
+
+    @staticmethod
+    def check_maker(made):
+        """A handle that cannot be made leaves its functions untested: that is a failure too."""
+        text = f"FAILED no {made} could be made"
+        return f'    if (!make_{made}()) {{\n        puts("{text}");\n        failed++;\n    }}\n'
 
 
 def main():
@@ -246,7 +366,7 @@ def main():
     program = Program(api)
     folder = BUILD / "test" / "abi"
     folder.mkdir(parents=True, exist_ok=True)
-    source, target = folder / "null_calls.c", folder / "null_calls"
+    source, target = folder / "misuse.c", folder / "misuse"
     source.write_text(program.source(only), encoding="utf-8")
     if not program.table:
         print("no function to call\n0 passed, 1 failed")
@@ -261,7 +381,8 @@ def main():
     sys.stdout.flush()
     # children leave by _exit with whatever they made: leaks are looked for elsewhere
     environment = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:handle_segv=1")
-    return subprocess.run([str(target)], check=False, env=environment).returncode
+    with tempfile.TemporaryDirectory() as scratch:      # some calls write files
+        return subprocess.run([str(target.resolve())], check=False, env=environment, cwd=scratch).returncode
 
 
 if __name__ == "__main__":
