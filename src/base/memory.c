@@ -49,18 +49,18 @@ static void system_free(void *user, void *ptr, size_t size, size_t align)
 
 static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
 {
-    if (align > _Alignof(max_align_t)) { /* realloc would lose the alignment */
+    bool grows_huge = new_size >= HUGE_PAGE && new_size > old_size;
+    if (align > _Alignof(max_align_t) || grows_huge) { /* realloc would lose the alignment, or take small pages */
         void *moved = system_alloc(user, new_size, align);
         if (!moved)
             return NULL;
-        memcpy(moved, ptr, old_size < new_size ? old_size : new_size);
+        if (old_size)
+            memcpy(moved, ptr, old_size < new_size ? old_size : new_size);
         system_free(user, ptr, old_size, align);
         return moved;
     }
     int saved = errno;
     void *p = realloc(ptr, new_size);
-    if (new_size >= HUGE_PAGE)
-        advise_huge(p, new_size);
     errno = saved;
     return p;
 }
