@@ -125,7 +125,7 @@ relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out);
 
 /* ---- strings, shapes, tuples ------------------------------------------------------------------------ */
 
-/* A copy of `data`. Memory comes from malloc. */
+/* A copy of `data`, which may be any bytes. Memory comes from malloc. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_set_string(relax_value *out, const char *data, size_t len);
 /* Bytes live as long as the value (for small strings: as long as the cell itself). */
