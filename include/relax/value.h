@@ -101,25 +101,32 @@ void relax_value_release(RELAX_NULLABLE relax_value *value);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_keep(const relax_value *value, relax_value *out);
 
-/* Setters overwrite the cell without releasing what it held. NULL is ignored. */
+/* Makes the cell the null value. Setters overwrite the cell without releasing what it held; a NULL cell is ignored. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_null(relax_value *out);
+/* Makes the cell an integer; what it held is not released. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_int(relax_value *out, int64_t value);
+/* Makes the cell a Boolean (any number but 0 is true); what it held is not released. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_bool(relax_value *out, int32_t value);
+/* Makes the cell a float; what it held is not released. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_float(relax_value *out, double value);
+/* Makes the cell a dtype; what it held is not released. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_dtype(relax_value *out, relax_dtype dtype);
 
-/* Getters: RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. get_float takes ints too. */
+/* The integer in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_int(const relax_value *value, int64_t *out);
+/* The Boolean in the cell, 0 or 1. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_bool(const relax_value *value, int32_t *out);
+/* The float in the cell, or the integer in it converted. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_float(const relax_value *value, double *out);
+/* The dtype in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out RELAX_VOID, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out);
 
@@ -165,8 +172,10 @@ int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)
 /* A function object. `destroy` (may be NULL) runs exactly once with `user`, also if creation fails (NULL comes back). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_function *relax_function_create(relax_packed_fn fn, void *user, void (*destroy)(void *user));
+/* Adds a reference and returns `function`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_function *relax_function_retain(relax_function *function);
+/* Drops a reference; the last one calls `destroy`. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_function_release(relax_function *function);
 /* Calls it, with tensors as they are in `args`. Returns what the function returned, -1 for NULL. */
@@ -203,8 +212,10 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, int32_t ndim, void *data, void *user,
                                       void (*destroy)(void *user), RELAX_OWN relax_tensor **out,
                                       RELAX_OWN relax_error **out_error);
+/* Adds a reference and returns `tensor`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_tensor *relax_tensor_retain(relax_tensor *tensor);
+/* Drops a reference; the last one gives the memory back. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_tensor_release(relax_tensor *tensor);
 /* RELAX_VOID for NULL. */
@@ -228,6 +239,7 @@ int32_t relax_tensor_is_read_only(const relax_tensor *tensor);
 /* Copies the whole content; `size` must be relax_tensor_bytes. Not while somebody else uses the tensor. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(tensor)
 relax_status relax_tensor_copy_in(relax_tensor *tensor, const void *data, size_t size);
+/* Copies the whole content to `data`; `size` must be relax_tensor_bytes. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(tensor)
 relax_status relax_tensor_copy_out(const relax_tensor *tensor, void *data, size_t size);
 /* The cell gets a reference of its own. NULL gives the null value. */

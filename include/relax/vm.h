@@ -28,8 +28,10 @@ typedef struct relax_registry relax_registry;     /* counted: packed functions b
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_registry_create(RELAX_NULLABLE const relax_allocator *allocator, RELAX_OWN relax_registry **out,
                                    RELAX_OWN relax_error **out_error);
+/* Adds a reference and returns `registry`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_registry *relax_registry_retain(relax_registry *registry);
+/* Drops a reference; the last one releases the functions. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_registry_release(relax_registry *registry);
 /* Adds or replaces the function of that name; a VM that has already called it keeps the one it found. `destroy` (may
@@ -65,11 +67,14 @@ relax_status relax_load_options_init(relax_load_options *options, size_t struct_
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_load(const void *data, size_t size, RELAX_NULLABLE const relax_load_options *options,
                                    RELAX_OWN relax_executable **out, RELAX_OWN relax_error **out_error);
+/* The same from a file; the path is bytes without NUL. RELAX_ERROR_IO if the file cannot be read. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_load_file(const char *path, size_t path_len, RELAX_NULLABLE const relax_load_options *options,
                                         RELAX_OWN relax_executable **out, RELAX_OWN relax_error **out_error);
+/* Adds a reference and returns `executable`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_executable *relax_executable_retain(relax_executable *executable);
+/* Drops a reference. NULL is fine; VMs and results keep what they need alive. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_executable_release(relax_executable *executable);
 /* Writes the file whole or not at all (temporary file, then rename). */
@@ -94,6 +99,7 @@ int32_t relax_executable_find_function(const relax_executable *executable, const
 /* -1 if there is no such function. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_executable_num_params(const relax_executable *executable, int32_t function);
+/* Name of a parameter; NUL-terminated, lives as long as the executable. NULL if there is none or names were stripped. `len` may be NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_param_name(const relax_executable *executable, int32_t function,
                                                                       int32_t param, RELAX_NULLABLE size_t *len);
@@ -113,6 +119,7 @@ int64_t relax_executable_param_dim(const relax_executable *executable, int32_t f
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(const relax_executable *executable, int32_t function,
                                                                   int32_t param);
+/* The description of the result as text. NULL if there is none or out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_result_text(const relax_executable *executable, int32_t function);
 /* The program as text: sections, functions, instructions, kernels. */
@@ -200,6 +207,7 @@ relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counte
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_profile_start(relax_vm *vm);
+/* Ends timing; the figures stay. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_profile_stop(relax_vm *vm);
 /* The figures as one JSON object. */
