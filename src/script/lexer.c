@@ -195,11 +195,22 @@ static bool starts_statement(const char *text, uint32_t at, uint32_t len)
     return false;
 }
 
+/* How many blanks stand at `at`. */
+static uint32_t blanks_at(const char *text, uint32_t at, uint32_t len)
+{
+    uint32_t n = 0;
+    while (at + n + 8 <= len && memcmp(text + at + n, "        ", 8) == 0)
+        n += 8;
+    while (at + n < len && text[at + n] == ' ')
+        n++;
+    return n;
+}
+
 /* Columns of white space from `at`; tabs go to the next multiple of 8. */
 static uint32_t indentation(const char *text, uint32_t *at, uint32_t len)
 {
-    uint32_t column = 0;
-    for (; *at < len; (*at)++) {
+    uint32_t column = blanks_at(text, *at, len);
+    for (*at += column; *at < len; (*at)++) {
         if (text[*at] == ' ')
             column++;
         else if (text[*at] == '\t')
