@@ -126,7 +126,7 @@ relax_status relax_value_get_bool(const relax_value *value, int32_t *out);
 /* The float in the cell, or the integer in it converted. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_float(const relax_value *value, double *out);
-/* The dtype in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out RELAX_VOID, if the value is of another kind. */
+/* The dtype in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out);
 
