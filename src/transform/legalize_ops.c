@@ -50,13 +50,12 @@ static bool knows_more(const rlx_binding *now, const rlx_call *lowered)
     const rlx_var *var = rlx_binding_var(now);
     const rlx_tensor_sinfo *value = lowered->num_sinfo_args ? rlx_as_tensor_sinfo(lowered->sinfo_args[0]) : NULL;
     const rlx_tensor_sinfo *stated = var ? rlx_as_tensor_sinfo(var->sinfo) : NULL;
-    size_t ndim;
-    if (now->kind != RLX_NODE_VAR_BINDING || !value || !stated || !rlx_sizes_missing(var->sinfo))
+    const rlx_shape_expr *sizes = value ? rlx_as_shape_expr(value->shape) : NULL;
+    if (now->kind != RLX_NODE_VAR_BINDING || !sizes || !stated || !rlx_sizes_missing(var->sinfo))
         return false;
-    const rlx_prim *const *dims = rlx_known_dims(value, &ndim);
-    bool plain = dims && stated->ndim == value->ndim && stated->dtype == value->dtype;
-    for (size_t i = 0; plain && i < ndim; i++)
-        plain = rlx_is(dims[i], RLX_NODE_INT_IMM) || rlx_is(dims[i], RLX_NODE_PRIM_VAR);
+    bool plain = stated->ndim == value->ndim && stated->dtype == value->dtype;
+    for (size_t i = 0; plain && i < sizes->num_values; i++)
+        plain = rlx_is(sizes->values[i], RLX_NODE_INT_IMM) || rlx_is(sizes->values[i], RLX_NODE_PRIM_VAR);
     return plain;
 }
 

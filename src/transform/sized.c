@@ -52,8 +52,7 @@ static const rlx_expr *find(const rlx_sized *s, const rlx_expr *var)
 bool rlx_sizes_missing(const rlx_sinfo *info)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(info);
-    size_t ndim;
-    return t && t->ndim >= 0 && t->ndim <= RLX_TIR_MAX_DIMS && !rlx_known_dims(t, &ndim);
+    return t && t->ndim >= 0 && t->ndim <= RLX_TIR_MAX_DIMS && !rlx_as_shape_expr(t->shape);
 }
 
 /* What makes names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t: t_2_d0). */
@@ -85,11 +84,12 @@ static bool name_sizes(const namer *n, size_t count, const rlx_prim **out)
 
 static const rlx_sinfo *named_tensor(const namer *n, const rlx_tensor_sinfo *t)
 {
-    const rlx_prim *dims[RLX_TIR_MAX_DIMS];
+    const rlx_prim *fresh[RLX_TIR_MAX_DIMS];
     size_t count = (size_t)t->ndim;
-    if (!name_sizes(n, count, dims))
+    const rlx_prim *const *known = rlx_known_dims(t, &count); /* of a variable that is the shape */
+    if (!known && !name_sizes(n, count, fresh))
         return NULL;
-    const rlx_expr *shape = count ? rlx_shape(n->ctx, dims, count) : rlx_shape_ints(n->ctx, NULL, 0);
+    const rlx_expr *shape = count ? rlx_shape(n->ctx, known ? known : fresh, count) : rlx_shape_ints(n->ctx, NULL, 0);
     return shape ? rlx_tensor_info(n->ctx, shape, t->dtype, t->ndim, t->vdevice) : NULL;
 }
 

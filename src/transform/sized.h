@@ -34,7 +34,7 @@ void rlx_sized_drop(rlx_sized *s);                       /* forgets them */
 
 /* From here to the end of the block `with` has the value of var and sizes. False: out of memory, reported. */
 bool rlx_sized_put(rlx_sized *s, const rlx_expr *var, const rlx_expr *with);
-/* Is s a tensor of known rank whose sizes are not known? */
+/* Is s a tensor of known rank without a list of sizes? Rules of operators read lists only, no variables of kind Shape. */
 bool rlx_sizes_missing(const rlx_sinfo *s);
 
 #endif

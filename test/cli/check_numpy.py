@@ -28,11 +28,25 @@ def close(got, want, exact):
     return np.allclose(got.astype("float64"), want.astype("float64"), rtol=tol, atol=tol * scale)
 
 
+def arguments(program, ks):
+    """Arguments of a run: parameter i from assignment ks[i % len(ks)]."""
+    given = []
+    for i, name in enumerate(program.inputs(0)):
+        k = ks[i % len(ks)]
+        value = program.inputs(k)[name]
+        given += ["--input", f"{name}={value if isinstance(value, str) else f'in.npz:{k}_{name}'}"]
+    return given
+
+
+def mixed(what, program, file):
+    """Sizes that do not belong together: a failure of the run, or a result, and nothing else."""
+    rc, out, err = s.run("run", file, *arguments(program, (0, 3, 1)))
+    s.check(f"{what}: sizes mixed up", rc == 0 or rc == 1 and "error[RT" in err, f"exit {rc}: {err[-600:]}")
+
+
 def compare(what, program, k, file):
     """Runs `file` on the k-th assignment."""
-    inputs = []
-    for name in program.inputs(k):
-        inputs += ["--input", f"{name}=in.npz:{k}_{name}"]
+    inputs = arguments(program, (k,))
     shutil.rmtree(s.path("out"), ignore_errors=True)
     rc, out, err = s.run("run", file, *inputs, "--output", "out")
     if not s.check(f"{what}: runs on assignment {k}", rc == 0, f"exit {rc}: {err[-600:]}"):
@@ -49,7 +63,7 @@ def check(seed):
     program = Program(seed, LONG)
     what = f"program {seed}"
     s.write("p.py", program.text())
-    np.savez(s.path("in.npz"), **{f"{k}_{name}": v for k in range(program.k) for name, v in program.inputs(k).items()})
+    np.savez(s.path("in.npz"), **{f"{k}_{name}": v for k in range(program.k) for name, v in program.inputs(k).items() if not isinstance(v, str)})
     rc, printed, err = s.run("print", "p.py")
     if not s.check(f"{what}: is read", rc == 0, err[-1500:]):
         return False
@@ -62,6 +76,7 @@ def check(seed):
             return False
         for k in ks:
             good &= compare(f"{what} at level {level}", program, k, "p.rlx")
+    mixed(what, program, "p.rlx")
     good &= compare(f"{what} as printed", program, seed % program.k, "q.py")
     for name in PASSES if LONG else (PASSES[seed % len(PASSES)],):
         rc, out, err = s.run("print", "p.py", "--pass", name)

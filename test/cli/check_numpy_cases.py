@@ -146,6 +146,19 @@ def main(x: R.Tensor("int32", ndim=1), y: R.Tensor("int32", ndim=2)):
     return b
 """, [([np.arange(6, dtype="int32"), np.ones((2, 3), "int32")], [np.arange(6, dtype="int32").reshape(2, 3) + 1])])
 
+program("a shape parameter gives the sizes of what is computed with", """
+@R.function
+def main(s: R.Shape(["n", 4])):
+    a = R.ones(s, "float32")
+    with R.dataflow():
+        b = R.flatten(R.ones(s, "float32"))
+        c = R.expand_dims(R.negative(a), axis=[1])
+        d = R.sum(c, axis=[0, 1])
+        R.output(b, d)
+    e = R.multiply(R.add(a, a), a)
+    return b, d, e
+""", [([f"shape:{n},4"], [np.ones(4 * n, "float32"), np.full(4, 0 - n, "float32"), np.full((n, 4), 2, "float32")]) for n in (0, 1, 3)])
+
 # ---- calls that have no value
 program("integer division by zero", """
 @R.function

@@ -63,7 +63,7 @@ class Function:
     def __init__(self, program, name, private=False):
         self.program, self.name, self.private = program, name, private
         self.rng, self.k = program.rng, program.k
-        self.symbols, self.params, self.lines, self.scopes = {}, [], [], [[]]
+        self.symbols, self.signature, self.inputs, self.lines, self.scopes = {}, [], {}, [], [[]]
         self.indent, self.counter, self.dataflow = 2, 0, False
         self.declared, self.used_symbols = [], set()
 
@@ -174,26 +174,50 @@ class Function:
         self.add_param(v)
         return v
 
+    def signature_size(self, vector):
+        """How a size is written in a signature; a new symbol if it has none."""
+        known = next((n for n, values in self.symbols.items() if values == vector), None)
+        if len(set(vector)) == 1:
+            return str(vector[0])
+        if not known:
+            known = "nmkpqrstuvw"[len(self.symbols) % 11] + (str(len(self.symbols) // 11) if len(self.symbols) > 10 else "")
+            self.symbols[known] = vector
+            self.declared.append(known)
+        return f'"{known}"'
+
+    def tuple_param(self, shapes):
+        """A tuple of tensors and of a tuple of one; its fields are bound where the body begins."""
+        t = self.fresh("t")
+        infos, fields = [], []
+        for dims in shapes:
+            dtype = self.random_dtype()
+            fields.append([self.random_array(tuple(d[k] for d in dims), dtype) for k in range(self.k)])
+            infos.append(f'R.Tensor(({"".join(self.signature_size(d) + ", " for d in dims)}), "{dtype}")')
+        infos[-1] = f"R.Tuple({infos[-1]})"
+        self.signature.append(f"{t}: R.Tuple({', '.join(infos)})")
+        for i, values in enumerate(fields):
+            last = i == len(fields) - 1
+            self.inputs[f"{t}.{i}" + (".0" if last else "")] = values
+            self.emit(f"{t}[{i}][0]" if last else f"{t}[{i}]", values, True, True)
+
+    def shape_param(self, dims):
+        """A shape, whose numbers are symbols from here on, and a tensor of it."""
+        s = self.fresh("s")
+        self.signature.append(f"{s}: R.Shape([{', '.join(self.signature_size(d) for d in dims)}])")
+        self.inputs[s] = ["shape:" + ",".join(str(d[k]) for d in dims) for k in range(self.k)]
+        if max(np.prod(d) for d in zip(*dims)) <= LIMIT:
+            self.emit(f'R.ones({s}, "float32")', [np.ones(d, "float32") for d in zip(*dims)], True, True)
+
     def add_param(self, v, how=None):
         how = how or ("full" if self.rng.random() < 0.8 else "rank")
         if how == "full":
-            texts = []
-            for d in v.dims():
-                known = next((n for n, values in self.symbols.items() if values == d), None)
-                if len(set(d)) == 1:
-                    texts.append(str(d[0]))
-                elif known:
-                    texts.append(f'"{known}"')
-                else:
-                    name = "nmkpqrstuvw"[len(self.symbols) % 11] + (str(len(self.symbols) // 11) if len(self.symbols) > 10 else "")
-                    self.symbols[name] = d
-                    self.declared.append(name)
-                    texts.append(f'"{name}"')
+            texts = [self.signature_size(d) for d in v.dims()]
             info = f'R.Tensor(({"".join(t + ", " for t in texts)}), "{v.dtype}")'
         else:
             info = f'R.Tensor(dtype="{v.dtype}", ndim={v.ndim})'
         v.sure = how == "full"
-        self.params.append((v, info))
+        self.signature.append(f"{v.name}: {info}")
+        self.inputs[v.name] = v.values
         self.scopes[0].append(v)
 
     # ---- statements. Each raises Reject or emits
@@ -607,7 +631,7 @@ class Function:
     def text(self):
         used = [n for n in self.declared if n in self.used_symbols]
         head = ["    @R.function(private=True)" if self.private else "    @R.function",
-                f"    def {self.name}({', '.join(f'{v.name}: {info}' for v, info in self.params)}):",
+                f"    def {self.name}({', '.join(self.signature)}):",
                 "        cls = M"]
         head += [f"        {n} = T.int64()" for n in used]
         return "\n".join(head + self.lines) + "\n"
@@ -627,6 +651,10 @@ class Program:
             self.main.param(dims, self.main.random_dtype() if self.rng.random() < 0.6 else "float32")
         if self.rng.random() < 0.4:
             self.main.param([], "bool")
+        if self.rng.random() < 0.3:
+            self.main.tuple_param([[self.rng.choice(sizes)] for _ in range(self.rng.randrange(1, 4))])
+        if self.rng.random() < 0.3:
+            self.main.shape_param([self.rng.choice(sizes) for _ in range(self.rng.randrange(1, 3))])
         self.main.body(self.rng.randrange(6, 22) * (2 if long else 1))
 
     def sizes(self):
@@ -657,7 +685,7 @@ class Program:
         return head + "\n".join(f.text() for f in [*self.done, self.main])
 
     def inputs(self, k):
-        return {v.name: v.values[k] for v, _ in self.main.params}
+        return {name: values[k] for name, values in self.main.inputs.items()}
 
     def outputs(self, k):
         """Result values and whether they are exact."""
