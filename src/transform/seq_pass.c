@@ -15,6 +15,7 @@ struct rlx_seq_frame {
     size_t num_blocks, block, binding; /* the next one */
     size_t first_block, first_binding; /* where our output begins */
     const rlx_block *opened;           /* source of the open output block, NULL: none is open */
+    const rlx_block *coming;           /* source block under way of which nothing has been emitted yet */
     bool dataflow;                     /* kind of the source block under way */
     uint8_t part;
     const rlx_binding *pending;        /* waits for a nested sequence */
@@ -131,11 +132,6 @@ size_t rlx_seq_depth(const rlx_seq_pass *p) { return p->frames.len; }
 
 /* ---- output ----------------------------------------------------------------------------------- */
 
-bool rlx_seq_emit(rlx_seq_pass *p, const rlx_binding *b)
-{
-    return b && (rlx_vec_push(MEMORY(p), &p->bindings, b) || rlx_no_memory(p->ctx));
-}
-
 const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *sinfo, const rlx_expr *value, rlx_place place)
 {
     const rlx_string *text = rlx_string_z(p->ctx, name);
@@ -160,17 +156,36 @@ static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
     return rlx_vec_push(MEMORY(p), &p->blocks, block) || rlx_no_memory(p->ctx);
 }
 
-/* The next source block: its bindings go on in the open output block if that is of their kind. */
-static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
+/* The first binding of a source block: it goes on in the open output block if that is of its kind. Only now, so that blocks
+ * with nothing but dropped bindings between them come together. */
+static bool begin_output(rlx_seq_pass *p, rlx_seq_frame *f)
 {
+    const rlx_block *b = f->coming;
     bool dataflow = rlx_is(&b->node, RLX_NODE_DATAFLOW_BLOCK);
     bool joins = f->opened && (p->plain_blocks || rlx_is(&f->opened->node, RLX_NODE_DATAFLOW_BLOCK) == dataflow);
+    f->coming = NULL;
     if (f->opened && !joins && !close_block(p, f))
         return false;
-    /* After neighbours that came out empty the block may still be the source's own. */
     if (!joins || p->bindings.len == f->first_binding)
         f->opened = b;
-    f->dataflow = dataflow;
+    return true;
+}
+
+bool rlx_seq_emit(rlx_seq_pass *p, const rlx_binding *b)
+{
+    rlx_seq_frame *f = &rlx_vec_last(&p->frames);
+    if (!b || (f->coming && !begin_output(p, f)))
+        return false;
+    return rlx_vec_push(MEMORY(p), &p->bindings, b) || rlx_no_memory(p->ctx);
+}
+
+static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
+{
+    f->coming = b;
+    f->dataflow = rlx_is(&b->node, RLX_NODE_DATAFLOW_BLOCK);
+    /* A block that is empty in the source is kept. */
+    if (!b->num_bindings && !begin_output(p, f))
+        return false;
     return !p->enter_block || p->enter_block(p, b);
 }
 
