@@ -115,16 +115,18 @@ static const rlx_sinfo *named(namer *n, const rlx_sinfo *info)
     const rlx_sinfo **fields = rlx_mem_alloc(m, (t->num_fields + 1) * sizeof *fields);
     const rlx_sinfo *out = info;
     bool changed = false;
-    for (size_t i = 0; fields && out && i < t->num_fields; i++) {
+    if (!fields)
+        return NULL;
+    for (size_t i = 0; out && i < t->num_fields; i++) {
         n->field = (int)i;
         fields[i] = named_leaf(n, t->fields[i]);
         changed |= fields[i] != t->fields[i];
         out = fields[i] ? info : NULL;
     }
-    if (fields && out && changed)
+    if (out && changed)
         out = rlx_tuple_info(n->ctx, fields, t->num_fields);
     rlx_mem_free(m, fields, (t->num_fields + 1) * sizeof *fields);
-    return fields ? out : NULL;
+    return out;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------- */
