@@ -262,7 +262,7 @@ class Function:
         if name in JUMPS and not exact and floating:
             raise Reject("rounds")
         same = a.dims() == b.dims()
-        self.emit(f"R.{name}({self.use(a)}, {text_b})", values, exact, a.sure and (b.sure and same or not b.values[0].ndim))
+        self.emit(f"R.{name}({self.use(a)}, {text_b})", values, exact, a.sure and b.sure and (same or not b.ndim))
 
     def constant(self, dtype, shape):
         """A constant and its text; the value is the same for all assignments."""
