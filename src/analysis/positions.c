@@ -29,7 +29,7 @@ static void positions_of(const rlx_sinfo *s, rlx_position_fn *each, void *user)
 
 bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *each, void *user)
 {
-    RLX_VEC(const rlx_sinfo *) todo = { 0 };
+    RLX_VEC(const rlx_sinfo *) pending = { 0 };
     bool good = true;
     if (!s)
         return true;
@@ -37,15 +37,15 @@ bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *ea
         positions_of(s, each, user);
         return true;
     }
-    for (good = rlx_vec_push(&ctx->memory, &todo, s); good && todo.len;) {
-        const rlx_sinfo *top = rlx_vec_pop(&todo);
+    for (good = rlx_vec_push(&ctx->memory, &pending, s); good && pending.len;) {
+        const rlx_sinfo *top = rlx_vec_pop(&pending);
         const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(top);
         if (!t)
             positions_of(top, each, user);
         for (size_t i = t ? t->num_fields : 0; good && i-- > 0;)
-            good = rlx_vec_push(&ctx->memory, &todo, t->fields[i]);
+            good = rlx_vec_push(&ctx->memory, &pending, t->fields[i]);
     }
-    rlx_vec_free(&ctx->memory, &todo);
+    rlx_vec_free(&ctx->memory, &pending);
     return good || rlx_no_memory(ctx);
 }
 

@@ -454,7 +454,7 @@ static void release(rlx_wf *w)
     rlx_vec_free(MEMORY(w), &w->marks);
     rlx_vec_free(MEMORY(w), &w->functions);
     rlx_vec_free(MEMORY(w), &w->mentions);
-    rlx_vec_free(MEMORY(w), &w->todo);
+    rlx_vec_free(MEMORY(w), &w->pending);
     rlx_vec_free(MEMORY(w), &w->parts);
     rlx_vec_free(MEMORY(w), &w->binders);
 }

@@ -97,7 +97,7 @@ typedef struct rlx_wf {
     RLX_VEC(rlx_wf_mark) marks;
     RLX_VEC(rlx_wf_function) functions;
     RLX_VEC(rlx_wf_mention) mentions;
-    RLX_VEC(const rlx_node *) todo;                /* of rlx_wf_prim */
+    RLX_VEC(const rlx_node *) pending;                /* of rlx_wf_prim */
     RLX_VEC(rlx_wf_part) parts;                    /* of rlx_wf_sinfo */
     RLX_VEC(uint32_t) binders;                     /* sizes opened by function descriptions */
 } rlx_wf;

@@ -4,7 +4,7 @@
 typedef struct check {
     rlx_context *ctx;
     bool report, good, failed;           /* failed: out of memory */
-    RLX_VEC(const rlx_seq_expr *) todo;  /* sequences still to be looked at */
+    RLX_VEC(const rlx_seq_expr *) pending;  /* sequences still to be looked at */
     RLX_VEC(const rlx_expr *) fields;    /* of tuples */
     rlx_ptrmap tuples;                   /* tuples of leaves: shared ones are looked at once */
 } check;
@@ -106,7 +106,7 @@ static void body(check *c, const rlx_expr *e, const char *what)
 {
     const rlx_seq_expr *seq = rlx_as_seq_expr(e);
     if (seq) {
-        if (!rlx_vec_push(&c->ctx->memory, &c->todo, seq))
+        if (!rlx_vec_push(&c->ctx->memory, &c->pending, seq))
             no_memory(c);
         return;
     }
@@ -171,9 +171,9 @@ bool rlx_is_normal(rlx_context *ctx, const rlx_function *f, bool report)
     check c = { .ctx = ctx, .report = report, .good = true };
     rlx_ptrmap_init(&c.tuples, &ctx->memory);
     body(&c, f->body, "function body");
-    while (c.todo.len && (c.good || report) && !c.failed)
-        sequence(&c, rlx_vec_pop(&c.todo));
-    rlx_vec_free(&ctx->memory, &c.todo);
+    while (c.pending.len && (c.good || report) && !c.failed)
+        sequence(&c, rlx_vec_pop(&c.pending));
+    rlx_vec_free(&ctx->memory, &c.pending);
     rlx_vec_free(&ctx->memory, &c.fields);
     rlx_ptrmap_free(&c.tuples);
     return c.good && !c.failed;

@@ -22,17 +22,17 @@ static bool is_arithmetic(const rlx_prim *p)
 
 static bool push_prim(rlx_wf *w, const rlx_prim *p)
 {
-    return rlx_vec_push(MEMORY(w), &w->todo, p) || rlx_wf_no_memory(w);
+    return rlx_vec_push(MEMORY(w), &w->pending, p) || rlx_wf_no_memory(w);
 }
 
 /* Variables in scope, kinds allowed. Shared parts are looked at once. */
 static void check_prim(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot)
 {
     size_t found = w->findings.len;
-    w->todo.len = 0;
+    w->pending.len = 0;
     push_prim(w, p);
-    while (w->todo.len && !w->failed) {
-        const rlx_prim *n = rlx_vec_pop(&w->todo);
+    while (w->pending.len && !w->failed) {
+        const rlx_prim *n = rlx_vec_pop(&w->pending);
         if (n->kind == RLX_NODE_PRIM_VAR) {
             rlx_wf_use_size(w, (const rlx_prim_var *)n, spot, n != p);
             continue;

@@ -170,11 +170,11 @@ static bool find_params(cw_fn *n)
 
 /* A part of the result: where it comes from (a sequence), and the number of its first tensor. */
 typedef struct part { const rlx_expr *e; uint32_t serial, index; } part;
-typedef struct parts { cw_fn *n; RLX_VEC(part) todo; } parts;
+typedef struct parts { cw_fn *n; RLX_VEC(part) pending; } parts;
 
 static bool push_part(parts *w, part p)
 {
-    return rlx_vec_push(&w->n->ctx->memory, &w->todo, p) || rlx_no_memory(w->n->ctx);
+    return rlx_vec_push(&w->n->ctx->memory, &w->pending, p) || rlx_no_memory(w->n->ctx);
 }
 
 /* Fields of a tuple are numbered on as long as each is one tensor. */
@@ -223,9 +223,9 @@ static bool mark_results(cw_fn *n)
     parts w = { .n = n };
     const rlx_seq_expr *body = rlx_as_seq_expr(n->f->body);
     bool ok = push_part(&w, (part){ body ? body->body : n->f->body, 0, 0 });
-    while (ok && w.todo.len)
-        ok = mark_part(&w, rlx_vec_pop(&w.todo));
-    rlx_vec_free(&n->ctx->memory, &w.todo);
+    while (ok && w.pending.len)
+        ok = mark_part(&w, rlx_vec_pop(&w.pending));
+    rlx_vec_free(&n->ctx->memory, &w.pending);
     return ok;
 }
 

@@ -54,7 +54,7 @@ void kw_done(kw *w, const rlx_prim *p)
     kw_forget(w, p);
 }
 
-typedef struct counter { kw *w; RLX_VEC(const rlx_node *) todo; } counter;
+typedef struct counter { kw *w; RLX_VEC(const rlx_node *) pending; } counter;
 
 static bool count_use(counter *c, const rlx_node *n)
 {
@@ -63,7 +63,7 @@ static bool count_use(counter *c, const rlx_node *n)
     if (!n || rlx_family_of(n) != RLX_FAMILY_PRIM)
         return true;
     bool known = rlx_ptrmap_find(&c->w->uses, n, &seen);
-    return rlx_ptrmap_put(&c->w->uses, n, seen + 1) && (known || rlx_vec_push(m, &c->todo, n));
+    return rlx_ptrmap_put(&c->w->uses, n, seen + 1) && (known || rlx_vec_push(m, &c->pending, n));
 }
 
 /* Strips left from the statements before: those that this one uses count its uses, the others are free. */
@@ -97,12 +97,12 @@ void kw_begin_statement(kw *w, const rlx_stmt *s)
     bool ok = true;
     for (size_t i = 0; i < rlx_child_count(s) && ok; i++)
         ok = count_use(&c, rlx_child(s, i));
-    while (ok && c.todo.len) {
-        const rlx_node *n = rlx_vec_pop(&c.todo);
+    while (ok && c.pending.len) {
+        const rlx_node *n = rlx_vec_pop(&c.pending);
         for (size_t i = 0; i < rlx_child_count(n) && ok; i++)
             ok = count_use(&c, rlx_child(n, i));
     }
-    rlx_vec_free(&w->ctx->memory, &c.todo);
+    rlx_vec_free(&w->ctx->memory, &c.pending);
     if (!ok)
         kw_no_memory(w);
     if (!w->failed && w->nest && w->nest->strip_level >= 0)

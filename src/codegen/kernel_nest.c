@@ -21,25 +21,25 @@ typedef struct scan {
     rlx_ptrmap raw;                 /* variables used other than in an index */
 } scan;
 
-static bool push_stmt(scan *s, rlx_ptrs *todo, const rlx_stmt *stmt)
+static bool push_stmt(scan *s, rlx_ptrs *pending, const rlx_stmt *stmt)
 {
-    if (stmt && !rlx_vec_push(&s->w->ctx->memory, todo, (void *)stmt))
+    if (stmt && !rlx_vec_push(&s->w->ctx->memory, pending, (void *)stmt))
         return kw_no_memory(s->w);
     return true;
 }
 
-static bool take_stmt(scan *s, rlx_ptrs *todo, const rlx_stmt *stmt)
+static bool take_stmt(scan *s, rlx_ptrs *pending, const rlx_stmt *stmt)
 {
     switch (stmt->kind) {
     case RLX_NODE_BUFFER_STORE:
         return rlx_vec_push(&s->w->ctx->memory, &s->stores, (const rlx_buffer_store *)stmt) || kw_no_memory(s->w);
-    case RLX_NODE_LET_STMT: return push_stmt(s, todo, ((const rlx_let_stmt *)stmt)->body);
+    case RLX_NODE_LET_STMT: return push_stmt(s, pending, ((const rlx_let_stmt *)stmt)->body);
     case RLX_NODE_IF_THEN_ELSE:
         s->guarded = true;
-        return push_stmt(s, todo, ((const rlx_if_stmt *)stmt)->then_case) && push_stmt(s, todo, ((const rlx_if_stmt *)stmt)->else_case);
+        return push_stmt(s, pending, ((const rlx_if_stmt *)stmt)->then_case) && push_stmt(s, pending, ((const rlx_if_stmt *)stmt)->else_case);
     case RLX_NODE_SEQ_STMT:
         for (size_t i = 0; i < ((const rlx_seq_stmt *)stmt)->num_stmts; i++)
-            if (!push_stmt(s, todo, ((const rlx_seq_stmt *)stmt)->stmts[i]))
+            if (!push_stmt(s, pending, ((const rlx_seq_stmt *)stmt)->stmts[i]))
                 return false;
         return true;
     default:
@@ -81,12 +81,12 @@ static bool see_values(scan *s, const rlx_node *root)
 
 static bool scan_body(scan *s)
 {
-    rlx_ptrs todo = { 0 };
-    bool ok = push_stmt(s, &todo, s->n->body);
+    rlx_ptrs pending = { 0 };
+    bool ok = push_stmt(s, &pending, s->n->body);
     s->straight = true;
-    while (ok && s->straight && todo.len)
-        ok = take_stmt(s, &todo, rlx_vec_pop(&todo));
-    rlx_vec_free(&s->w->ctx->memory, &todo);
+    while (ok && s->straight && pending.len)
+        ok = take_stmt(s, &pending, rlx_vec_pop(&pending));
+    rlx_vec_free(&s->w->ctx->memory, &pending);
     ok = ok && (!s->straight || see_values(s, s->n->body));
     for (size_t i = 0; ok && i < s->stores.len; i++)
         if (!rlx_vec_push(&s->w->ctx->memory, &s->n->stored, (void *)s->stores.data[i]->buffer))

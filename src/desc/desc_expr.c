@@ -256,7 +256,7 @@ static void print_leaf(const rlx_desc_env *env, const int64_t *code, rlx_line *o
 }
 
 /* Pushes the parts of a node, last one first. */
-static void expand(const tree *t, piece at, pieces *todo, rlx_line *out)
+static void expand(const tree *t, piece at, pieces *pending, rlx_line *out)
 {
     const rlx_expr_row *row = &rlx_expr_rows[rlx_expr_code(t->code[at.node])];
     const uint8_t *operand = t->operand[at.node];
@@ -264,17 +264,17 @@ static void expand(const tree *t, piece at, pieces *todo, rlx_line *out)
     if (parens)
         rlx_line_put(out, "(", 1);
     if (parens || call)
-        push_text(todo, ")");
+        push_text(pending, ")");
     if (row->infix) {
-        push_node(todo, operand[1], row->precedence + 1);
-        push_text(todo, row->infix);
-        push_node(todo, operand[0], row->precedence);
+        push_node(pending, operand[1], row->precedence + 1);
+        push_text(pending, row->infix);
+        push_node(pending, operand[0], row->precedence);
         return;
     }
     for (int k = row->pops - 1; k >= 0; k--) {
-        push_node(todo, operand[k], call ? 0 : row->precedence);
+        push_node(pending, operand[k], call ? 0 : row->precedence);
         if (k > 0)
-            push_text(todo, ", ");
+            push_text(pending, ", ");
     }
     rlx_line_put(out, row->prefix, strlen(row->prefix));
     if (rlx_expr_code(t->code[at.node]) == RLX_EXPR_CAST) {
@@ -291,16 +291,16 @@ void rlx_expr_line(const rlx_desc_env *env, uint32_t offset, rlx_line *out)
         rlx_line_put(out, "...", 3);
         return;
     }
-    pieces todo = { .len = 0 };
-    push_node(&todo, t.root, 0);
-    while (todo.len) {
-        piece p = todo.data[--todo.len];
+    pieces pending = { .len = 0 };
+    push_node(&pending, t.root, 0);
+    while (pending.len) {
+        piece p = pending.data[--pending.len];
         if (p.text)
             rlx_line_put(out, p.text, strlen(p.text));
         else if (rlx_expr_rows[rlx_expr_code(t.code[p.node])].pops == 0)
             print_leaf(env, t.code + p.node, out);
         else
-            expand(&t, p, &todo, out);
+            expand(&t, p, &pending, out);
     }
 }
 

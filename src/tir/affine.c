@@ -47,7 +47,7 @@ typedef struct term { const rlx_prim *p, *scale; } term; /* scale NULL: 1 */
 typedef struct affine_work {
     rlx_context *ctx;
     rlx_ptrmap vars;                    /* variable -> index + 1 */
-    RLX_VEC(term) todo;
+    RLX_VEC(term) pending;
     rlx_tir_affine *out;
 } affine_work;
 
@@ -58,7 +58,7 @@ static const rlx_prim *scaled(affine_work *w, const rlx_prim *scale, const rlx_p
 
 static bool push(affine_work *w, const rlx_prim *p, const rlx_prim *scale)
 {
-    return p && rlx_vec_push(&w->ctx->memory, &w->todo, ((term){ p, scale }));
+    return p && rlx_vec_push(&w->ctx->memory, &w->pending, ((term){ p, scale }));
 }
 
 static bool add_to(affine_work *w, const rlx_prim **sum, const rlx_prim *p)
@@ -118,13 +118,13 @@ bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *cons
     bool ok = push(&w, p, NULL);
     for (size_t i = 0; i < num_vars && ok; i++)
         ok = rlx_ptrmap_put(&w.vars, vars[i], i + 1);
-    while (ok && w.todo.len) {
-        term t = rlx_vec_pop(&w.todo);
+    while (ok && w.pending.len) {
+        term t = rlx_vec_pop(&w.pending);
         ok = add_term(&w, t);
     }
     if (ok && !out->base)
         ok = (out->base = rlx_int(ctx, rlx_prim_dtype(p), 0)) != NULL;
-    rlx_vec_free(&ctx->memory, &w.todo);
+    rlx_vec_free(&ctx->memory, &w.pending);
     rlx_ptrmap_free(&w.vars);
     return ok;
 }

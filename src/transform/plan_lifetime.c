@@ -9,7 +9,7 @@ typedef struct finder {
     const rlx_flow *w;
     rlx_lifetimes *l;
     size_t literals;                   /* local functions around the event: what they use is captured */
-    RLX_VEC(const rlx_expr *) todo;    /* fields of tuples */
+    RLX_VEC(const rlx_expr *) pending;    /* fields of tuples */
     rlx_ptrmap seen;                   /* shared tuples within one use */
 } finder;
 
@@ -35,11 +35,11 @@ static bool use_leaf(finder *f, const rlx_expr *e, use u)
         return true;
     }
     rlx_ptrmap_clear(&f->seen);
-    f->todo.len = 0;
-    if (!rlx_vec_push(m, &f->todo, e))
+    f->pending.len = 0;
+    if (!rlx_vec_push(m, &f->pending, e))
         return rlx_no_memory(f->ctx);
-    while (f->todo.len) {
-        const rlx_expr *top = rlx_vec_pop(&f->todo);
+    while (f->pending.len) {
+        const rlx_expr *top = rlx_vec_pop(&f->pending);
         const rlx_tuple *t = rlx_as_tuple(top);
         use_var(f, top, u);
         if (!t || rlx_ptrmap_has(&f->seen, t))
@@ -47,7 +47,7 @@ static bool use_leaf(finder *f, const rlx_expr *e, use u)
         if (!rlx_ptrmap_put(&f->seen, t, 1))
             return rlx_no_memory(f->ctx);
         for (size_t i = 0; i < t->num_fields; i++)
-            if (!rlx_vec_push(m, &f->todo, t->fields[i]))
+            if (!rlx_vec_push(m, &f->pending, t->fields[i]))
                 return rlx_no_memory(f->ctx);
     }
     return true;
@@ -131,7 +131,7 @@ bool rlx_lifetimes_find(rlx_lifetimes *l, rlx_context *ctx, const rlx_module *m,
     bool good = use_leaf(&f, w->seqs.data[0].result, (use){ (uint32_t)n, true });
     for (size_t i = n; good && i-- > 0;)
         good = step(&f, (uint32_t)i);
-    rlx_vec_free(&ctx->memory, &f.todo);
+    rlx_vec_free(&ctx->memory, &f.pending);
     rlx_ptrmap_free(&f.seen);
     return good;
 }
