@@ -4,48 +4,10 @@
  *     digits_demo digits.rlx test_images.npz
  */
 #include <math.h>
-#include <minizip/unzip.h>
-#include <relax/vm.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "../demo.h"
 
 enum { IMAGES = 360, PIXELS = 64, CLASSES = 10 };
-
-static void die(const char *what, const char *why)
-{
-    fprintf(stderr, "digits_demo: %s: %s\n", what, why);
-    exit(1);
-}
-
-static void check(relax_status status, relax_error *error)
-{
-    if (status != RELAX_OK)
-        die(relax_error_code(error), relax_error_message(error, NULL));
-}
-
-/* The `size` data bytes of a .npy member (they come last in it), malloc'ed. */
-static void *read_array(unzFile zip, const char *name, size_t size)
-{
-    unz_file_info64 info;
-    if (unzLocateFile(zip, name, 1) != UNZ_OK || unzGetCurrentFileInfo64(zip, &info, NULL, 0, NULL, 0, NULL, 0) != UNZ_OK ||
-        info.uncompressed_size < size || unzOpenCurrentFile(zip) != UNZ_OK)
-        die(name, "not in the archive, or too small");
-    size_t head = (size_t)info.uncompressed_size - size;
-    char *data = malloc(head + size);
-    if (!data || unzReadCurrentFile(zip, data, (unsigned)(head + size)) != (int)(head + size) || unzCloseCurrentFile(zip) != UNZ_OK)
-        die(name, "cannot be read");
-    memmove(data, data + head, size);
-    return data;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* `count` images from `images` through the network; the result lands in `out`, allocated by us: the library copies nothing. */
 static void classify(relax_vm *vm, float *images, int64_t count, float *out)
@@ -110,20 +72,13 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         die("usage", "digits_demo digits.rlx test_images.npz");
-    unzFile zip = unzOpen64(argv[2]);
-    if (!zip)
-        die(argv[2], "cannot be opened");
+    unzFile zip = open_archive(argv[2]);
     float *images = read_array(zip, "images.npy", IMAGES * PIXELS * sizeof *images);
     float *expected = read_array(zip, "mlp_probabilities.npy", IMAGES * CLASSES * sizeof *expected);
     int64_t *labels = read_array(zip, "labels.npy", IMAGES * sizeof *labels);
     unzClose(zip);
 
-    relax_executable *exe = NULL;
-    relax_vm *vm = NULL;
-    relax_error *error = NULL;
-    check(relax_executable_load_file(argv[1], strlen(argv[1]), NULL, &exe, &error), error);
-    check(relax_vm_create(exe, NULL, &vm, &error), error);
-
+    relax_vm *vm = load(argv[1]);
     static float got[IMAGES * CLASSES], one[CLASSES];
     classify(vm, images, IMAGES, got);
     int right = 0;
@@ -139,7 +94,6 @@ int main(int argc, char **argv)
     printf("time per image, batch 1:       %.2f us\n", 1e6 * time_per_image(vm, images, 1, one, 2000));
     printf("time per image, batch 360:     %.2f us\n", 1e6 * time_per_image(vm, images, IMAGES, got, 50));
     relax_vm_release(vm);
-    relax_executable_release(exe);
     free(images);
     free(expected);
     free(labels);

@@ -68,6 +68,9 @@ relax_tensor *cli_npy_read(const cli *c, const char *path);
 bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape, int ndim, const void *data, size_t size);
 /* All arrays of an archive, or the one called `member` if not NULL. */
 bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out);
+/* The arrays of an archive as weights: what a name cannot hold (`layer0.wq`) is an underscore in theirs. */
+bool cli_weights_read(const cli *c, const char *path, cli_arrays *out);
+char cli_name_byte(char b); /* the byte of a weight's name for this one of a member's */
 void cli_arrays_free(cli_arrays *a);
 
 /* ---- arguments and results of a run (inputs.c, results.c) */

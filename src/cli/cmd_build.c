@@ -23,7 +23,7 @@ int cli_build(cli *c)
     cli_arrays params = { 0 };
     if (!cli_read(c, c->files[0], &file))
         return CLI_FAULT;
-    if (c->params && !cli_npz_read(c, c->params, NULL, &params))
+    if (c->params && !cli_weights_read(c, c->params, &params))
         status = CLI_FAULT;
     if (status == CLI_OK) {
         relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, &status);

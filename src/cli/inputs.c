@@ -211,6 +211,15 @@ static int close_tuple(const cli *c, slot *s)
     return status;
 }
 
+/* Names of parameters made through the API may hold what names of text cannot. */
+static bool is_weight_of(const char *weight, const char *param, size_t len)
+{
+    bool same = strlen(weight) == len;
+    for (size_t i = 0; same && i < len; i++)
+        same = weight[i] == cli_name_byte(param[i]);
+    return same;
+}
+
 static int fill_from_params(const cli *c, const relax_executable *exe, int32_t function, const cli_arrays *params, slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -221,7 +230,7 @@ static int fill_from_params(const cli *c, const relax_executable *exe, int32_t f
         size_t len = 0;
         const char *name = relax_executable_param_name(exe, function, (int32_t)i, &len);
         for (size_t k = 0; name && k < params->count && !slots[i].set; k++) {
-            if (strlen(params->items[k].name) != len || memcmp(params->items[k].name, name, len))
+            if (!is_weight_of(params->items[k].name, name, len))
                 continue;
             relax_value_set_tensor(&slots[i].value, params->items[k].tensor);
             slots[i].set = true;

@@ -124,6 +124,30 @@ bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays
     return ok;
 }
 
+char cli_name_byte(char b)
+{
+    bool plain = (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || (unsigned char)b >= 0x80;
+    return plain ? b : '_';
+}
+
+bool cli_weights_read(const cli *c, const char *path, cli_arrays *out)
+{
+    if (!cli_npz_read(c, path, NULL, out))
+        return false;
+    for (size_t i = 0; i < out->count; i++) {
+        for (char *at = out->items[i].name; *at; at++)
+            *at = cli_name_byte(*at);
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(out->items[k].name, out->items[i].name))
+                continue;
+            cli_error(c, "NP10", path, "two members are weights named %s", out->items[i].name);
+            cli_arrays_free(out);
+            return false;
+        }
+    }
+    return true;
+}
+
 void cli_arrays_free(cli_arrays *a)
 {
     for (size_t i = 0; i < a->count; i++) {

@@ -87,6 +87,14 @@ for archive in ("net.npz", "packed.npz"):
         s.check("net: result", got.shape == want.shape and np.abs(got - want).max() < 1e-5, np.abs(got - want).max())
 s.fails("the old entry is gone", ["run", "net.rlx", "--input", "features.npy"], "RT20")
 
+# Members whose names are not names of text: underscores stand for what differs; two for one weight are refused.
+dotted = {name.replace("_", "."): value for name, value in params.items()}
+np.savez(s.path("dotted.npz"), **dotted)
+rc, out, err = s.run("run", "net.py", "--entry", "classify", "--params", "dotted.npz", "--input", "features.npy", "--output", "dotted")
+s.check("dotted names", rc == 0 and np.array_equal(np.load(s.path("dotted/0.npy")), np.load(s.path("net/0.npy"))), err)
+np.savez(s.path("twice.npz"), **dotted, shift_0=params["shift_0"])
+s.fails("two members for one weight", ["build", "net.py", "--params", "twice.npz", "-o", "twice.rlx"], "NP10")
+
 # Printing and reading again gives a program that computes the same.
 rc, printed, err = s.run("print", "net.py")
 s.equal("print net", (rc, err), (0, ""))
