@@ -48,7 +48,7 @@
         return RLX_TROUBLE_NONE;                                                                       \
     }
 #define SELECT(name, T)                                                                                \
-    static int v_SELECT_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)     \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
     {                                                                                                  \
         T *d = dp;                                                                                     \
         const int32_t *m = ap;                                                                         \
@@ -56,121 +56,40 @@
         RLX_INDEPENDENT for (size_t i = 0; i < n; i++) d[i] = m[i] ? p[i] : q[i];                      \
         return RLX_TROUBLE_NONE;                                                                       \
     }
-#define COPY(name, T)                                                                                  \
+#define COPY(name, bytes, expr)                                                                        \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
     {                                                                                                  \
-        memmove(dp, ap, n * sizeof(T));                                                                \
+        memmove(dp, ap, n * (bytes));                                                                  \
         return RLX_TROUBLE_NONE;                                                                       \
     }
-
-COPY(MOVE_I32, int32_t) COPY(MOVE_I64, int64_t) COPY(MOVE_F32, float) COPY(MOVE_F64, double)
-COPY(BITS_F32_I32, int32_t) COPY(BITS_I32_F32, int32_t) COPY(BITS_F64_I64, int64_t) COPY(BITS_I64_F64, int64_t)
-
-#define WRAPPING(NAME, op)                                                                             \
-    VALUE2(NAME##_I32, int32_t, uint32_t, a op b) VALUE2(NAME##_I64, int64_t, uint64_t, a op b)        \
-    RLX_CLONES VALUE2(NAME##_F32, float, float, a op b) VALUE2(NAME##_F64, double, double, a op b)
-WRAPPING(ADD, +) WRAPPING(SUB, -) WRAPPING(MUL, *)
-RLX_CLONES VALUE2(DIV_F32, float, float, a / b)
-VALUE2(DIV_F64, double, double, a / b)
-VALUE2(MIN_I32, int32_t, int32_t, a < b ? a : b) VALUE2(MAX_I32, int32_t, int32_t, a > b ? a : b)
-VALUE2(MIN_I64, int64_t, int64_t, a < b ? a : b) VALUE2(MAX_I64, int64_t, int64_t, a > b ? a : b)
-VALUE2(MIN_U64, uint64_t, uint64_t, a < b ? a : b) VALUE2(MAX_U64, uint64_t, uint64_t, a > b ? a : b)
-RLX_CLONES VALUE2(MIN_F32, float, float, rlx_min_f32(a, b))
-RLX_CLONES VALUE2(MAX_F32, float, float, rlx_max_f32(a, b))
-VALUE2(MIN_F64, double, double, rlx_min_f64(a, b)) VALUE2(MAX_F64, double, double, rlx_max_f64(a, b))
-
-#define DIVISIONS(bits)                                                                                \
-    RISKY(DIV_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_div_i##bits(a, b))             \
-    RISKY(MOD_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_mod_i##bits(a, b))             \
-    RISKY(FLOOR_DIV_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_floor_div_i##bits(a, b)) \
-    RISKY(FLOOR_MOD_I##bits, int##bits##_t, b == 0, RLX_TROUBLE_DIVISION, rlx_floor_mod_i##bits(a, b)) \
-    RISKY(SHL_I##bits, int##bits##_t, b < 0, RLX_TROUBLE_SHIFT, rlx_shl_i##bits(a, b))                 \
-    RISKY(SHR_I##bits, int##bits##_t, b < 0, RLX_TROUBLE_SHIFT, rlx_shr_i##bits(a, b))
-DIVISIONS(32) DIVISIONS(64)
-RISKY(DIV_U64, uint64_t, b == 0, RLX_TROUBLE_DIVISION, a / b)
-RISKY(MOD_U64, uint64_t, b == 0, RLX_TROUBLE_DIVISION, a % b)
-RISKY(POW_I32, int32_t, rlx_pow_fails(a, b), RLX_TROUBLE_EXPONENT, (int32_t)rlx_pow_i64(a, b))
-RISKY(POW_I64, int64_t, rlx_pow_fails(a, b), RLX_TROUBLE_EXPONENT, rlx_pow_i64(a, b))
-VALUE2(SHL_U64, uint64_t, uint64_t, rlx_shl_u64(a, b)) VALUE2(SHR_U64, uint64_t, uint64_t, rlx_shr_u64(a, b))
-VALUE2(POW_U64, uint64_t, uint64_t, rlx_pow_u64(a, b))
-
-#define ORDER(NAME, op)                                                                                \
-    VALUE2(NAME##_I32, int32_t, int32_t, a op b) VALUE2(NAME##_I64, int32_t, int64_t, a op b)          \
-    VALUE2(NAME##_F32, int32_t, float, a op b) VALUE2(NAME##_F64, int32_t, double, a op b)
-ORDER(EQ, ==) ORDER(NE, !=) ORDER(LT, <) ORDER(LE, <=)
-VALUE2(LT_U64, int32_t, uint64_t, a < b) VALUE2(LE_U64, int32_t, uint64_t, a <= b)
-SELECT(I32, int32_t) SELECT(I64, int64_t) SELECT(F32, float) SELECT(F64, double)
-VALUE2(AND_I32, int32_t, int32_t, a & b) VALUE2(OR_I32, int32_t, int32_t, a | b) VALUE2(XOR_I32, int32_t, int32_t, a ^ b)
-VALUE2(AND_I64, int64_t, int64_t, a & b) VALUE2(OR_I64, int64_t, int64_t, a | b) VALUE2(XOR_I64, int64_t, int64_t, a ^ b)
-VALUE1(POPCOUNT_I32, int32_t, uint32_t, rlx_popcount_u64(a)) VALUE1(POPCOUNT_I64, int64_t, uint64_t, rlx_popcount_u64(a))
-VALUE1(CLZ_I32, int32_t, uint32_t, rlx_clz_u64(a) - 32) VALUE1(CLZ_I64, int32_t, uint64_t, rlx_clz_u64(a))
-
-VALUE1(WRAP_I8, int32_t, int32_t, (int8_t)a) VALUE1(WRAP_U8, int32_t, int32_t, (uint8_t)a)
-VALUE1(WRAP_I16, int32_t, int32_t, (int16_t)a) VALUE1(WRAP_U16, int32_t, int32_t, (uint16_t)a)
-VALUE1(WRAP_U32, int64_t, int64_t, (uint32_t)a)
-VALUE1(ROUND_F16, float, float, rlx_half_to_float(rlx_float_to_half(a)))
-VALUE1(ROUND_BF16, float, float, rlx_bfloat_to_float(rlx_float_to_bfloat(a)))
-VALUE1(ROUND_F64_F16, float, double, rlx_half_to_float(rlx_double_to_half(a)))
-VALUE1(ROUND_F64_BF16, float, double, rlx_bfloat_to_float(rlx_double_to_bfloat(a)))
-
-VALUE1(I32_TO_I64, int64_t, int32_t, a) VALUE1(I64_TO_I32, int32_t, int64_t, a)
-VALUE1(I32_TO_F32, float, int32_t, a) VALUE1(I32_TO_F64, double, int32_t, a)
-VALUE1(I64_TO_F32, float, int64_t, a) VALUE1(I64_TO_F64, double, int64_t, a)
-VALUE1(U64_TO_F32, float, uint64_t, a) VALUE1(U64_TO_F64, double, uint64_t, a)
-VALUE1(F32_TO_F64, double, float, a) VALUE1(F64_TO_F32, float, double, a)
-VALUE1(F64_TO_I8, int32_t, double, rlx_saturate(a, INT8_MIN, INT8_MAX))
-VALUE1(F64_TO_U8, int32_t, double, rlx_saturate(a, 0, UINT8_MAX))
-VALUE1(F64_TO_I16, int32_t, double, rlx_saturate(a, INT16_MIN, INT16_MAX))
-VALUE1(F64_TO_U16, int32_t, double, rlx_saturate(a, 0, UINT16_MAX))
-VALUE1(F64_TO_I32, int32_t, double, rlx_saturate(a, INT32_MIN, INT32_MAX))
-VALUE1(F64_TO_U32, int64_t, double, rlx_saturate(a, 0, UINT32_MAX))
-VALUE1(F64_TO_I64, int64_t, double, rlx_saturate(a, INT64_MIN, INT64_MAX))
-VALUE1(F64_TO_U64, uint64_t, double, rlx_saturate_u64(a))
-
-#define FLOAT1(NAME, f32, f64) VALUE1(NAME##_F32, float, float, f32(a)) VALUE1(NAME##_F64, double, double, f64(a))
-#define FLOAT2(NAME, f32, f64) VALUE2(NAME##_F32, float, float, f32(a, b)) VALUE2(NAME##_F64, double, double, f64(a, b))
-RLX_CLONES VALUE1(EXP_F32, float, float, rlx_exp_f32(a))
-RLX_CLONES VALUE1(SIGMOID_F32, float, float, rlx_sigmoid_f32(a))
-VALUE1(EXP_F64, double, double, exp(a)) VALUE1(SIGMOID_F64, double, double, rlx_sigmoid_f64(a))
-FLOAT1(ABS, fabsf, fabs) FLOAT1(FLOOR, floorf, floor) FLOAT1(CEIL, ceilf, ceil) FLOAT1(TRUNC, truncf, trunc)
-FLOAT1(ROUND, rlx_round_f32, rlx_round_f64) FLOAT1(SQRT, sqrtf, sqrt) FLOAT1(RSQRT, rlx_rsqrt_f32, rlx_rsqrt_f64)
-FLOAT1(EXP2, exp2f, exp2) FLOAT1(EXP10, rlx_exp10_f32, rlx_exp10_f64) FLOAT1(LOG, logf, log) FLOAT1(LOG2, log2f, log2)
-FLOAT1(LOG10, log10f, log10) FLOAT1(LOG1P, log1pf, log1p) FLOAT1(SIN, sinf, sin) FLOAT1(COS, cosf, cos) FLOAT1(TAN, tanf, tan)
-FLOAT1(ASIN, asinf, asin) FLOAT1(ACOS, acosf, acos) FLOAT1(ATAN, atanf, atan) FLOAT1(SINH, sinhf, sinh)
-FLOAT1(COSH, coshf, cosh) FLOAT1(TANH, tanhf, tanh) FLOAT1(ASINH, asinhf, asinh) FLOAT1(ACOSH, acoshf, acosh)
-FLOAT1(ATANH, atanhf, atanh) FLOAT1(ERF, erff, erf)
-FLOAT2(POW, powf, pow) FLOAT2(FMOD, fmodf, fmod) FLOAT2(ATAN2, atan2f, atan2) FLOAT2(COPYSIGN, copysignf, copysign)
-FLOAT2(HYPOT, hypotf, hypot) FLOAT2(NEXTAFTER, nextafterf, nextafter)
-VALUE1(ISNAN_F32, int32_t, float, a != a) VALUE1(ISNAN_F64, int32_t, double, a != a)
-VALUE1(ISINF_F32, int32_t, float, fabsf(a) == INFINITY) VALUE1(ISINF_F64, int32_t, double, fabs(a) == (double)INFINITY)
-VALUE1(ISFINITE_F32, int32_t, float, fabsf(a) < INFINITY) VALUE1(ISFINITE_F64, int32_t, double, fabs(a) < (double)INFINITY)
-
-#define LDEXP(name, T, fn)                                                                             \
-    static int v_LDEXP_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)      \
+#define WIDE1(name, R, T, expr) RLX_CLONES VALUE1(name, R, T, expr)
+#define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
+#define LDEXP(name, T, expr)                                                                           \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
     {                                                                                                  \
         T *d = dp;                                                                                     \
-        const T *a = ap;                                                                               \
-        const int64_t *b = bp;                                                                         \
-        for (size_t i = 0; i < n; i++)                                                                 \
-            d[i] = fn(a[i], rlx_ldexp_count(b[i]));                                                    \
+        const T *p = ap;                                                                               \
+        const int64_t *q = bp;                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                               \
+            T a = p[i];                                                                                \
+            int64_t b = q[i];                                                                          \
+            d[i] = (expr);                                                                             \
+        }                                                                                              \
         return RLX_TROUBLE_NONE;                                                                       \
     }
-LDEXP(F32, float, ldexpf) LDEXP(F64, double, ldexp)
-#define FMA(name, T, fn)                                                                               \
-    static int v_FMA_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)        \
+#define FMA(name, T, expr)                                                                             \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
     {                                                                                                  \
         T *d = dp;                                                                                     \
-        const T *a = ap, *b = bp, *c = cp;                                                             \
-        for (size_t i = 0; i < n; i++)                                                                 \
-            d[i] = fn(a[i], b[i], c[i]);                                                               \
+        const T *p = ap, *q = bp, *r = cp;                                                             \
+        for (size_t i = 0; i < n; i++) {                                                               \
+            T a = p[i], b = q[i], c = r[i];                                                            \
+            d[i] = (expr);                                                                             \
+        }                                                                                              \
         return RLX_TROUBLE_NONE;                                                                       \
     }
-FMA(F32, float, fmaf) FMA(F64, double, fma)
+#include "format/kernel_value.def"
 
-#undef ORDER
-#undef FLOAT1
-#undef FLOAT2
-#undef RISKY
 rlx_value_fn *const rlx_value_fns[RLX_K_COUNT] = {
 #define OP(name, text, operands)
 #define VALUE(name, text, operands) [RLX_K_##name] = v_##name,
