@@ -6,6 +6,7 @@
 #   make check T=a/b     only the suites of test/a named b (or T=a for a whole room; T=a/b:case for golden cases)
 #   make check-asan      the same suites under AddressSanitizer and UBSan
 #   make check-long      the same suites with RELAX_LONG=1, and the long ones
+#   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool
 #   make bench           measurements; make abi / abi-baseline: regenerate the tracked ABI files
 #   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured
 #
@@ -50,6 +51,9 @@ OPT   := -O2 $(SMALL)
 ifeq ($(SAN),1)
   VARIANT := asan
   OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DRLX_DEBUG=1
+else ifeq ($(FUZZ),1)
+  VARIANT := fuzz
+  OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -DRLX_DEBUG=1
 else ifeq ($(DEBUG),1)
   VARIANT := debug
   OPT     := -O0 -DRLX_DEBUG=1
@@ -196,7 +200,7 @@ $(BUILD)/inputs: FORCE
 	@text=$(call quote,$(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION)); $(remember)
 
 .PRECIOUS: $(BUILD)/%.o
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ) $(call obj,$(wildcard test/fuzz/*.c)))
 
 # --- generated files -----------------------------------------------------------------------------
 # One rule per file, for example:
@@ -248,6 +252,32 @@ bench:
 	@$(AGAIN) deps-bench
 	@$(AGAIN) all
 	@CC='$(CC)' STRIP='$(STRIP)' PYTHON='$(PYTHON)' OUT='$(OUT)' BENCH_BUILD='$(if $(O),$(O),build)/bench' sh bench/run.sh
+
+# --- fuzzing -------------------------------------------------------------------------------------
+# Each target test/fuzz/fuzz_NAME.c begins with the kept files of test/fuzz/corpus/NAME; what it finds stays
+# in build/fuzz/found. `make check` runs the kept files through the same target, without a fuzzer.
+
+FUZZ_CC      ?= clang-14
+FUZZ_SECONDS ?= 600
+FUZZ_DIR     := $(if $(O),$(O),build)/fuzz
+FUZZ_NAMES   := rlx npy
+FUZZ_FLAGS   := -timeout=20 -rss_limit_mb=2048 -print_final_stats=1
+FUZZ_ALONE    = $(call obj,test/support/compiled_file.c) $(RUN_ARCHIVE)
+
+.PHONY: $(FUZZ_NAMES:%=fuzz-%)
+$(FUZZ_NAMES:%=fuzz-%): fuzz-%:
+	@FUZZ_CC='$(FUZZ_CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh fuzz
+	@$(AGAIN) FUZZ=1 CC='$(FUZZ_CC)' $(FUZZ_DIR)/fuzz_$*
+	@mkdir -p $(FUZZ_DIR)/found/$* test/fuzz/corpus/$*
+	$(FUZZ_DIR)/fuzz_$* $(FUZZ_FLAGS) -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(FUZZ_DIR)/found/ \
+	    $(FUZZ_DIR)/found/$* test/fuzz/corpus/$*
+
+$(call obj,$(wildcard test/fuzz/fuzz_*.c)): EXTRA := -Itest/support
+$(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
+$(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c) $(RUN_ARCHIVE)
+$(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
+	$(say) LINK $@
+	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CLI_LIBS) $(LIBS)
 
 # --- the ABI -------------------------------------------------------------------------------------
 # The manifest, the symbol list and the version script come from the headers and are tracked: a changed

@@ -25,7 +25,11 @@
 
 /* The iterations of the next loop do not depend on each other: exact overlap of operands is fine, a partial one is
  * the caller's fault. */
+#if defined(__clang__)
+#define RLX_INDEPENDENT /* clang checks for overlap while running; its pragma warns wherever it does not vectorise */
+#else
 #define RLX_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 /* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the target has. */
 #define RLX_VECTOR(type, bytes) type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs what building or testing needs and is missing. Says what it does; asks for nothing it has.
-#   deps.sh build|check|bench
+#   deps.sh build|check|bench|fuzz
 # A thing is looked for by using it, so hand-made installations and other systems count as well.
 set -u
 what=${1:-check}
 cc=${CC:-cc}
+fuzz_cc=${FUZZ_CC:-clang-14}
 # the interpreter that Debian's python3-numpy serves
 python=${PYTHON:-$(test -x /usr/bin/python3 && echo /usr/bin/python3 || echo python3)}
 CPPFLAGS=${CPPFLAGS:-}
@@ -19,6 +20,14 @@ need() {    # need PACKAGE COMMAND...: the package is missing if the command fai
 has_header() {
     printf '#include <%s>\n' stddef.h stdarg.h setjmp.h stdint.h "$1" | $cc $CPPFLAGS -E -
 }
+has_fuzzer() {
+    dir=$(mktemp -d) || return
+    echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p && n == 0; }' > "$dir/t.c"
+    "$fuzz_cc" -fsanitize=fuzzer,address "$dir/t.c" -o "$dir/t"
+    found=$?
+    rm -rf "$dir"
+    return $found
+}
 
 look() {
     missing=
@@ -32,6 +41,11 @@ look() {
     need python3-numpy $python -c 'import numpy'
     if [ "$what" = bench ]; then
         need libopenblas0-pthread sh -c 'ldconfig -p | grep -q libopenblas'
+        return
+    fi
+    if [ "$what" = fuzz ]; then
+        need clang-14 command -v "$fuzz_cc"
+        need libclang-rt-14-dev has_fuzzer
         return
     fi
     need build-essential command -v g++
