@@ -21,6 +21,8 @@
 #else
 #define RLX_HAS_LABELS 0
 #endif
+/* Number of the lowest bit that is set; bits is not 0. */
+#define RLX_LOWEST_BIT(bits) ((unsigned)__builtin_ctzll(bits))
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The iterations of the next loop do not depend on each other: exact overlap of operands is fine, a partial one is

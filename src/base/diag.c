@@ -55,14 +55,14 @@ void rlx_diags_out_of_memory(rlx_diags *d)
 static const char *copy_text(rlx_region *r, const char *text, size_t len)
 {
     size_t bytes;
-    if (!rlx_add_size(len, 1, &bytes))
+    if (!rlx_add_size(len, RLX_TEXT_PADDING, &bytes))
         return NULL;
     char *copy = rlx_region_alloc(r, bytes);
     if (!copy)
         return NULL;
     if (len)
         memcpy(copy, text, len);
-    copy[len] = 0;
+    memset(copy + len, 0, RLX_TEXT_PADDING);
     return copy;
 }
 

@@ -43,7 +43,7 @@ typedef struct rlx_diag {
 
 typedef struct rlx_source {
     const char *name; size_t name_len;
-    const char *text; size_t len;    /* text NULL: opaque source of the host */
+    const char *text; size_t len;    /* text NULL: opaque source of the host; else RLX_TEXT_PADDING zeros follow it */
     uint32_t *lines; size_t num_lines; /* begin of each line, made on first use */
 } rlx_source;
 

@@ -1,4 +1,5 @@
 #include "base/intern.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -57,22 +58,11 @@ bool rlx_intern_add(rlx_intern *t, uint64_t hash, void *item)
     return true;
 }
 
-/* Eight and four bytes, the first one lowest, whatever the machine's byte order is; compilers make one load of each. */
-static uint64_t load4(const unsigned char *p)
-{
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
-}
-
-static uint64_t load8(const unsigned char *p)
-{
-    return load4(p) | load4(p + 4) << 32;
-}
-
 /* One to seven bytes; some are loaded twice. */
 static uint64_t load_rest(const unsigned char *p, size_t len)
 {
     if (len >= 4)
-        return load4(p) | load4(p + len - 4) << 32;
+        return rlx_load4(p) | rlx_load4(p + len - 4) << 32;
     return (uint64_t)p[0] | (uint64_t)p[len / 2] << 8 | (uint64_t)p[len - 1] << 16;
 }
 
@@ -81,7 +71,7 @@ uint64_t rlx_hash_bytes(const void *data, size_t len)
     const unsigned char *p = data;
     uint64_t h = rlx_hash_mix(0x51ED270B0A1F39C1ull, len);
     for (; len >= 8; p += 8, len -= 8)
-        h = rlx_hash_mix(h, load8(p));
+        h = rlx_hash_mix(h, rlx_load8(p));
     if (len)
         h = rlx_hash_mix(h, load_rest(p, len));
     return rlx_hash_mix(h, h >> 29);

@@ -15,6 +15,29 @@ RLX_INLINE bool rlx_slice_equal(rlx_slice a, rlx_slice b)
 }
 RLX_INLINE bool rlx_slice_is(rlx_slice a, const char *z) { return rlx_slice_equal(a, rlx_slice_z(z)); }
 
+/* Text eight bytes at a time: the first byte is the lowest one, whatever the machine's byte order is. Masks have bit 7
+ * of each byte that was looked for; rlx_bytes_equal may also set bits above the first true one. */
+#define RLX_EACH_BYTE(c) ((uint64_t)(c) * 0x0101010101010101u)
+RLX_INLINE uint64_t rlx_load4(const void *data)
+{
+    const unsigned char *p = data;
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+}
+RLX_INLINE uint64_t rlx_load8(const void *data) { return rlx_load4(data) | rlx_load4((const char *)data + 4) << 32; }
+RLX_INLINE uint64_t rlx_bytes_equal(uint64_t v, char c)
+{
+    uint64_t x = v ^ RLX_EACH_BYTE((unsigned char)c);
+    return (x - RLX_EACH_BYTE(1)) & ~x & RLX_EACH_BYTE(0x80);
+}
+RLX_INLINE uint64_t rlx_bytes_within(uint64_t v, char low, char high) /* both ASCII */
+{
+    uint64_t x = v & RLX_EACH_BYTE(0x7f);
+    return (x + RLX_EACH_BYTE(0x80 - low)) & ~(x + RLX_EACH_BYTE(0x7f - high)) & ~v & RLX_EACH_BYTE(0x80);
+}
+RLX_INLINE uint32_t rlx_first_byte(uint64_t mask) { return RLX_LOWEST_BIT(mask) / 8; }
+/* Readable bytes behind every text that is looked at in this way. */
+#define RLX_TEXT_PADDING 16
+
 /* Growing text. After a failed allocation `failed` stays true and every call does nothing, so a
  * printer checks once at the end. `data` is NUL-terminated whenever len > 0. */
 typedef struct rlx_buf {

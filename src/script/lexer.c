@@ -1,16 +1,24 @@
 #include "script/lexer.h"
 
 /* Character classes. */
-enum { C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_PUNCT, C_END };
+enum { C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_OPEN, C_CLOSE, C_DOT, C_LONE, C_PUNCT };
 static const uint8_t classes[256] = {
     [' '] = C_SPACE, ['\t'] = C_SPACE, ['\f'] = C_SPACE, ['\r'] = C_LINE, ['\n'] = C_LINE, ['#'] = C_LINE,
     ['\\'] = C_LINE, ['"'] = C_QUOTE, ['\''] = C_QUOTE,
     ['0' ... '9'] = C_DIGIT, ['a' ... 'z'] = C_NAME, ['A' ... 'Z'] = C_NAME, ['_'] = C_NAME, [128 ... 255] = C_NAME,
-    ['('] = C_PUNCT, [')'] = C_PUNCT, ['['] = C_PUNCT, [']'] = C_PUNCT, ['{'] = C_PUNCT, ['}'] = C_PUNCT,
-    [','] = C_PUNCT, [':'] = C_PUNCT, ['.'] = C_PUNCT, [';'] = C_PUNCT, ['@'] = C_PUNCT, ['='] = C_PUNCT,
-    ['+'] = C_PUNCT, ['-'] = C_PUNCT, ['*'] = C_PUNCT, ['/'] = C_PUNCT, ['%'] = C_PUNCT, ['<'] = C_PUNCT,
-    ['>'] = C_PUNCT, ['!'] = C_PUNCT, ['&'] = C_PUNCT, ['|'] = C_PUNCT, ['^'] = C_PUNCT, ['~'] = C_PUNCT,
+    ['('] = C_OPEN, [')'] = C_CLOSE, ['['] = C_OPEN, [']'] = C_CLOSE, ['{'] = C_OPEN, ['}'] = C_CLOSE,
+    ['.'] = C_DOT, [','] = C_LONE, [':'] = C_LONE, ['='] = C_LONE, ['+'] = C_LONE, ['-'] = C_LONE, ['*'] = C_LONE,
+    ['/'] = C_LONE, ['%'] = C_LONE, ['<'] = C_LONE, ['>'] = C_LONE, [';'] = C_PUNCT, ['@'] = C_PUNCT, ['!'] = C_PUNCT,
+    ['&'] = C_PUNCT, ['|'] = C_PUNCT, ['^'] = C_PUNCT, ['~'] = C_PUNCT,
 };
+/* What a character alone means: brackets always stand alone, the others unless one of = * / < > follows. */
+static const uint8_t alone[256] = {
+    ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET, [']'] = RLX_TOK_RBRACKET, ['{'] = RLX_TOK_LBRACE,
+    ['}'] = RLX_TOK_RBRACE, [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, [':'] = RLX_TOK_COLON, ['='] = RLX_TOK_ASSIGN,
+    ['-'] = RLX_TOK_MINUS, ['+'] = RLX_TOK_PLUS, ['*'] = RLX_TOK_STAR, ['/'] = RLX_TOK_SLASH, ['%'] = RLX_TOK_PERCENT,
+    ['<'] = RLX_TOK_LT, ['>'] = RLX_TOK_GT,
+};
+static const bool joins[256] = { ['='] = true, ['*'] = true, ['/'] = true, ['<'] = true, ['>'] = true };
 static inline uint8_t class_of(char c) { return classes[(unsigned char)c]; }
 static inline bool in_name(char c) { return class_of(c) == C_NAME || class_of(c) == C_DIGIT; }
 
@@ -46,6 +54,7 @@ void rlx_words_init(rlx_words *t, rlx_context *ctx)
 {
     memset(t, 0, sizeof *t);
     t->ctx = ctx;
+    t->last = &t->first;
     rlx_region_init(&t->region, &ctx->memory);
 }
 
@@ -53,23 +62,21 @@ void rlx_words_free(rlx_words *t)
 {
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
     rlx_region_drop(&t->region);
-    t->slots = NULL;
-    t->len = t->cap = 0;
+    rlx_words_init(t, t->ctx);
 }
 
+/* Words lie in memory in the order they were made: visiting them in that order is what makes this cheap. */
 static bool grow_names(rlx_words *t)
 {
-    size_t cap = t->cap ? t->cap * 2 : 512;
+    size_t cap = t->cap ? t->cap * 4 : 512;
     rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
     if (!slots)
         return rlx_no_memory(t->ctx);
-    for (size_t i = 0; i < t->cap; i++) {
-        if (!t->slots[i])
-            continue;
-        size_t at = t->slots[i]->hash & (cap - 1);
+    for (rlx_word *w = t->first; w; w = w->next) {
+        size_t at = w->hash & (cap - 1);
         while (slots[at])
             at = (at + 1) & (cap - 1);
-        slots[at] = t->slots[i];
+        slots[at] = w;
     }
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
     t->slots = slots;
@@ -87,62 +94,93 @@ static uint8_t keyword_of(rlx_slice text)
     return 0;
 }
 
-/* Where the entry of `text` is, or belongs. */
-static inline rlx_word **slot_of(const rlx_words *t, rlx_slice text, uint32_t hash)
+/* What a name is looked up by. */
+typedef struct name_key { rlx_slice text; uint64_t begin[2]; uint32_t hash; } name_key;
+
+static inline uint64_t mixed(uint64_t a, uint64_t b)
 {
-    size_t at = hash & (t->cap - 1);
-    for (; t->slots[at]; at = (at + 1) & (t->cap - 1)) {
-        const rlx_word *n = t->slots[at];
-        if (n->hash == hash && n->text->len == text.len && memcmp(n->text->data, text.data, text.len) == 0)
-            break;
-    }
+    rlx_u128 product = (rlx_u128)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xC2B2AE3D27D4EB4Fu);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* At most eight bytes, 0 behind them. */
+static uint64_t load_some(const char *p, size_t len)
+{
+    char bytes[8] = { 0 };
+    memcpy(bytes, p, len < sizeof bytes ? len : sizeof bytes);
+    return rlx_load8(bytes);
+}
+
+static inline name_key short_key(rlx_slice text, uint64_t first, uint64_t second)
+{
+    return (name_key){ text, { first, second }, (uint32_t)mixed(first, second) };
+}
+
+static name_key key_of(rlx_slice text)
+{
+    size_t second = text.len > 8 ? text.len - 8 : 0;
+    name_key key = short_key(text, load_some(text.data, text.len), second ? load_some(text.data + 8, second) : 0);
+    for (size_t at = 16; at < text.len; at += 8)
+        key.hash = (uint32_t)mixed(key.hash, load_some(text.data + at, text.len - at));
+    return key;
+}
+
+static inline bool is_called(const rlx_word *w, const name_key *key)
+{
+    if (w->begin[0] != key->begin[0] || w->begin[1] != key->begin[1] || w->text->len != key->text.len)
+        return false;
+    return RLX_LIKELY(key->text.len <= 16) || memcmp(w->text->data + 16, key->text.data + 16, key->text.len - 16) == 0;
+}
+
+/* Where the entry is, or belongs. */
+static inline rlx_word **slot_of(const rlx_words *t, const name_key *key)
+{
+    size_t at = key->hash & (t->cap - 1);
+    while (t->slots[at] && !is_called(t->slots[at], key))
+        at = (at + 1) & (t->cap - 1);
     return &t->slots[at];
 }
 
-static rlx_word *new_name(rlx_words *t, rlx_slice text, uint32_t hash)
+static rlx_word *new_name(rlx_words *t, const name_key *key)
 {
-    const rlx_string *string = rlx_string_intern(t->ctx, text);
-    rlx_word *n = string ? rlx_region_zero(&t->region, sizeof *n) : NULL;
-    if (!n)
+    const rlx_string *string = rlx_string_intern(t->ctx, key->text);
+    rlx_word *w = string ? rlx_region_alloc(&t->region, sizeof *w) : NULL;
+    if (!w)
         return rlx_no_memory(t->ctx), NULL;
-    n->text = string;
-    n->hash = hash;
-    n->keyword = keyword_of(text);
+    *w = (rlx_word){ .begin = { key->begin[0], key->begin[1] }, .text = string, .hash = key->hash, .keyword = keyword_of(key->text) };
+    *t->last = w;
+    t->last = &w->next;
     t->len++;
-    return n;
+    return w;
 }
 
-static inline rlx_word *get_name(rlx_words *t, rlx_slice text, uint32_t hash)
+static inline rlx_word *get_name(rlx_words *t, const name_key *key)
 {
     if (t->len * 2 >= t->cap && !grow_names(t))
         return NULL;
-    rlx_word **slot = slot_of(t, text, hash);
+    rlx_word **slot = slot_of(t, key);
     if (RLX_UNLIKELY(!*slot))
-        *slot = new_name(t, text, hash);
+        *slot = new_name(t, key);
     return *slot;
-}
-
-/* FNV-1a with a final mix, so that it can run along with the scan of an identifier. */
-#define HASH_START 2166136261u
-static inline uint32_t hash_step(uint32_t h, char c) { return (h ^ (unsigned char)c) * 16777619u; }
-static inline uint32_t hash_end(uint32_t h) { return h ^ h >> 15; }
-
-static uint32_t hash_of(rlx_slice text)
-{
-    uint32_t h = HASH_START;
-    for (size_t i = 0; i < text.len; i++)
-        h = hash_step(h, text.data[i]);
-    return hash_end(h);
 }
 
 rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
 {
-    return get_name(t, text, hash_of(text));
+    name_key key = key_of(text);
+    return get_name(t, &key);
 }
 
 rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text)
 {
-    return t->cap ? *slot_of(t, text, hash_of(text)) : NULL;
+    name_key key = key_of(text);
+    return t->cap ? *slot_of(t, &key) : NULL;
+}
+
+rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w)
+{
+    if (!w->functions && !(w->functions = rlx_region_zero(&t->region, sizeof *w->functions)))
+        rlx_no_memory(t->ctx);
+    return w->functions;
 }
 
 /* ---- reports ------------------------------------------------------------------------------------ */
@@ -228,10 +266,17 @@ static bool blank_from(const char *text, uint32_t at, uint32_t len)
     return at >= len || text[at] == '\n' || text[at] == '\r' || text[at] == '#';
 }
 
-static uint32_t next_physical(const char *text, uint32_t at, uint32_t len)
+/* The newline that ends the physical line, or the end of the text. */
+static uint32_t line_end(const char *text, uint32_t at, uint32_t len)
 {
     const char *end = at < len ? memchr(text + at, '\n', len - at) : NULL;
-    return end ? (uint32_t)(end - text) + 1 : len;
+    return end ? (uint32_t)(end - text) : len;
+}
+
+static uint32_t next_physical(const char *text, uint32_t at, uint32_t len)
+{
+    uint32_t end = line_end(text, at, len);
+    return end + (end < len);
 }
 
 bool rlx_lines_next(rlx_lines *l)
@@ -249,18 +294,35 @@ bool rlx_lines_next(rlx_lines *l)
     return false;
 }
 
+/* Where the first quote, backslash or newline is, from `at` on; `len` or beyond if there is none. */
+static inline uint32_t string_stop(const char *text, uint32_t at, uint32_t len, char quote)
+{
+    for (; at < len; at += 8) {
+        uint64_t v = rlx_load8(text + at);
+        uint64_t found = rlx_bytes_equal(v, quote) | rlx_bytes_equal(v, '\\') | rlx_bytes_equal(v, '\n');
+        if (found)
+            return at + rlx_first_byte(found);
+    }
+    return at;
+}
+
+/* The end of the usual string at `at`: on one line, nothing hidden. 0: it is not like that. */
+static inline uint32_t plain_string(const char *text, uint32_t at, uint32_t len)
+{
+    char quote = text[at];
+    uint32_t stop = string_stop(text, at + 1, len, quote);
+    bool plain = stop < len && text[stop] == quote && (stop > at + 1 || text[stop + 1] != quote);
+    return plain ? stop + 1 : 0;
+}
+
 /* Passes a string literal that begins at `at`; a short one that does not end is cut at the end of its line. */
 static uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
 {
     char quote = text[at];
     bool triple = at + 2 < len && text[at + 1] == quote && text[at + 2] == quote;
-    if (!triple) { /* the usual case: short, nothing hidden */
-        uint32_t end = at + 1;
-        while (end < len && text[end] != quote && text[end] != '\\' && text[end] != '\n')
-            end++;
-        if (end < len && text[end] == quote)
-            return end + 1;
-    }
+    uint32_t plain = plain_string(text, at, len);
+    if (plain)
+        return plain;
     for (at += triple ? 3 : 1; at < len; at++) {
         if (text[at] == '\\')
             at++;
@@ -272,33 +334,38 @@ static uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
     return len;
 }
 
+/* The first character from `at` on that decides where a logical line ends: a newline, quote, '#', bracket or backslash;
+ * or one of $ % & |, which do not, but go with the others. `len` or beyond if there is none. */
+static inline uint32_t next_stop(const char *text, uint32_t at, uint32_t len)
+{
+    for (; at < len; at += 8) {
+        uint64_t v = rlx_load8(text + at), lower = v | RLX_EACH_BYTE(0x20);
+        uint64_t found = rlx_bytes_equal(v, '\n') | rlx_bytes_within(v, '"', ')') | rlx_bytes_within(lower, '{', '}');
+        if (found)
+            return at + rlx_first_byte(found);
+    }
+    return at;
+}
+
 void rlx_lines_skip(rlx_lines *l)
 {
-    static const uint8_t stops[256] = { ['\n'] = 1, ['"'] = 2, ['\''] = 2, ['#'] = 3, ['('] = 4, ['['] = 4, ['{'] = 4,
-                                        [')'] = 5, [']'] = 5, ['}'] = 5, ['\\'] = 6 };
     const char *text = l->text;
     uint32_t at = l->begin, len = l->len, depth = 0;
-    for (;;) {
-        while (len - at >= 4 && !(stops[(unsigned char)text[at]] | stops[(unsigned char)text[at + 1]] |
-                                  stops[(unsigned char)text[at + 2]] | stops[(unsigned char)text[at + 3]]))
-            at += 4;
-        while (at < len && !stops[(unsigned char)text[at]])
-            at++;
-        if (at >= len)
-            break;
-        switch (stops[(unsigned char)text[at]]) {
-        case 1:
+    while ((at = next_stop(text, at, len)) < len) {
+        switch (text[at]) {
+        case '\n':
             at++;
             if (!depth || starts_statement(text, at, len)) {
                 l->pos = at;
                 return;
             }
             break;
-        case 2: at = skip_string(text, at, len); break;
-        case 3: at = next_physical(text, at, len) - (at < len && memchr(text + at, '\n', len - at) ? 1 : 0); break;
-        case 4: depth++, at++; break;
-        case 5: depth -= depth > 0, at++; break;
-        default: at += at + 1 < len ? 2 : 1; /* a backslash and what it hides */
+        case '"': case '\'': at = skip_string(text, at, len); break;
+        case '#': at = line_end(text, at, len); break;
+        case '(': case '[': case '{': depth++, at++; break;
+        case ')': case ']': case '}': depth -= depth > 0, at++; break;
+        case '\\': at += at + 1 < len ? 2 : 1; break; /* and what it hides */
+        default: at++;
         }
     }
     l->pos = len;
@@ -394,28 +461,51 @@ static bool prefixed_string(rlx_lexer *lx, uint32_t begin)
     return prefix != 0;
 }
 
-/* A name, a keyword, or a string that begins with letters. */
-static void name_token(rlx_lexer *lx, uint32_t begin)
+/* Bit 7 of each byte that cannot stand in a name. */
+static inline uint64_t outside_names(uint64_t v)
 {
-    const char *text = lx->text;
-    uint32_t at = begin, len = lx->len, h = HASH_START;
-    do
-        h = hash_step(h, text[at++]);
-    while (at < len && in_name(text[at]));
-    if (at < len && class_of(text[at]) == C_QUOTE && prefixed_string(lx, begin))
+    uint64_t letters = rlx_bytes_within(v | RLX_EACH_BYTE(0x20), 'a', 'z'), others = rlx_bytes_within(v, '0', '9') | rlx_bytes_within(v, '_', '_');
+    return ~(letters | others | v) & RLX_EACH_BYTE(0x80);
+}
+
+/* The bytes below the lowest one that the mask marks. */
+static inline uint64_t bytes_below(uint64_t mask) { return ((mask & -mask) >> 7) - 1; }
+
+/* The name that begins at text[at]. Most are shorter than 16 bytes, and two loads hold all of it. */
+static inline name_key name_at(const char *text, uint32_t at)
+{
+    uint64_t first = rlx_load8(text + at), end = outside_names(first);
+    if (end)
+        return short_key((rlx_slice){ text + at, rlx_first_byte(end) }, first & bytes_below(end), 0);
+    uint64_t second = rlx_load8(text + at + 8);
+    end = outside_names(second);
+    if (end)
+        return short_key((rlx_slice){ text + at, 8 + rlx_first_byte(end) }, first, second & bytes_below(end));
+    size_t len = 16;
+    while (!(end = outside_names(rlx_load8(text + at + len))))
+        len += 8;
+    return key_of((rlx_slice){ text + at, len + rlx_first_byte(end) });
+}
+
+/* A name, a keyword, or a string that begins with letters. */
+static inline void name_token(rlx_lexer *lx, uint32_t begin)
+{
+    name_key key = name_at(lx->text, begin);
+    uint32_t end = begin + (uint32_t)key.text.len;
+    if (RLX_UNLIKELY(class_of(lx->text[end]) == C_QUOTE) && end < lx->len && prefixed_string(lx, begin))
         return;
-    rlx_word *n = get_name(lx->names, (rlx_slice){ text + begin, at - begin }, hash_end(h));
-    if (!n) {
+    rlx_word *n = get_name(lx->names, &key);
+    if (RLX_UNLIKELY(!n)) {
         lx->reported = true;
-        give(lx, RLX_TOK_ERROR, begin, at);
+        give(lx, RLX_TOK_ERROR, begin, end);
         return;
     }
-    give(lx, n->keyword ? n->keyword : RLX_TOK_NAME, begin, at);
+    give(lx, n->keyword ? n->keyword : RLX_TOK_NAME, begin, end);
     lx->tok.name = n;
 }
 
 /* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
-static void number_token(rlx_lexer *lx, uint32_t begin)
+static void odd_number(rlx_lexer *lx, uint32_t begin)
 {
     const char *text = lx->text;
     uint32_t at = begin;
@@ -433,6 +523,17 @@ static void number_token(rlx_lexer *lx, uint32_t begin)
             break;
     }
     give(lx, is_float ? RLX_TOK_FLOAT : RLX_TOK_INT, begin, at);
+}
+
+static inline void number_token(rlx_lexer *lx, uint32_t begin)
+{
+    uint32_t at = begin + 1;
+    while (class_of(lx->text[at]) == C_DIGIT)
+        at++;
+    if (RLX_LIKELY(class_of(lx->text[at]) != C_NAME && lx->text[at] != '.'))
+        give(lx, RLX_TOK_INT, begin, at);
+    else
+        odd_number(lx, begin);
 }
 
 /* Punctuation: the longest that matches. Rows with the same first character stand together, longest first. */
@@ -466,29 +567,36 @@ static uint8_t longest_punct(const char *at, size_t left, uint32_t *len)
     return 0;
 }
 
-static bool matches(char open, char close) { return (open == '(' && close == ')') || (open == '[' && close == ']') || (open == '{' && close == '}'); }
-
-static void open_bracket(rlx_lexer *lx, uint32_t begin)
+static inline void open_bracket(rlx_lexer *lx, uint32_t begin)
 {
-    if (lx->depth == RLX_SCRIPT_MAX_BRACKETS) {
+    if (RLX_UNLIKELY(lx->depth == RLX_SCRIPT_MAX_BRACKETS)) {
         report(lx, RLX_PA09, begin, begin + 1, "more than %d nested brackets", RLX_SCRIPT_MAX_BRACKETS);
         give(lx, RLX_TOK_ERROR, begin, begin + 1);
         return;
     }
+    give(lx, alone[(unsigned char)lx->text[begin]], begin, begin + 1);
     lx->open[lx->depth++] = begin;
 }
 
-static void close_bracket(rlx_lexer *lx, uint32_t begin)
+static void odd_bracket(rlx_lexer *lx, uint32_t begin)
 {
-    if (lx->depth && matches(lx->text[lx->open[lx->depth - 1]], lx->text[begin])) {
-        lx->depth--;
-        return;
-    }
     if (lx->depth)
         report(lx, RLX_PA03, begin, begin + 1, "'%c' does not close the '%c' before it", lx->text[begin], lx->text[lx->open[lx->depth - 1]]);
     else
         report(lx, RLX_PA03, begin, begin + 1, "'%c' closes nothing", lx->text[begin]);
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
+}
+
+/* The tokens of a pair of brackets are neighbours. */
+static inline void close_bracket(rlx_lexer *lx, uint32_t begin)
+{
+    uint8_t kind = alone[(unsigned char)lx->text[begin]];
+    if (RLX_UNLIKELY(!lx->depth || alone[(unsigned char)lx->text[lx->open[lx->depth - 1]]] + 1 != kind)) {
+        odd_bracket(lx, begin);
+        return;
+    }
+    lx->depth--;
+    give(lx, kind, begin, begin + 1);
 }
 
 static void odd_punct(rlx_lexer *lx, uint32_t begin)
@@ -500,32 +608,6 @@ static void odd_punct(rlx_lexer *lx, uint32_t begin)
         kind = RLX_TOK_ERROR;
     }
     give(lx, kind, begin, begin + len);
-}
-
-/* Brackets are one character long; the others too, unless one of = * / < > follows. */
-static const uint8_t brackets[256] = { ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET, [']'] = RLX_TOK_RBRACKET,
-                                       ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE };
-static const uint8_t lone[256] = { [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, [':'] = RLX_TOK_COLON, ['='] = RLX_TOK_ASSIGN,
-                                     ['-'] = RLX_TOK_MINUS, ['+'] = RLX_TOK_PLUS, ['*'] = RLX_TOK_STAR, ['/'] = RLX_TOK_SLASH,
-                                     ['%'] = RLX_TOK_PERCENT, ['<'] = RLX_TOK_LT, ['>'] = RLX_TOK_GT };
-static const bool joins[256] = { ['='] = true, ['*'] = true, ['/'] = true, ['<'] = true, ['>'] = true };
-
-static void punct_token(rlx_lexer *lx, uint32_t begin)
-{
-    unsigned char c = (unsigned char)lx->text[begin];
-    uint8_t kind = brackets[c];
-    if (!kind) {
-        if (lone[c] && !(begin + 1 < lx->len && joins[(unsigned char)lx->text[begin + 1]]))
-            give(lx, lone[c], begin, begin + 1);
-        else
-            odd_punct(lx, begin);
-        return;
-    }
-    give(lx, kind, begin, begin + 1);
-    if (kind == RLX_TOK_LPAR || kind == RLX_TOK_LBRACKET || kind == RLX_TOK_LBRACE)
-        open_bracket(lx, begin);
-    else
-        close_bracket(lx, begin);
 }
 
 static void unclosed(rlx_lexer *lx)
@@ -611,6 +693,43 @@ static void odd_token(rlx_lexer *lx, uint32_t begin)
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
 }
 
+/* The token at `begin`, which is no white space. */
+static inline void solid_token(rlx_lexer *lx, uint32_t begin)
+{
+    const char *text = lx->text;
+    uint8_t class = class_of(text[begin]);
+    uint32_t end;
+    switch (class) {
+    case C_NAME: name_token(lx, begin); break;
+    case C_DIGIT: number_token(lx, begin); break;
+    case C_QUOTE:
+        if ((end = plain_string(text, begin, lx->len)) != 0) {
+            give(lx, RLX_TOK_STRING, begin, end);
+            lx->tok.plain = true;
+        } else {
+            string_token(lx, begin, 0, (rlx_tok){ 0 });
+        }
+        break;
+    case C_OPEN: open_bracket(lx, begin); break;
+    case C_CLOSE: close_bracket(lx, begin); break;
+    case C_DOT:
+        if (class_of(text[begin + 1]) == C_DIGIT && begin + 1 < lx->len)
+            odd_number(lx, begin);
+        else
+            give(lx, RLX_TOK_DOT, begin, begin + 1);
+        break;
+    case C_LONE:
+        if (!joins[(unsigned char)text[begin + 1]]) {
+            give(lx, alone[(unsigned char)text[begin]], begin, begin + 1);
+            break;
+        }
+        odd_punct(lx, begin);
+        break;
+    case C_PUNCT: odd_punct(lx, begin); break;
+    default: odd_token(lx, begin);
+    }
+}
+
 void rlx_lexer_next(rlx_lexer *lx)
 {
     uint8_t before = lx->tok.kind;
@@ -619,27 +738,19 @@ void rlx_lexer_next(rlx_lexer *lx)
         lx->prev_end = lx->tok.end;
     if (RLX_UNLIKELY(lx->line_start || lx->dedents) && line_token(lx, &first))
         return;
-    uint32_t begin = lx->pos;
-    while (begin < lx->len && lx->text[begin] == ' ')
-        begin++;
-    if (begin >= lx->len || class_of(lx->text[begin]) == C_LINE || class_of(lx->text[begin]) == C_SPACE) {
+    uint32_t begin = lx->pos + (lx->text[lx->pos] == ' ');
+    uint8_t class = class_of(lx->text[begin]);
+    if (class == C_LINE || class == C_SPACE) {
+        lx->pos = begin;
         if (skip_white(lx, &first))
             return;
         begin = lx->pos;
     }
-    switch (begin < lx->len ? class_of(lx->text[begin]) : C_END) {
-    case C_END: end_token(lx); return;
-    case C_NAME: name_token(lx, begin); break;
-    case C_DIGIT: number_token(lx, begin); break;
-    case C_QUOTE: string_token(lx, begin, 0, (rlx_tok){ 0 }); break;
-    case C_PUNCT:
-        if (lx->text[begin] == '.' && begin + 1 < lx->len && class_of(lx->text[begin + 1]) == C_DIGIT)
-            number_token(lx, begin);
-        else
-            punct_token(lx, begin);
-        break;
-    default: odd_token(lx, begin);
+    if (begin >= lx->len) {
+        end_token(lx);
+        return;
     }
+    solid_token(lx, begin);
     lx->tok.first = first;
 }
 

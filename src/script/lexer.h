@@ -61,21 +61,29 @@ typedef struct rlx_val {
     };
 } rlx_val;
 
-typedef struct rlx_word {
-    const rlx_string *text;
-    uint32_t hash;
-    uint8_t keyword;            /* token kind of a keyword, 0 for other names */
+/* Functions that a name stands for behind R. or T., once looked at. */
+typedef struct rlx_functions {
     bool looked_relax, looked_tir;
     const struct rlx_relax_fn *relax; /* R.<name> with a meaning of its own */
     const struct rlx_rt_fn *tir;     /* T.<name> likewise */
     const rlx_op_row *row;      /* R.<name>, an operator */
     const struct rlx_op_params *params; /* its parameters, once looked at */
+    struct rlx_word *below, *joined; /* the path below which it was looked up last, and what both are: nn, nn.relu */
+} rlx_functions;
+
+typedef struct rlx_word {
+    uint64_t begin[2];          /* first 16 bytes of the text, 0 behind a shorter one: most names are compared by these */
+    const rlx_string *text;
+    struct rlx_word *next;      /* made after it */
+    uint32_t hash;
+    uint8_t keyword;            /* token kind of a keyword, 0 for other names */
     uint32_t frame;             /* serial number of the frame that bound it last */
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */
     uint32_t last_bound;        /* place of its last binding in that block */
-    rlx_val value;              /* kind 0: not bound */
+    uint32_t gone_frame;        /* the frame that had bound `gone` */
     const rlx_node *gone;       /* the variable that went out of scope last under this name */
-    uint32_t gone_frame;        /* the frame that had bound it */
+    rlx_functions *functions;   /* NULL: not looked at */
+    rlx_val value;              /* kind 0: not bound */
 } rlx_word;
 
 typedef struct rlx_words {
@@ -83,6 +91,7 @@ typedef struct rlx_words {
     rlx_region region;
     rlx_word **slots;
     size_t len, cap;
+    rlx_word *first, **last;    /* in the order they were made */
 } rlx_words;
 
 void rlx_words_init(rlx_words *t, rlx_context *ctx);
@@ -91,11 +100,13 @@ void rlx_words_free(rlx_words *t);
 rlx_word *rlx_words_get(rlx_words *t, rlx_slice text);
 /* The entry of `text` if there is one, else NULL. */
 rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text);
+/* What w stands for, to be filled in. NULL: out of memory. */
+rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w);
 
 typedef struct rlx_tok {
     uint8_t kind;
     bool first;         /* first token of its physical line */
-    bool raw, triple, bytes, format; /* STRING */
+    bool plain, raw, triple, bytes, format; /* STRING; plain: no prefix, one line, no backslash */
     uint32_t begin, end;
     rlx_word *name;     /* NAME */
 } rlx_tok;
@@ -119,7 +130,8 @@ typedef struct rlx_lexer {
     rlx_tok tok;
 } rlx_lexer;
 
-/* Text that must be valid UTF-8; begin..end are the bytes to read, all places count from text[0]. Reads the first token. */
+/* Text that must be valid UTF-8; begin..end are the bytes to read, all places count from text[0]. What stands at `end` is
+ * readable (RLX_TEXT_PADDING bytes) and part of no name: a zero or a quote. Reads the first token. */
 void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
                     uint32_t begin, uint32_t end, bool single);
 /* Moves on to the next token. */

@@ -266,6 +266,15 @@ bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum
     return base->kind == RLX_VAL_SPACE && base->sub == space;
 }
 
+/* Text as the lexer wants it. */
+static const char *padded(rlx_reader *r, rlx_slice text)
+{
+    char *copy = rlx_region_zero(&r->parser.region, text.len + RLX_TEXT_PADDING);
+    if (!copy)
+        return rlx_no_memory(r->ctx), NULL;
+    return text.len ? memcpy(copy, text.data, text.len) : copy;
+}
+
 const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
 {
     if (r->depth >= 4)
@@ -273,10 +282,12 @@ const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
     rlx_parser p;
     bool plain = string->op == 1;
     rlx_slice s = string->string;
-    const char *text = plain ? r->parser.lexer.text : s.data;
-    uint32_t begin = plain ? (uint32_t)(s.data - text) : 0;
     if (s.len > RLX_MAX_SOURCE_BYTES)
         return rlx_read_error(r, RLX_PA20, string, "this string is too long"), NULL;
+    const char *text = plain ? r->parser.lexer.text : padded(r, s);
+    uint32_t begin = plain ? (uint32_t)(s.data - text) : 0;
+    if (!text)
+        return NULL;
     rlx_parser_init(&p, r->ctx, &r->names, r->source, text, begin, begin + (uint32_t)s.len, true);
     /* the tree must live as long as the statement: it goes where the statement's tree is */
     rlx_region own = p.region;

@@ -201,7 +201,6 @@ const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
 /* ---- functions of R, T, I */
 typedef bool (*rlx_relax_handler)(rlx_reader *r, const struct rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out);
 typedef struct rlx_relax_fn { const char *name; rlx_relax_handler call; uint8_t what; const char *text; } rlx_relax_fn;
-const rlx_relax_fn *rlx_relax_fn_of(rlx_reader *r, rlx_word *path);      /* NULL: none */
 bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
 bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
 bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);

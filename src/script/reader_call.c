@@ -347,15 +347,16 @@ static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
 bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call, rlx_val *out)
 {
     struct rlx_op_params local;
-    const struct rlx_op_params *params = path ? path->params : NULL;
+    rlx_functions *known = path ? path->functions : NULL;
+    const struct rlx_op_params *params = known ? known->params : NULL;
     if (all_positional(row, call))
         return positional(r, row, call, out);
     if (!params) {
         local.count = params_of(row, local.items);
         params = &local;
-        if (path && path->row == row) {
-            path->params = rlx_region_copy(&r->kept, &local, sizeof local);
-            params = path->params ? path->params : &local;
+        if (known && known->row == row) {
+            known->params = rlx_region_copy(&r->kept, &local, sizeof local);
+            params = known->params ? known->params : &local;
         }
     }
     op_call c = { .row = row, .params = params->items, .num_params = params->count };
@@ -880,20 +881,22 @@ static const rlx_relax_fn functions[] = {
     { "dist.device_mesh", not_supported, 0, NULL },
 };
 
-const rlx_relax_fn *rlx_relax_fn_of(rlx_reader *r, rlx_word *path)
+/* What R.<path> is: a function with a form of its own, an operator, or neither. NULL: out of memory. */
+static const rlx_functions *functions_of(rlx_reader *r, rlx_word *path)
 {
-    if (path->looked_relax)
-        return path->relax;
-    path->looked_relax = true;
+    rlx_functions *known = rlx_word_functions(&r->names, path);
+    if (!known || known->looked_relax)
+        return known;
+    known->looked_relax = true;
     rlx_slice name = rlx_string_slice(path->text);
     if (name.len > 3 && memcmp(name.data, "op.", 3) == 0) /* relax.op.nn.relu */
         name.data += 3, name.len -= 3;
-    for (size_t i = 0; i < RLX_COUNT(functions) && !path->relax; i++)
+    for (size_t i = 0; i < RLX_COUNT(functions) && !known->relax; i++)
         if (rlx_slice_is(name, functions[i].name))
-            path->relax = &functions[i];
-    if (!path->relax)
-        path->row = r->ctx->ops->find(name);
-    return path->relax;
+            known->relax = &functions[i];
+    if (!known->relax)
+        known->row = r->ctx->ops->find(name);
+    return known;
 }
 
 static const char *function_at(void *user, size_t i) { return functions[i].name; }
@@ -914,10 +917,12 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
 
 bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)
 {
-    const rlx_relax_fn *fn = rlx_relax_fn_of(r, path);
-    if (fn)
-        return fn->call(r, fn, call, out);
-    if (path->row)
-        return rlx_call_row(r, path, path->row, call, out);
+    const rlx_functions *known = functions_of(r, path);
+    if (!known)
+        return false;
+    if (known->relax)
+        return known->relax->call(r, known->relax, call, out);
+    if (known->row)
+        return rlx_call_row(r, path, known->row, call, out);
     return rlx_unknown_function(r, RLX_SPACE_R, path, call->base);
 }

@@ -675,17 +675,18 @@ const rlx_rt_fn rlx_rt_values[] = {
 
 const rlx_rt_fn *rlx_rt_fn_of(rlx_reader *r, rlx_word *path)
 {
-    if (path->looked_tir)
-        return path->tir;
-    path->looked_tir = true;
+    rlx_functions *known = rlx_word_functions(&r->names, path);
+    if (!known || known->looked_tir)
+        return known ? known->tir : NULL;
+    known->looked_tir = true;
     rlx_slice name = rlx_string_slice(path->text);
-    for (const rlx_rt_fn *f = rlx_rt_values; f->name && !path->tir; f++)
+    for (const rlx_rt_fn *f = rlx_rt_values; f->name && !known->tir; f++)
         if (rlx_slice_is(name, f->name))
-            path->tir = f;
-    for (const rlx_rt_fn *f = rlx_rt_statements; f->name && !path->tir; f++)
+            known->tir = f;
+    for (const rlx_rt_fn *f = rlx_rt_statements; f->name && !known->tir; f++)
         if (rlx_slice_is(name, f->name))
-            path->tir = f;
-    return path->tir;
+            known->tir = f;
+    return known->tir;
 }
 
 const rlx_rt_fn *rlx_rt_callee(rlx_reader *r, const rlx_ast *a)

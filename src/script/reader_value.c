@@ -305,10 +305,13 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 }
 
 /* "nn" + "softmax" */
-static rlx_word *join_path(rlx_reader *r, const rlx_word *path, rlx_word *name)
+static rlx_word *join_path(rlx_reader *r, rlx_word *path, rlx_word *name)
 {
     if (!path)
         return name;
+    rlx_functions *known = rlx_word_functions(&r->names, name);
+    if (!known || known->below == path)
+        return known ? known->joined : NULL;
     size_t a = path->text->len, b = name->text->len;
     char small[96], *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit, a + b + 1);
     if (!text)
@@ -316,7 +319,8 @@ static rlx_word *join_path(rlx_reader *r, const rlx_word *path, rlx_word *name)
     memcpy(text, path->text->data, a);
     text[a] = '.';
     memcpy(text + a + 1, name->text->data, b);
-    return rlx_words_get(&r->names, (rlx_slice){ text, a + b + 1 });
+    known->below = path;
+    return known->joined = rlx_words_get(&r->names, (rlx_slice){ text, a + b + 1 });
 }
 
 static const char *gvar_at(void *user, size_t i)
@@ -358,7 +362,7 @@ static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     switch (base.kind) {
     case RLX_VAL_SPACE: case RLX_VAL_FUNC:
         *out = (rlx_val){ .kind = RLX_VAL_FUNC, .sub = base.sub, .begin = a->begin, .end = a->end };
-        out->fn.path = join_path(r, base.kind == RLX_VAL_FUNC ? base.fn.path : NULL, a->name);
+        out->fn.path = join_path(r, base.kind == RLX_VAL_FUNC ? (rlx_word *)base.fn.path : NULL, a->name);
         return out->fn.path != NULL;
     case RLX_VAL_MODULE: return module_member(r, a, out);
     case RLX_VAL_BUFFER: return rlx_buffer_attr(r, (const rlx_buffer *)base.node, a->name, a, out);
