@@ -108,11 +108,35 @@ static int written_sizes(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_sha
     return 1;
 }
 
+/* Are the sizes the same, but for literals that have the same product? So it is with nearly every reshape that is right. */
+static bool keeps_unknown_sizes(const rlx_prim *const *from, size_t n, const rlx_prim *const *to, size_t n_to)
+{
+    size_t left = 1, right = 1;
+    uint64_t found = 0;
+    int64_t v;
+    for (size_t i = 0, k; i < n; i++) {
+        if (rlx_int_literal(from[i], &v)) {
+            if (v < 0 || !rlx_mul_size(left, (size_t)v, &left))
+                return false;
+            continue;
+        }
+        for (k = 0; k < n_to && (to[k] != from[i] || found >> k & 1); k++)
+            ;
+        if (k >= n_to || k >= 64)
+            return false;
+        found |= (uint64_t)1 << k;
+    }
+    for (size_t k = 0; k < n_to; k++)
+        if ((k >= 64 || !(found >> k & 1)) && (!rlx_int_literal(to[k], &v) || v < 0 || !rlx_mul_size(right, (size_t)v, &right)))
+            return false;
+    return left == right;
+}
+
 static bool same_elements(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *const *to, size_t n_to)
 {
     size_t n;
     const rlx_prim *const *from = rlx_infer_dims(in, x, &n);
-    if (!from)
+    if (!from || (n_to <= 64 && keeps_unknown_sizes(from, n, to, n_to)))
         return true;
     const rlx_prim *a = rlx_dims_product(in->ctx, from, n), *b = rlx_dims_product(in->ctx, to, n_to);
     if (!a || !b)

@@ -349,22 +349,25 @@ static inline uint32_t next_stop(const char *text, uint32_t at, uint32_t len)
 
 void rlx_lines_skip(rlx_lines *l)
 {
+    enum { OTHER, LINE, STRING, COMMENT, OPEN, CLOSE, HIDE };
+    static const uint8_t stops[256] = { ['\n'] = LINE, ['"'] = STRING, ['\''] = STRING, ['#'] = COMMENT, ['('] = OPEN, ['['] = OPEN,
+                                        ['{'] = OPEN, [')'] = CLOSE, [']'] = CLOSE, ['}'] = CLOSE, ['\\'] = HIDE };
     const char *text = l->text;
     uint32_t at = l->begin, len = l->len, depth = 0;
     while ((at = next_stop(text, at, len)) < len) {
-        switch (text[at]) {
-        case '\n':
+        switch (stops[(unsigned char)text[at]]) {
+        case LINE:
             at++;
             if (!depth || starts_statement(text, at, len)) {
                 l->pos = at;
                 return;
             }
             break;
-        case '"': case '\'': at = skip_string(text, at, len); break;
-        case '#': at = line_end(text, at, len); break;
-        case '(': case '[': case '{': depth++, at++; break;
-        case ')': case ']': case '}': depth -= depth > 0, at++; break;
-        case '\\': at += at + 1 < len ? 2 : 1; break; /* and what it hides */
+        case STRING: at = skip_string(text, at, len); break;
+        case COMMENT: at = line_end(text, at, len); break;
+        case OPEN: depth++, at++; break;
+        case CLOSE: depth -= depth > 0, at++; break;
+        case HIDE: at += at + 1 < len ? 2 : 1; break; /* what follows a backslash */
         default: at++;
         }
     }
@@ -772,6 +775,37 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
     lx->line_start = !single;
     lx->tok = (rlx_tok){ .kind = RLX_TOK_NEWLINE };
     rlx_lexer_next(lx);
+}
+
+uint32_t rlx_lexer_group_end(const rlx_lexer *lx)
+{
+    const char *text = lx->text;
+    uint32_t at = lx->tok.end, len = lx->len, depth = 0;
+    while ((at = next_stop(text, at, len)) < len) {
+        switch (text[at]) {
+        case '(': case '[': case '{': depth++; break;
+        case ')': case ']': case '}':
+            if (depth <= 1)
+                return depth ? at + 1 : 0;
+            depth--;
+            break;
+        case '"': case '\'': at = skip_string(text, at, len) - 1; break;
+        case '\n': case '#': case '\\': return 0;
+        default: break;
+        }
+        at++;
+    }
+    return 0;
+}
+
+uint32_t rlx_name_end(const char *text, uint32_t at)
+{
+    uint64_t end;
+    if (class_of(text[at]) != C_NAME)
+        return at;
+    while (!(end = outside_names(rlx_load8(text + at))))
+        at += 8;
+    return at + rlx_first_byte(end);
 }
 
 /* ---- moving about ------------------------------------------------------------------------------- */

@@ -187,8 +187,34 @@ static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parse
     return true;
 }
 
+rlx_ast *rlx_parse_known(rlx_parser *p, uint32_t end)
+{
+    rlx_ast *a = p->known(p->user, p->lexer.tok.begin, end);
+    if (a) {
+        p->lexer.tok = (rlx_tok){ .kind = RLX_TOK_NAME, .begin = a->begin, .end = end };
+        p->lexer.pos = end;
+        rlx_lexer_next(&p->lexer);
+    }
+    return a;
+}
+
+/* R.Tensor(...) and its like among arguments are looked up like the annotations of bindings. */
+static rlx_ast *known_item(rlx_parser *p)
+{
+    const rlx_tok *t = &p->lexer.tok;
+    const char *after = p->lexer.text + t->end;
+    if (t->kind != RLX_TOK_NAME || after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment || !p->known)
+        return NULL;
+    uint32_t end = rlx_lexer_group_end(&p->lexer);
+    char next = p->lexer.text[end];
+    return end && (next == ',' || next == ')' || next == ']') ? rlx_parse_known(p, end) : NULL;
+}
+
 static rlx_ast *parse_item(rlx_parser *p)
 {
+    rlx_ast *known = known_item(p);
+    if (known)
+        return known;
     if (p->lexer.tok.kind != RLX_TOK_STAR)
         return rlx_parse_expr(p);
     rlx_ast *a = rlx_ast_new(p, RLX_AST_STAR, p->lexer.tok.begin);
@@ -281,8 +307,8 @@ static rlx_ast *parse_argument(rlx_parser *p)
     if (!a || p->lexer.tok.kind != RLX_TOK_ASSIGN || a->kind != RLX_AST_NAME)
         return a;
     rlx_lexer_next(&p->lexer);
-    rlx_ast *value = rlx_parse_expr(p);
-    if (!value)
+    rlx_ast *value = known_item(p);
+    if (!value && !(value = rlx_parse_expr(p)))
         return NULL;
     a->kind = RLX_AST_KEYWORD;
     a->base = value;

@@ -5,6 +5,7 @@ void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t
 {
     p->ctx = ctx;
     p->known = NULL;
+    p->in_assignment = false;
     p->depth = p->blocks = 0;
     p->line_ended = true;
     rlx_region_init(&p->region, &ctx->memory);
@@ -124,42 +125,30 @@ static uint8_t augmented(uint8_t kind)
     return ops[kind];
 }
 
-/* An annotation is mostly one that was seen before: its text up to the '=' is looked up before it is taken apart. */
+/* An annotation is mostly one that was seen before: its text up to the first '=' behind a blank is looked up before it is
+ * taken apart. If that is not the '=' of the statement, the text is no annotation, and is not found. */
 static rlx_ast *known_annotation(rlx_parser *p)
 {
-    static const uint8_t stops[256] = { ['='] = 1, ['\n'] = 2, ['#'] = 2, ['\\'] = 2, ['('] = 3, ['['] = 3, [')'] = 4, [']'] = 4 };
-    const char *text = p->lexer.text;
-    uint32_t begin = p->lexer.tok.begin, at = begin, len = p->lexer.len, depth = 0;
+    enum { LONGEST = 512 };
+    const char *text = p->lexer.text, *at = text + p->lexer.tok.end;
+    uint32_t begin = p->lexer.tok.begin;
     if (!p->known || p->lexer.tok.kind != RLX_TOK_NAME)
         return NULL;
-    for (;; at++) {
-        while (at < len && !stops[(unsigned char)text[at]])
-            at++;
-        uint8_t stop = at < len ? stops[(unsigned char)text[at]] : 2;
-        if (stop == 2 || (stop == 4 && !depth))
-            return NULL;
-        if (stop == 1 && !depth)
-            break;
-        depth += stop == 3;
-        depth -= stop == 4;
-    }
-    uint32_t end = at;
-    while (end > begin && text[end - 1] == ' ')
-        end--;
-    rlx_ast *a = p->known(p->user, begin, end);
-    if (!a)
+    const char *stop = p->lexer.len - begin > LONGEST ? text + begin + LONGEST : text + p->lexer.len;
+    do
+        at = at < stop ? memchr(at + 1, '=', (size_t)(stop - at) - 1) : NULL;
+    while (at && at[-1] != ' ');
+    if (!at || at[1] == '=')
         return NULL;
-    p->lexer.prev_end = end;
-    p->lexer.pos = at;
-    p->lexer.depth = 0;
-    p->lexer.tok = (rlx_tok){ .kind = RLX_TOK_COLON, .begin = at, .end = at };
-    rlx_lexer_next(&p->lexer);
-    return a;
+    while (at[-1] == ' ')
+        at--;
+    return rlx_parse_known(p, (uint32_t)(at - text));
 }
 
 static bool parse_assignment(rlx_parser *p, rlx_line *out)
 {
     out->kind = RLX_LINE_ASSIGN;
+    p->in_assignment = true;
     if (rlx_parser_take(p, RLX_TOK_COLON)) {
         if (!(out->annotation = known_annotation(p)) && !(out->annotation = rlx_parse_expr(p)))
             return false;
@@ -510,6 +499,7 @@ void rlx_parse_line(rlx_parser *p, rlx_line *out)
 {
     memset(out, 0, sizeof *out);
     p->lexer.reported = false;
+    p->in_assignment = false;
     while (rlx_parser_take(p, RLX_TOK_NEWLINE))
         ;
     out->begin = p->lexer.tok.begin;

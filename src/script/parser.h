@@ -80,7 +80,8 @@ typedef struct rlx_parser {
     uint32_t depth;         /* of the recursion of expressions */
     uint32_t blocks;        /* suites entered */
     bool line_ended;        /* the last simple statement ended its line */
-    /* Asked before an annotation is parsed: gives its tree (a RLX_AST_VALUE) if the text begin..end is known. May be NULL. */
+    bool in_assignment;     /* behind a target: annotations are looked up before they are parsed */
+    /* Gives the tree (a RLX_AST_VALUE) of an annotation if the text begin..end is known. May be NULL. */
     struct rlx_ast *(*known)(void *user, uint32_t begin, uint32_t end);
     void *user;
 } rlx_parser;

@@ -190,7 +190,8 @@ bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum
 const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
 /* Places collected since `mark`, copied into the context; r->places is cut back. */
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
-/* Annotation of a binding, and the places of its parts. Remembers by text what it read. NULL after a report. */
+/* Annotation of a binding, and the places of its parts, which live as long as its tree. Remembers by text what it read.
+ * NULL after a report. */
 const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places);
 struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end); /* for the parser */
 /* Shape variables that strings in a parameter annotation define (4.1). */

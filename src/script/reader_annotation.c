@@ -437,6 +437,56 @@ static const rlx_sinfo *older_index(rlx_reader *r, const rlx_ast *a, rlx_slice n
     return rlx_read_error(r, RLX_PA17, a, "R.%.*s takes its parts in parentheses", (int)name.len, name.data), NULL;
 }
 
+/* ---- annotations by their text ---------------------------------------------------------------------------------------- */
+
+/* One slot of a direct-mapped table. places: relative to the text's begin. */
+#define KNOWN_SLOTS 1024
+typedef struct rlx_known_annotation {
+    uint32_t begin, len, epoch;
+    uint32_t num_places;
+    const rlx_sinfo *sinfo;
+    const uint32_t *places;   /* begin and length of each part, alternating */
+} rlx_known_annotation;
+
+/* What stands for a known annotation in a tree. The slot may be taken by another one before this is looked at. */
+typedef struct known_ast { rlx_ast ast; rlx_val value; uint32_t num_places; const uint32_t *places; } known_ast;
+
+static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
+{
+    return &r->known[rlx_hash_bytes(r->parser.lexer.text + begin, len) & (KNOWN_SLOTS - 1)];
+}
+
+rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
+{
+    rlx_reader *r = reader;
+    const char *text = r->parser.lexer.text;
+    if (!r->known || r->dialect != RLX_DIALECT_RELAX)
+        return NULL;
+    const rlx_known_annotation *k = slot_of(r, begin, end - begin);
+    if (!k->sinfo || k->epoch != r->known_epoch || k->len != end - begin || memcmp(text + k->begin, text + begin, k->len) != 0)
+        return NULL;
+    known_ast *a = rlx_region_alloc(&r->parser.region, sizeof *a);
+    if (!a)
+        return NULL;
+    a->value = (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
+    a->ast = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = begin, .end = end, .value = &a->value };
+    a->num_places = k->num_places;
+    a->places = k->places;
+    return &a->ast;
+}
+
+static bool is_known(const rlx_ast *a) { return a->kind == RLX_AST_VALUE && a->value->kind == RLX_VAL_SINFO && a->value->sub; }
+
+static bool push_known_places(rlx_reader *r, const rlx_ast *a)
+{
+    const known_ast *k = (const known_ast *)a;
+    rlx_memory *m = &r->ctx->memory;
+    for (uint32_t i = 0; i < k->num_places; i++)
+        if (!rlx_vec_push(m, &r->places, rlx_place_make(r->source, a->begin + k->places[2 * i], k->places[2 * i + 1])))
+            return rlx_no_memory(r->ctx);
+    return true;
+}
+
 /* ---- any annotation ------------------------------------------------------------------------------------------------ */
 
 static const char *kind_at(void *user, size_t i) { return kinds[i].name; }
@@ -468,6 +518,8 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
     rlx_dtype t;
+    if (is_known(a))
+        return push_known_places(r, a) ? a->value->node : NULL;
     if (!push_place(r, a))
         return NULL;
     if (a->kind == RLX_AST_NONE)
@@ -492,54 +544,10 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
     return v.kind == RLX_VAL_FUNC ? NULL : (rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s", rlx_val_text(&v)), NULL);
 }
 
-/* ---- annotations by their text ---------------------------------------------------------------------------------------- */
-
-/* One slot of a direct-mapped table. places: relative to the text's begin. */
-#define KNOWN_SLOTS 1024
-typedef struct rlx_known_annotation {
-    uint32_t begin, len, epoch;
-    uint32_t num_places;
-    const rlx_sinfo *sinfo;
-    const uint32_t *places;   /* begin and length of each part, alternating */
-} rlx_known_annotation;
-
-static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
-{
-    return &r->known[rlx_hash_bytes(r->parser.lexer.text + begin, len) & (KNOWN_SLOTS - 1)];
-}
-
-rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
-{
-    rlx_reader *r = reader;
-    const char *text = r->parser.lexer.text;
-    if (!r->known || r->dialect != RLX_DIALECT_RELAX)
-        return NULL;
-    const rlx_known_annotation *k = slot_of(r, begin, end - begin);
-    if (!k->sinfo || k->epoch != r->known_epoch || k->len != end - begin || memcmp(text + k->begin, text + begin, k->len) != 0)
-        return NULL;
-    struct { rlx_ast ast; rlx_val value; } *both = rlx_region_zero(&r->parser.region, sizeof *both);
-    if (!both)
-        return NULL;
-    both->value = (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
-    both->ast.flags = (uint16_t)(k - r->known);
-    both->ast.kind = RLX_AST_VALUE;
-    both->ast.begin = begin;
-    both->ast.end = end;
-    both->ast.value = &both->value;
-    return &both->ast;
-}
-
-static const rlx_place *known_places(rlx_reader *r, const rlx_known_annotation *k, uint32_t begin, size_t *count)
-{
-    rlx_place *places = rlx_new(r->ctx, k->num_places * sizeof *places);
-    *count = places ? k->num_places : 0;
-    for (uint32_t i = 0; i < *count; i++)
-        places[i] = rlx_place_make(r->source, begin + k->places[2 * i], k->places[2 * i + 1]);
-    return places;
-}
+/* ---- annotations of bindings ----------------------------------------------------------------------------------------- */
 
 /* What depends on more than the names in the text (Relax variables, open scopes) is not remembered. */
-static bool can_remember(const rlx_sinfo *s)
+static bool can_remember_part(const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     if (t)
@@ -547,11 +555,23 @@ static bool can_remember(const rlx_sinfo *s)
     return rlx_as_object_sinfo(s) || rlx_as_shape_sinfo(s) || rlx_as_prim_sinfo(s);
 }
 
+static bool can_remember(const rlx_sinfo *s)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
+    for (size_t i = 0; t && i < t->num_fields; i++)
+        if (!can_remember_part(t->fields[i]))
+            return false;
+    return t || can_remember_part(s);
+}
+
 static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const rlx_place *places, size_t count)
 {
     if (!r->known && !(r->known = rlx_region_zero(&r->kept, KNOWN_SLOTS * sizeof *r->known)))
         return;
-    rlx_known_annotation *k = slot_of(r, a->begin, a->end - a->begin);
+    uint32_t len = a->end - a->begin;
+    if (memchr(r->parser.lexer.text + a->begin, '\n', len))
+        return; /* lines are counted while they are read */
+    rlx_known_annotation *k = slot_of(r, a->begin, len);
     uint32_t *relative = rlx_region_alloc(&r->kept, 2 * count * sizeof *relative);
     if (!relative)
         return; /* nothing is lost */
@@ -559,19 +579,19 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
         relative[2 * i] = rlx_place_begin(places[i]) - a->begin;
         relative[2 * i + 1] = rlx_place_len(places[i]);
     }
-    *k = (rlx_known_annotation){ a->begin, a->end - a->begin, r->known_epoch, (uint32_t)count, s, relative };
+    *k = (rlx_known_annotation){ a->begin, len, r->known_epoch, (uint32_t)count, s, relative };
 }
 
 const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places)
 {
-    if (a->kind == RLX_AST_VALUE && a->value->sub) {
-        *places = known_places(r, &r->known[a->flags], a->begin, num_places);
-        return a->value->node;
-    }
     size_t mark = r->places.len, diags = r->ctx->diags.num_diags;
     const rlx_sinfo *s = rlx_read_sinfo(r, a);
-    *places = rlx_take_places(r, mark, num_places);
-    if (s && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)
+    *num_places = r->places.len - mark;
+    *places = rlx_region_copy(&r->parser.region, r->places.data + mark, *num_places * sizeof **places);
+    r->places.len = mark;
+    if (!*places)
+        return rlx_no_memory(r->ctx), NULL;
+    if (s && !is_known(a) && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)
         remember(r, a, s, *places, *num_places);
     return s;
 }

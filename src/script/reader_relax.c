@@ -230,9 +230,13 @@ typedef struct target {
     bool last;                  /* the value of the branch */
 } target;
 
+/* rlx_word.last_bound of an output, if it is no place. */
+#define NOT_FOUND (UINT32_MAX - 1)
+#define ANYWHERE UINT32_MAX
+
 static bool is_output(const rlx_reader *r, const rlx_line *line, const rlx_word *w)
 {
-    return r->relax->block && w->output_block == r->relax->block && (w->last_bound == line->begin || w->last_bound == UINT32_MAX);
+    return r->relax->block && w->output_block == r->relax->block && (w->last_bound == line->begin || w->last_bound == ANYWHERE);
 }
 
 static const rlx_string *with_suffix(rlx_reader *r, const rlx_word *w, const char *suffix)
@@ -808,12 +812,7 @@ static bool in_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <=
 /* The identifier at `at`; an empty slice if there is none. */
 static rlx_slice word_at(const char *text, uint32_t at, uint32_t end)
 {
-    uint32_t from = at;
-    if (at < end && text[at] >= '0' && text[at] <= '9')
-        return (rlx_slice){ text + at, 0 };
-    while (at < end && in_word(text[at]))
-        at++;
-    return (rlx_slice){ text + from, at - from };
+    return (rlx_slice){ text + at, at < end ? rlx_name_end(text, at) - at : 0 };
 }
 
 static uint32_t skip_blanks(const char *text, uint32_t at, uint32_t end)
@@ -823,8 +822,8 @@ static uint32_t skip_blanks(const char *text, uint32_t at, uint32_t end)
     return at;
 }
 
-/* Every identifier of text[at..end) is an output of the block. */
-static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last_bound)
+/* Every identifier of text[at..end) is an output of the block. missing: how many have not been found where they are bound. */
+static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last_bound, size_t *missing)
 {
     const char *text = r->parser.lexer.text;
     while (at < end) {
@@ -832,25 +831,28 @@ static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last
         rlx_word *w = name.len ? rlx_words_get(&r->names, name) : NULL;
         if (name.len && !w)
             return false;
-        if (w)
+        if (w && w->output_block != r->relax->block) {
             w->output_block = r->relax->block;
-        if (w && last_bound)
             w->last_bound = last_bound;
+            ++*missing;
+        }
         at += name.len ? (uint32_t)name.len : 1;
     }
     return true;
 }
 
-/* A name that is bound at `line`; only of outputs it matters where they are bound last. */
-static void mark_last(rlx_reader *r, rlx_slice name, uint32_t line)
+/* A name that is bound at `line`; lines come last to first, and only of outputs it matters where they are bound. */
+static void mark_last(rlx_reader *r, rlx_slice name, uint32_t line, size_t *missing)
 {
     rlx_word *w = rlx_words_find(&r->names, name);
-    if (w && w->output_block == r->relax->block)
+    if (w && w->output_block == r->relax->block && w->last_bound == NOT_FOUND) {
         w->last_bound = line;
+        --*missing;
+    }
 }
 
 /* Names that the line binds: NAME = ..., NAME: ..., NAME, NAME = ..., def NAME */
-static void mark_bound(rlx_reader *r, uint32_t line, uint32_t end)
+static void mark_bound(rlx_reader *r, uint32_t line, uint32_t end, size_t *missing)
 {
     const char *text = r->parser.lexer.text;
     for (uint32_t at = line;;) {
@@ -861,7 +863,7 @@ static void mark_bound(rlx_reader *r, uint32_t line, uint32_t end)
         else if (at >= end || (text[at] != ':' && text[at] != ',' && (text[at] != '=' || (at + 1 < end && text[at + 1] == '='))))
             return;
         if (name.len)
-            mark_last(r, name, line);
+            mark_last(r, name, line, missing);
         if (at >= end || text[at] != ',')
             return;
         at = skip_blanks(text, at + 1, end);
@@ -869,7 +871,7 @@ static void mark_bound(rlx_reader *r, uint32_t line, uint32_t end)
 }
 
 /* R.output(...), or the return of older texts: what it names. True for other lines. */
-static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, bool *any)
+static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, size_t *missing)
 {
     const char *text = r->parser.lexer.text;
     rlx_slice name = word_at(text, line, end), member = { NULL, 0 };
@@ -879,8 +881,7 @@ static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, bool *an
     else if (!rlx_slice_is(name, "return"))
         return true;
     bool output = !member.data || rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs");
-    *any |= output;
-    if (output && !mark_outputs(r, at + (member.data ? 1 + (uint32_t)member.len : 0), end, 0))
+    if (output && !mark_outputs(r, at + (member.data ? 1 + (uint32_t)member.len : 0), end, NOT_FOUND, missing))
         return rlx_no_memory(r->ctx);
     return false;
 }
@@ -892,24 +893,26 @@ static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
 {
     const rlx_lexer *lx = &r->parser.lexer;
     rlx_lines l = { .text = lx->text, .pos = lx->line, .len = lx->len };
+    size_t missing = 0;
     if (!s->block) {
         l.begin = lx->tok.begin;
         rlx_lines_skip(&l);
-        return mark_outputs(r, lx->tok.begin, l.pos, UINT32_MAX);
+        return mark_outputs(r, lx->tok.begin, l.pos, ANYWHERE, &missing);
     }
     RLX_VEC(line_span) others = { 0 };
     uint32_t column = lx->indents[lx->num_indents - 1];
-    bool outputs = false;
     while (!r->ctx->diags.out_of_memory && rlx_lines_next(&l) && l.column >= column) {
         line_span line = { l.begin, 0 };
         bool inside = l.column > column;
         rlx_lines_skip(&l);
         line.end = l.pos;
-        if (!inside && marks_no_output(r, line.begin, line.end, &outputs) && !rlx_vec_push(&r->ctx->memory, &others, line))
+        if (!inside && marks_no_output(r, line.begin, line.end, &missing) && !rlx_vec_push(&r->ctx->memory, &others, line))
             rlx_no_memory(r->ctx);
     }
-    for (size_t i = 0; outputs && i < others.len; i++)
-        mark_bound(r, others.data[i].begin, others.data[i].end);
+    while (missing && others.len) {
+        line_span line = rlx_vec_pop(&others);
+        mark_bound(r, line.begin, line.end, &missing);
+    }
     rlx_vec_free(&r->ctx->memory, &others);
     return !r->ctx->diags.out_of_memory;
 }
