@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 """Canonical modules of a wanted size, as text.
 
-    gen_module.py big|many BINDINGS > FILE.py
+    gen_module.py SHAPE BINDINGS > FILE.py
 
-big: one function. many: functions of 16 bindings each. Bindings come in groups of eight with mixed operators, constants and
+big: one function. many: functions of 16 bindings each. In these two bindings come in groups of eight with mixed operators, constants and
 names of their own; half of the groups (big) or of the functions (many) work on shapes that repeat, the others on shapes that
-occur in that group alone. The text is what the printer writes for what the reader makes of it.
+occur in that group alone. The other shapes each have one thing that grows, and use every value:
+deep: a chain. wide: independent bindings, all of them outputs and fields of one tuple. functions: functions of eight bindings
+that call the one before. symbols: shape variables, from casts and parameters, and expressions of them, distinct all.
+kernels: sizes that are distinct numbers, so that lowering needs a PrimFunc for each.
+The text is what the printer writes for what the reader makes of it.
 """
 import sys
 
@@ -92,8 +96,85 @@ def many(count):
     return HEAD + "\n".join(functions)
 
 
+def lines(name, params, info, declared, bindings, outputs, result):
+    """One function, bindings as (name, struct info, value)."""
+    yield f"    @R.function\n    def {name}({params}) -> {info}:\n"
+    yield from (f"        {v} = T.int64()\n" for v in declared)
+    yield "        with R.dataflow():\n"
+    yield from (f"            {v}: {s} = {e}\n" for v, s, e in bindings)
+    yield f"            R.output({outputs})\n        return {result}\n"
+
+
+X, SCALAR = 'x: R.Tensor(("n", 64), dtype="float32")', 'R.Tensor((), dtype="float32")'
+ROWS, ROWS_OUT = tensor("n, 64"), in_signature(tensor("n, 64"))
+CHAIN = ["add(lv{}, x)", "nn.relu(lv{})", "multiply(lv{0}, lv{0})", "tanh(lv{})"]
+
+
+def chain(count):
+    yield "lv0", ROWS, "R.exp(x)"
+    for i in range(1, count):
+        yield f"lv{i}", ROWS, "R." + CHAIN[i % 4].format(i - 1)
+
+
+def deep(count):
+    last = f"lv{count - 1}"
+    return HEAD + "".join(lines("main", X, ROWS_OUT, ["n"], chain(count), last, last))
+
+
+def wide(count):
+    fields = [f"lv{i}" for i in range(count - 1)]
+    bindings = [(v, ROWS, f"R.{UNARY[i % 4]}(x)" if i % 2 else f"R.add(x, {constant(i)})") for i, v in enumerate(fields)]
+    bindings.append(("all", "R.Tuple(" + ", ".join([ROWS] * len(fields)) + ")", ", ".join(fields)))
+    info = "R.Tuple(" + ", ".join([ROWS_OUT] * len(fields)) + ")"
+    return HEAD + "".join(lines("main", X, info, ["n"], bindings, ", ".join([*fields, "all"]), "all"))
+
+
+def functions(count):
+    texts = []
+    for f in range(count // 8):
+        bindings = list(chain(8))
+        if f:
+            bindings[7] = "lv7", ROWS, f"cls.f{f - 1:06}(lv6)"
+        text = "".join(lines(f"f{f:06}", X, ROWS_OUT, ["n"], bindings, "lv7", "lv7"))
+        texts.append(text.replace("        with", "        cls = Module\n        with", 1) if f else text)
+    return HEAD + "\n".join(texts)
+
+
+def added(g, kind, info, value):
+    """Four bindings: a tensor, and its sum added to what there was."""
+    before, after = (f"{k}{g if k == 'half' else g - (kind == 'made')}" for k in (("total", "half") if kind == "made" else ("half", "total")))
+    return [(f"{kind}{g}", info, value), (f"exp_{kind}{g}", info, f"R.exp({kind}{g})"),
+            (f"sum_{kind}{g}", SCALAR, f"R.sum(exp_{kind}{g}, axis=None, keepdims=False)"),
+            (after, SCALAR, f"R.add({before}, sum_{kind}{g})")]
+
+
+def symbols(count):
+    groups = count // 8
+    sizes, casts, bindings = [f"p{g}" for g in range(groups)], [f"c{g}" for g in range(groups)], []
+    for g in range(groups):
+        size = f"p{g} * 2 + {g + 1}"
+        bindings += added(g, "made", tensor(f"{size}, 4"), f'R.zeros(R.shape([{size}, 4]), dtype="float32")')
+        bindings += added(g, "cast", tensor(f"c{g}, 64"), f"R.match_cast(x, {tensor(f'c{g}, 64')})")
+    shape = "R.Shape([" + ", ".join(f'"{v}"' for v in sizes) + "])"
+    params = f'x: R.Tensor(dtype="float32", ndim=2), total_1: R.Tensor((), dtype="float32"), s: {shape}'
+    bindings[3] = bindings[3][0], SCALAR, bindings[3][2].replace("total-1", "total_1")
+    last = f"total{groups - 1}"
+    return HEAD + "".join(lines("main", params, SCALAR, sizes + casts, bindings, last, last))
+
+
+def kernels(count):
+    bindings = []
+    for g in range(count // 4):
+        info = tensor(f"{g + 1}, 4")
+        before = f"total{g - 1}" if g else "x"
+        bindings += [(f"made{g}", info, f'R.zeros(R.shape([{g + 1}, 4]), dtype="float32")'), (f"exp{g}", info, f"R.exp(made{g})"),
+                     (f"sum{g}", SCALAR, f"R.sum(exp{g}, axis=None, keepdims=False)"), (f"total{g}", SCALAR, f"R.add({before}, sum{g})")]
+    last = f"total{count // 4 - 1}"
+    return HEAD.replace("# from tvm.script import tir as T\n", "") + "".join(lines("main", 'x: R.Tensor((), dtype="float32")', SCALAR, [], bindings, last, last))
+
+
 if __name__ == "__main__":
-    kinds = {"big": big, "many": many}
-    if len(sys.argv) != 3 or sys.argv[1] not in kinds:
+    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels)}
+    if len(sys.argv) != 3 or sys.argv[1] not in shapes:
         sys.exit(__doc__)
-    sys.stdout.write(kinds[sys.argv[1]](int(sys.argv[2])))
+    sys.stdout.write(shapes[sys.argv[1]](int(sys.argv[2])))

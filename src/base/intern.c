@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define FIRST_SLOTS ((size_t)64)
+#define MOST_CLEARED_SLOTS ((size_t)256)
 
 void rlx_intern_init(rlx_intern *t, rlx_memory *memory)
 {
@@ -18,6 +19,10 @@ void rlx_intern_free(rlx_intern *t)
 
 void rlx_intern_clear(rlx_intern *t)
 {
+    if (t->cap > MOST_CLEARED_SLOTS && t->len < t->cap / 16) { /* clearing costs no more than filling did */
+        rlx_intern_free(t);
+        return;
+    }
     if (t->len)
         memset(t->slots, 0, t->cap * sizeof *t->slots);
     t->len = 0;

@@ -23,11 +23,18 @@ size_t rlx_map_count(const rlx_map *m);
 bool rlx_map_next(const rlx_map *m, rlx_map_entry **it, rlx_slice *key, void **value);
 
 typedef struct rlx_ptrslot { const void *key; uintptr_t value; } rlx_ptrslot;
-typedef struct rlx_ptrmap { rlx_memory *memory; rlx_ptrslot *slots; size_t len, cap; } rlx_ptrmap;
+/* Small: one table. Large: a table for each page of addresses that keys lie in, so that going through neighbours, as
+ * whoever goes through a program does, stays in the cache:
+ *
+ *     slots [key value] ...                          up to some thousand keys
+ *     pages [page number, slots, len, cap] ...       each: [key value] ...
+ */
+typedef struct rlx_ptrpages rlx_ptrpages;
+typedef struct rlx_ptrmap { rlx_memory *memory; rlx_ptrslot *slots; size_t len, cap; rlx_ptrpages *pages; } rlx_ptrmap;
 
 void rlx_ptrmap_init(rlx_ptrmap *m, rlx_memory *memory);
 void rlx_ptrmap_free(rlx_ptrmap *m);
-void rlx_ptrmap_clear(rlx_ptrmap *m);                            /* keeps the memory */
+void rlx_ptrmap_clear(rlx_ptrmap *m);                            /* keeps the memory, unless there was much for few */
 bool rlx_ptrmap_put(rlx_ptrmap *m, const void *key, uintptr_t value); /* key not NULL; replaces */
 bool rlx_ptrmap_find(const rlx_ptrmap *m, const void *key, uintptr_t *value);
 RLX_INLINE void *rlx_ptrmap_get(const rlx_ptrmap *m, const void *key)

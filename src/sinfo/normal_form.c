@@ -69,25 +69,28 @@ static const rlx_expr *renamed(const rlx_builder *b, const rlx_expr *e)
     return to ? to : e;
 }
 
+/* In struct info a shape may take the place of a variable, nothing else. */
+static const rlx_node *before_renaming(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_node *to = renamed(r->user, n);
+    return to != n && (rlx_as_var(to) || rlx_as_shape_expr(to)) ? to : NULL;
+}
+
 /* Struct info with variables in it that were renamed. */
 static const rlx_sinfo *renamed_sinfo(rlx_builder *b, const rlx_sinfo *s)
 {
     rlx_rewriter r;
-    bool ok = true;
     if (!s || !b->renames->len || !(s->flags & RLX_FLAG_HAS_VARS))
         return s;
     rlx_rewriter_init(&r, b->ctx);
-    for (size_t i = 0; ok && i < b->renames->cap; i++) {
-        rlx_ptrslot slot = b->renames->slots[i];
-        if (slot.key && (rlx_as_var((const rlx_node *)slot.value) || rlx_as_shape_expr((const rlx_node *)slot.value)))
-            ok = rlx_ptrmap_put(&r.map, slot.key, slot.value);
-    }
-    const rlx_sinfo *out = ok ? rlx_rewrite(&r, s) : (rlx_no_memory(b->ctx), NULL);
+    r.before = before_renaming;
+    r.user = b;
+    const rlx_sinfo *out = rlx_rewrite(&r, s);
     rlx_rewriter_free(&r);
     return out;
 }
 
-/* Renaming a struct info costs a copy of the map, so only those that mention a Relax variable are looked at. */
+/* Only those that mention a Relax variable are looked at. */
 static bool mentions_var(const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);

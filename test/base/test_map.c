@@ -78,69 +78,105 @@ static void map_survives_every_failure(void **unused)
         fill_map(n, 1200);
 }
 
-static void ptrmap_agrees_with_a_model(void **unused)
+/* Keys lie `stride` bytes apart: few of them make one table, many a table for each page. */
+static void compare_with_model(size_t num_keys, size_t stride, int steps)
 {
+    enum { MOST_KEYS = 40000, MOST_BYTES = 3 * MOST_KEYS };
+    static char keys[MOST_BYTES];
+    static uintptr_t model[MOST_KEYS];
     rlx_memory m;
     failing f;
     failing_init(&f, &m, 0);
     rlx_ptrmap map;
     rlx_ptrmap_init(&map, &m);
-    static char keys[3000];
-    static uintptr_t model[3000];
     memset(model, 0, sizeof model);
     uint32_t x = 99;
     uintptr_t v;
     assert_false(rlx_ptrmap_has(&map, keys) || rlx_ptrmap_has(&map, NULL));
     rlx_ptrmap_remove(&map, keys);
     size_t count = 0;
-    for (int i = 0; i < 60000; i++) {
+    for (int i = 0; i < steps; i++) {
         x = x * 1664525 + 1013904223;
-        size_t k = (x >> 8) % 3000;
+        size_t k = (x >> 8) % num_keys;
         if (x >> 30 == 0) {
-            rlx_ptrmap_remove(&map, &keys[k]);
+            rlx_ptrmap_remove(&map, &keys[k * stride]);
             count -= model[k] != 0;
             model[k] = 0;
         } else {
-            assert_true(rlx_ptrmap_put(&map, &keys[k], x | 1));
+            assert_true(rlx_ptrmap_put(&map, &keys[k * stride], x | 1));
             count += model[k] == 0;
             model[k] = x | 1;
         }
         assert_int_equal(map.len, count);
-        k = (x >> 5) % 3000;
-        bool found = rlx_ptrmap_find(&map, &keys[k], &v);
+        k = (x >> 5) % num_keys;
+        bool found = rlx_ptrmap_find(&map, &keys[k * stride], &v);
         assert_true(found == (model[k] != 0) && (!found || v == model[k]));
     }
-    for (size_t k = 0; k < 3000; k++)
-        assert_true(rlx_ptrmap_get(&map, &keys[k]) == (void *)model[k]);
+    for (size_t k = 0; k < num_keys; k++)
+        assert_true(rlx_ptrmap_get(&map, &keys[k * stride]) == (void *)model[k]);
     size_t calls = f.calls;
     rlx_ptrmap_clear(&map);
-    assert_false(rlx_ptrmap_has(&map, keys));
-    for (size_t k = 0; k < 1000; k++)
-        assert_true(rlx_ptrmap_put(&map, &keys[k], k));
-    assert_int_equal(f.calls, calls);
+    for (size_t k = 0; k < num_keys; k++)
+        assert_false(rlx_ptrmap_has(&map, &keys[k * stride]));
+    for (size_t k = 0; k < num_keys / 3; k++)
+        assert_true(rlx_ptrmap_put(&map, &keys[k * stride], k));
+    assert_true(f.calls == calls || num_keys > 3000);
+    rlx_ptrmap_free(&map);
+    assert_int_equal(f.live + f.blocks, 0);
+}
+
+static void ptrmap_agrees_with_a_model(void **unused)
+{
+    compare_with_model(3000, 1, 60000);
+    compare_with_model(40000, 1, 400000);
+    compare_with_model(40000, 3, 400000);
+}
+
+/* More keys need more memory, but not more of it for each, however far apart they lie. */
+static void ptrmap_grows_with_its_keys(void **unused)
+{
+    for (size_t stride = 8; stride <= 32768; stride *= 4) {
+        size_t peak[2];
+        for (size_t i = 0; i < 2; i++) {
+            rlx_memory m;
+            rlx_ptrmap map;
+            assert_true(rlx_memory_init(&m, NULL, SIZE_MAX));
+            rlx_ptrmap_init(&map, &m);
+            for (size_t k = 0; k < (size_t)20000 << i; k++)
+                assert_true(rlx_ptrmap_put(&map, (void *)(uintptr_t)(64 + k * stride), k));
+            peak[i] = atomic_load(&m.peak);
+            rlx_ptrmap_free(&map);
+        }
+        assert_in_range(peak[1], 0, peak[0] * 5 / 2);
+        assert_in_range(peak[1], 0, (size_t)40000 * 300);
+    }
+}
+
+static void ptrmap_survives_failures(size_t num_keys, size_t n)
+{
+    static char keys[20000];
+    rlx_memory m;
+    failing f;
+    failing_init(&f, &m, n);
+    rlx_ptrmap map;
+    rlx_ptrmap_init(&map, &m);
+    size_t lost = num_keys, times = 0;
+    for (size_t i = 0; i < num_keys; i++)
+        if (!rlx_ptrmap_put(&map, &keys[i], i))
+            lost = i, times++;
+    assert_int_equal(times, n <= f.calls);
+    for (size_t i = 0; i < num_keys; i++)
+        assert_int_equal(rlx_ptrmap_has(&map, &keys[i]), i != lost);
     rlx_ptrmap_free(&map);
     assert_int_equal(f.live + f.blocks, 0);
 }
 
 static void ptrmap_survives_every_failure(void **unused)
 {
-    static char keys[1000];
-    for (size_t n = 1; n < 9; n++) {
-        rlx_memory m;
-        failing f;
-        failing_init(&f, &m, n);
-        rlx_ptrmap map;
-        rlx_ptrmap_init(&map, &m);
-        int lost = -1, times = 0;
-        for (int i = 0; i < 1000; i++)
-            if (!rlx_ptrmap_put(&map, &keys[i], (uintptr_t)i))
-                lost = i, times++;
-        assert_int_equal(times, n <= f.calls);
-        for (int i = 0; i < 1000; i++)
-            assert_int_equal(rlx_ptrmap_has(&map, &keys[i]), i != lost);
-        rlx_ptrmap_free(&map);
-        assert_int_equal(f.live + f.blocks, 0);
-    }
+    for (size_t n = 1; n < 9; n++)
+        ptrmap_survives_failures(1000, n);
+    for (size_t n = 1; n < 40; n++)
+        ptrmap_survives_failures(20000, n);
 }
 
 static int *intern_find(rlx_intern *t, uint64_t hash, int want)
@@ -205,6 +241,7 @@ int main(void)
         cmocka_unit_test(map_keeps_insertion_order),
         cmocka_unit_test(map_survives_every_failure),
         cmocka_unit_test(ptrmap_agrees_with_a_model),
+        cmocka_unit_test(ptrmap_grows_with_its_keys),
         cmocka_unit_test(ptrmap_survives_every_failure),
         cmocka_unit_test(intern_finds_all),
         cmocka_unit_test(hash_depends_on_every_byte),
