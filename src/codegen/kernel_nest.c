@@ -606,6 +606,16 @@ static bool try_strip(kw *w, scan *s, const bool *determined, bool *done)
     return !w->failed;
 }
 
+/* A loop that never runs: no place of a store tells the iterations of the others apart then. */
+static bool is_empty(const kw_nest *n)
+{
+    int64_t extent;
+    for (size_t i = 0; i < n->count; i++)
+        if (rlx_int_literal(n->loops[i].extent, &extent) && extent <= 0)
+            return true;
+    return false;
+}
+
 bool kw_try_nest(kw *w, const rlx_for_stmt *stmt, bool *done)
 {
     kw_nest n = { .strip = -1, .strip_level = -1, .extent_reg = 0 };
@@ -613,8 +623,10 @@ bool kw_try_nest(kw *w, const rlx_for_stmt *stmt, bool *done)
     bool determined[KW_MAX_NEST];
     *done = false;
     rlx_ptrmap_init(&s.raw, &w->ctx->memory);
-    bool ok = collect_loops(w, stmt, &n) && (n.count == 0 || scan_body(&s));
-    if (ok && n.count && s.straight && s.stores.len && one_place_each(&s)) {
+    bool ok = collect_loops(w, stmt, &n);
+    *done = ok && is_empty(&n);
+    ok = ok && (*done || n.count == 0 || scan_body(&s));
+    if (ok && !*done && n.count && s.straight && s.stores.len && one_place_each(&s)) {
         find_determined(&s, determined);
         ok = try_fused(w, &n, determined, done) && (*done || try_strip(w, &s, determined, done));
     }

@@ -164,6 +164,13 @@ static bool put_arg(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *
     return true;
 }
 
+/* A result whose sizes are not known gets those that the lowering computes from the call. */
+static bool put_result(rlx_lower_cache *c, const rlx_lower *l, const rlx_sinfo *s)
+{
+    const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(s);
+    return r && r->shape && put_tensor(c, l->scope, r);
+}
+
 /* Appends the key of the call to the words. */
 static bool put_key(rlx_lower_cache *c, const rlx_lower *l)
 {
@@ -174,9 +181,11 @@ static bool put_key(rlx_lower_cache *c, const rlx_lower *l)
     for (size_t i = 0; i < l->call->num_args; i++)
         if (!put_arg(c, l->scope, l->call->args[i], l->args[i]))
             return false;
-    /* A result whose sizes are not known gets those that the lowering computes from the call. */
-    const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(l->result);
-    return r && r->shape && put_tensor(c, l->scope, r);
+    const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(l->result);
+    for (size_t i = 0; fields && i < fields->num_fields; i++)
+        if (!put_result(c, l, fields->fields[i]))
+            return false;
+    return fields || put_result(c, l, l->result);
 }
 
 static uint64_t hash_words(const uint64_t *words, size_t n)

@@ -176,10 +176,13 @@ const rlx_expr *rlx_low_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx
     return t ? t->fields[i] : rlx_tuple_get(ctx, e, (int64_t)i, place);
 }
 
-bool rlx_low_input_field(rlx_low *b, size_t i, const rlx_sinfo *s, const char *name, rlx_low_tensor *out)
+bool rlx_low_input_field(rlx_low *b, size_t arg, size_t i, const char *name, rlx_low_tensor *out)
 {
-    const rlx_expr *e = rlx_low_field(b->l->ctx, b->l->call->args[0], i, b->l->place);
-    input in = { e, s, { 0, (int32_t)i }, name };
+    const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(b->l->args[arg]);
+    if (!fields || i >= fields->num_fields)
+        return rlx_low_give_up(b, "the fields of a tuple are not known");
+    const rlx_expr *e = rlx_low_field(b->l->ctx, b->l->call->args[arg], i, b->l->place);
+    input in = { e, fields->fields[i], { (uint32_t)arg, (int32_t)i }, name };
     b->t.failed |= !e;
     return e && take_input(b, &in, out);
 }
@@ -196,36 +199,63 @@ const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype)
     return scalar_input(b, &in, p, &s) ? rlx_tir_cast(&b->t, dtype, s.scalar) : NULL;
 }
 
-/* Struct info of the result with the sizes a lowering computed. False if they are not all known. */
-static bool state_result(rlx_low *b, const rlx_tensor_sinfo *r, const rlx_low_shape *computed)
+/* Struct info of a result with the sizes a lowering computed. NULL if they are not all known. */
+static const rlx_tensor_sinfo *with_sizes(rlx_low *b, const rlx_tensor_sinfo *r, const rlx_low_shape *computed)
 {
     rlx_context *ctx = b->l->ctx;
     for (size_t i = 0; i < computed->sizes.n; i++)
         if (!computed->program[i])
-            return rlx_low_give_up(b, "the sizes of the result are not known");
+            return NULL;
     const rlx_expr *shape = rlx_shape(ctx, computed->program, computed->sizes.n);
     const rlx_sinfo *s = shape ? rlx_tensor_info(ctx, shape, r->dtype, (int)computed->sizes.n, r->vdevice) : NULL;
     b->t.failed |= !s;
-    b->l->result = s ? s : b->l->result;
-    return s != NULL;
+    return rlx_as_tensor_sinfo(s);
+}
+
+/* One output; its struct info, with sizes, or NULL after giving up. */
+static const rlx_sinfo *take_output(rlx_low *b, const rlx_sinfo *s, const char *name, const rlx_low_shape *computed, rlx_low_tensor *out)
+{
+    const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(s);
+    if (!r)
+        return rlx_low_give_up(b, "a result is not known to be a tensor"), NULL;
+    if (!rlx_dtype_is_computable(r->dtype))
+        return rlx_low_give_up(b, rlx_dtype_is_void(r->dtype) ? "the dtype is not known" : "no kernels compute with this dtype"), NULL;
+    *out = (rlx_low_tensor){ .dtype = r->dtype };
+    if (!r->shape && !(computed && (r = with_sizes(b, r, computed))))
+        return rlx_low_give_up(b, "the sizes of the result are not known"), NULL;
+    if (computed)
+        out->shape = *computed;
+    else if (!read_shape(b, r, &out->shape))
+        return NULL;
+    out->buffer = rlx_tir_param(&b->t, name, r->dtype, rlx_low_items(&out->shape.sizes));
+    return out->buffer ? &r->node : NULL;
 }
 
 bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out)
 {
-    const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(b->l->result);
-    if (!r)
-        return rlx_low_give_up(b, "the result is not one tensor");
-    if (!rlx_dtype_is_computable(r->dtype))
-        return rlx_low_give_up(b, rlx_dtype_is_void(r->dtype) ? "the dtype is not known" : "no kernels compute with this dtype");
-    *out = (rlx_low_tensor){ .dtype = r->dtype };
-    if (!r->shape && !(computed && state_result(b, r, computed)))
-        return rlx_low_give_up(b, "the sizes of the result are not known");
-    if (computed)
-        out->shape = *computed;
-    else if (!read_shape(b, r, &out->shape))
-        return false;
-    out->buffer = rlx_tir_param(&b->t, "out", r->dtype, rlx_low_items(&out->shape.sizes));
-    return out->buffer != NULL;
+    const rlx_sinfo *s = take_output(b, b->l->result, "out", computed, out);
+    b->l->result = s ? s : b->l->result;
+    return s != NULL;
+}
+
+bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out, size_t n)
+{
+    rlx_context *ctx = b->l->ctx;
+    const rlx_tuple_sinfo *r = rlx_as_tuple_sinfo(b->l->result);
+    char name[RLX_LOW_NAME + 4] = "out";
+    if (!r || r->num_fields != n)
+        return rlx_low_give_up(b, "the result is not known to be a tuple of tensors");
+    const rlx_sinfo **fields = rlx_new_copy(ctx, r->fields, n * sizeof *fields);
+    b->t.failed |= !fields;
+    for (size_t i = 0; fields && i < n; i++) {
+        rlx_low_name(name + 2, 't', i);
+        if (!(fields[i] = take_output(b, fields[i], name, computed ? computed[i] : NULL, &out[i])))
+            return false;
+    }
+    const rlx_sinfo *s = fields ? rlx_tuple_info(ctx, fields, n) : NULL;
+    b->t.failed |= !s;
+    b->l->result = s ? s : b->l->result;
+    return s != NULL;
 }
 
 /* ---- broadcasting ----------------------------------------------------------------------------------------- */
@@ -311,6 +341,38 @@ const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_
     return rlx_tir_load(&b->t, t->buffer, rlx_low_items(&at));
 }
 
+const rlx_prim *rlx_low_position(rlx_low *b, const rlx_prim *k, const rlx_prim *size)
+{
+    rlx_tir *t = &b->t;
+    bool may_be_negative = !k || rlx_dtype_code(rlx_prim_dtype(k)) != RELAX_DTYPE_UINT;
+    k = rlx_tir_cast(t, RELAX_INT64, k);
+    int64_t v;
+    if (!may_be_negative || (rlx_int_literal(k, &v) && v >= 0))
+        return k;
+    if (rlx_int_literal(k, &v))
+        return rlx_tir_add(t, size, k);
+    return rlx_tir_select(t, rlx_tir_lt(t, k, rlx_tir_int(t, 0)), rlx_tir_add(t, k, size), k);
+}
+
+bool rlx_low_axis(rlx_low *b, int64_t axis, size_t ndim, size_t *out)
+{
+    axis += axis < 0 ? (int64_t)ndim : 0;
+    *out = (size_t)axis;
+    return axis >= 0 && axis < (int64_t)ndim ? true : rlx_low_give_up(b, "an axis is out of range");
+}
+
+static const rlx_prim *size_in_program(const rlx_low *b, size_t arg, size_t i)
+{
+    const rlx_tensor_sinfo *t = arg < b->l->call->num_args ? rlx_as_tensor_sinfo(b->l->args[arg]) : NULL;
+    const rlx_prim *const *dims = t ? rlx_low_program_dims(t) : NULL;
+    return dims && i < (size_t)t->ndim ? dims[i] : NULL;
+}
+
+void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k)
+{
+    rlx_low_alias(b, size_in_program(b, x, i), size_in_program(b, y, k));
+}
+
 /* ---- blocks -------------------------------------------------------------------------------------------------- */
 
 static const rlx_prim *open_axis(rlx_low *b, size_t i, bool reduce, const rlx_prim *size)
@@ -353,6 +415,21 @@ const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const boo
         if (!which || which[i])
             p = rlx_tir_mul(&b->t, p, sizes->at[i]);
     return p;
+}
+
+const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value, void *user)
+{
+    rlx_low_list index;
+    if (b->why || b->t.failed)
+        return rlx_low_end(b);
+    rlx_low_open(b, b->l->name.data, &out->shape.sizes, &index);
+    const rlx_prim *v = value(b, user, &index);
+    if (v)
+        rlx_tir_store(&b->t, out->buffer, rlx_low_items(&index), v);
+    else
+        rlx_low_give_up(b, "the operator does not compute with this dtype");
+    rlx_tir_end_block(&b->t);
+    return rlx_low_end(b);
 }
 
 rlx_dtype rlx_low_accumulator(rlx_dtype t)

@@ -452,6 +452,17 @@ const rlx_prim_func *rlx_lower_binary(rlx_lower *l)
     return finish(&b, &out, &index, v);
 }
 
+/* Narrow floats are rounded once. */
+static const rlx_prim *product_and_sum(rlx_low *b, const rlx_prim *const *v, rlx_dtype t)
+{
+    rlx_dtype wide = rlx_low_accumulator(t);
+    if (rlx_dtype_is_bool(t))
+        return NULL;
+    const rlx_prim *product = rlx_tir_mul(&b->t, rlx_tir_cast(&b->t, wide, v[0]), rlx_tir_cast(&b->t, wide, v[1]));
+    return rlx_tir_add(&b->t, product, rlx_tir_cast(&b->t, wide, v[2]));
+}
+
+/* where, ewise_fma: three operands that broadcast */
 const rlx_prim_func *rlx_lower_where(rlx_lower *l)
 {
     rlx_low b;
@@ -465,9 +476,12 @@ const rlx_prim_func *rlx_lower_where(rlx_lower *l)
     const rlx_low_tensor *operands[3] = { &t[0], &t[1], &t[2] };
     if (!rlx_low_broadcast(&b, operands, 3, &shape) || !rlx_low_output(&b, &shape, &out))
         return rlx_low_end(&b);
-    rlx_low_open(&b, "where", &out.shape.sizes, &index);
+    rlx_low_open(&b, l->name.data, &out.shape.sizes, &index);
     const rlx_prim *v[3];
     for (size_t i = 0; i < 3; i++)
         v[i] = rlx_low_load(&b, &t[i], &index, &out.shape.sizes);
-    return finish(&b, &out, &index, rlx_tir_select(&b.t, v[0], v[1], v[2]));
+    const rlx_prim *value = l->row->detail == RLX_DETAIL_FMA ? product_and_sum(&b, v, out.dtype) : rlx_tir_select(&b.t, v[0], v[1], v[2]);
+    if (!value)
+        rlx_low_give_up(&b, "the operator does not compute with this dtype");
+    return finish(&b, &out, &index, value);
 }

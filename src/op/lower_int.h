@@ -67,17 +67,23 @@ bool rlx_low_give_up(rlx_low *b, const char *why);
 
 /* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving up. */
 bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out);
-/* The same for field i of tuple argument 0, of struct info s. */
-bool rlx_low_input_field(rlx_low *b, size_t i, const rlx_sinfo *s, const char *name, rlx_low_tensor *out);
+/* The same for field i of a tuple argument. */
+bool rlx_low_input_field(rlx_low *b, size_t arg, size_t i, const char *name, rlx_low_tensor *out);
 /* A scalar argument as an expression of the given dtype: literals directly, others as parameter. */
 const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype);
 /* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of the result. */
 bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out);
+/* The same for a result that is a tuple of n tensors; computed, or items of it, may be NULL. */
+bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out, size_t n);
 /* Size of the PrimFunc for a size of the program (NULL: a fresh one). */
 const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program);
 /* Two sizes of the program that inference trusts to be equal: from here on they are one size of the PrimFunc, the literal
  * one if there is one, so that the kernel's call checks it. NULL: nothing. */
 void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y);
+/* The same for dimension i of argument x and dimension k of argument y. */
+void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k);
+/* An axis from the front; false after giving up. */
+bool rlx_low_axis(rlx_low *b, int64_t axis, size_t ndim, size_t *out);
 void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number); /* "x3" */
 
 /* ---- broadcasting */
@@ -88,7 +94,13 @@ bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape
 /* Element of an operand that belongs to `index` of a result of the given sizes; a scalar is itself. */
 const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index, const rlx_low_list *sizes);
 
+/* An index of the program as int64, counted from the end if negative. */
+const rlx_prim *rlx_low_position(rlx_low *b, const rlx_prim *k, const rlx_prim *size);
+
 /* ---- blocks over whole tensors */
+/* One block over the result: each element is value(index); the finished function. NULL value: not for this dtype. */
+typedef const rlx_prim *(*rlx_low_value_fn)(rlx_low *b, void *user, const rlx_low_list *index);
+const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value, void *user);
 /* Opens a block with one spatial axis per size; their block variables in *index. */
 void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index);
 /* The same where marked axes are reduced: the last spatial axis innermost, so that stores run along it. */

@@ -132,7 +132,7 @@ static bool read_inputs(rlx_low *b, const rlx_tuple_sinfo *tuple, rlx_low_tensor
     for (size_t i = 0; i < tuple->num_fields; i++) {
         char name[RLX_LOW_NAME] = "x";
         rlx_low_name(name, 'x', i);
-        if (!rlx_low_input_field(b, i, tuple->fields[i], name, &in[i]))
+        if (!rlx_low_input_field(b, 0, i, name, &in[i]))
             return false;
         if (in[i].shape.sizes.n != in[0].shape.sizes.n)
             return rlx_low_give_up(b, "the ranks differ");

@@ -3,15 +3,17 @@
 added; the file is tracked, so that the tests need no numpy.
 
     op NAME
-    attr NAME TYPE VALUE            int, bool, float, string, dtype, ints, none
+    attr NAME TYPE VALUE            int, bool, float, string, dtype, ints, floats, none
     arg DTYPE SHAPE HEX             little-endian bytes, row-major; "scalar DTYPE VALUE" for R.prim_value
     shape SIZES                     R.shape argument
-    out DTYPE SHAPE HEX             or: fault RT14
+    tuple NUMBERS, bounds NUMBERS   a tuple of R.prim_value; "bounds", "bound NUMBER": variables where sizes are
+    out DTYPE SHAPE HEX             one for each result; or: fault RT14
     tol RELATIVE
     loose                           only with unproved sizes: known ones are an error of inference already
 """
 import math, os, sys
 import numpy as np
+import number_cases
 
 np.seterr(all="ignore")
 lines = []
@@ -43,6 +45,10 @@ def emit(tag, dtype, a):
     lines.append(f"{tag} {dtype} {shape} {np.ascontiguousarray(raw).tobytes().hex() or '-'}")
 
 
+class Text(str):
+    """A string attribute (others are dtypes)."""
+
+
 def attr(name, v):
     if v is None:
         lines.append(f"attr {name} none -")
@@ -52,6 +58,10 @@ def attr(name, v):
         lines.append(f"attr {name} int {v}")
     elif isinstance(v, float):
         lines.append(f"attr {name} float {v!r}")
+    elif isinstance(v, (list, tuple)) and v and isinstance(v[0], float):
+        lines.append(f"attr {name} floats {','.join(map(repr, v))}")
+    elif isinstance(v, Text):
+        lines.append(f"attr {name} string {v}")
     elif isinstance(v, (list, tuple)):
         lines.append(f"attr {name} ints {','.join(map(str, v)) or '-'}")
     else:
@@ -59,7 +69,8 @@ def attr(name, v):
 
 
 def case(op, args, out, tol=0.0, loose=False, **attrs):
-    """args: (dtype, array), ("shape", list) or ("scalar", dtype, value); out: (dtype, array) or "RT14"."""
+    """args: (dtype, array), ("shape", list), ("scalar", dtype, value), ("tuple", list), ("bounds", list) or ("bound", int);
+    out: (dtype, array), a list of them or "RT14"."""
     lines.append(f"op {op}")
     if loose:
         lines.append("loose")
@@ -70,12 +81,17 @@ def case(op, args, out, tol=0.0, loose=False, **attrs):
             lines.append("shape " + (",".join(map(str, a[1])) or "-"))
         elif a[0] == "scalar":
             lines.append(f"scalar {a[1]} {a[2]!r}")
+        elif a[0] == "bound":
+            lines.append(f"bound {a[1]}")
+        elif a[0] in ("tuple", "bounds"):
+            lines.append(f"{a[0]} " + (",".join(map(str, a[1])) or "-"))
         else:
             emit("arg", *a)
     if isinstance(out, str):
         lines.append(f"fault {out}")
     else:
-        emit("out", *out)
+        for o in out if isinstance(out, list) else [out]:
+            emit("out", *o)
         lines.append(f"tol {tol!r}")
     lines.append("")
 
@@ -437,6 +453,8 @@ wrong("broadcast_to", (0,), to=(4,))
 wrong("reshape", (2, 3), to=(4, 2))
 wrong("reshape", (2, 3), to=(1,))
 case("where", [("bool", np.array([True, False])), ("float32", rand(3)), ("float32", rand(1))], "RT05", loose=True)
+
+number_cases.add(case, as_float, FLOATS, Text)
 
 here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "numbers.txt"), "w") as out:

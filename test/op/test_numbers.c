@@ -14,13 +14,18 @@
 #include "op/op.h"
 #include "runtime/kernel.h"
 
-#define MAX_ARGS 6
+#define MAX_ARGS 8
+#define MAX_OUTS 4
+#define MAX_INPUTS 24 /* of a kernel */
 #define MAX_RANK 6
 #define MAX_BYTES 16384
 
+/* SCALAR_NAMED, TUPLE_NAMED: numbers that are not negative are variables where sizes are. */
+enum { IS_SHAPE = -1, IS_SCALAR = -2, IS_TUPLE = -3, IS_TUPLE_NAMED = -4, IS_SCALAR_NAMED = -5 };
+
 typedef struct array {
     rlx_dtype dtype;
-    int ndim;                   /* -1: an R.shape argument; -2: a scalar, its text in `text` */
+    int ndim;                   /* or what the argument is, its text in `text` */
     int64_t shape[MAX_RANK];
     unsigned char bytes[MAX_BYTES];
     char text[64];
@@ -29,9 +34,9 @@ typedef struct array {
 typedef struct number_case {
     int line;
     char op[48], fault[8];
-    struct { char name[32], type[16], value[64]; } attrs[6];
-    int num_attrs, num_args;
-    array args[MAX_ARGS], out;
+    struct { char name[32], type[16], value[64]; } attrs[12];
+    int num_attrs, num_args, num_outs;
+    array args[MAX_ARGS], outs[MAX_OUTS];
     double tol;
     bool loose;
 } number_case;
@@ -68,6 +73,17 @@ static void read_array(char *line, array *a)
     }
 }
 
+static int kind_of(const char *tag)
+{
+    static const struct { const char *tag; int kind; } kinds[] = {
+        { "shape", IS_SHAPE }, { "scalar", IS_SCALAR }, { "tuple", IS_TUPLE }, { "bounds", IS_TUPLE_NAMED }, { "bound", IS_SCALAR_NAMED },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(tag, kinds[i].tag))
+            return kinds[i].kind;
+    return 0;
+}
+
 static void read_line(number_case *c, char *line)
 {
     char tag[16];
@@ -80,12 +96,10 @@ static void read_line(number_case *c, char *line)
         sscanf(rest, "%31s %15s %63s", c->attrs[c->num_attrs].name, c->attrs[c->num_attrs].type, c->attrs[c->num_attrs].value), c->num_attrs++;
     else if (!strcmp(tag, "arg"))
         read_array(rest, &c->args[c->num_args++]);
-    else if (!strcmp(tag, "shape"))
-        c->args[c->num_args].ndim = -1, snprintf(c->args[c->num_args++].text, 64, "%s", rest);
-    else if (!strcmp(tag, "scalar"))
-        c->args[c->num_args].ndim = -2, snprintf(c->args[c->num_args++].text, 64, "%s", rest);
+    else if (kind_of(tag))
+        c->args[c->num_args].ndim = kind_of(tag), snprintf(c->args[c->num_args++].text, 64, "%s", rest);
     else if (!strcmp(tag, "out"))
-        read_array(rest, &c->out);
+        read_array(rest, &c->outs[c->num_outs++]);
     else if (!strcmp(tag, "fault"))
         snprintf(c->fault, sizeof c->fault, "%s", rest);
     else if (!strcmp(tag, "tol"))
@@ -160,13 +174,33 @@ static const rlx_expr *scalar_expr(bench *b, const char *text)
     return rlx_prim_value_new(b->ctx, p);
 }
 
+static const rlx_expr *number_expr(bench *b, enum mode mode, int64_t value)
+{
+    const rlx_prim *p = mode == MODE_LITERAL || value < 0 ? rlx_int64(b->ctx, value) : size_of(b, mode, value);
+    return rlx_prim_value_new(b->ctx, p);
+}
+
+static const rlx_expr *tuple_expr(bench *b, enum mode mode, const char *text)
+{
+    const rlx_expr *fields[MAX_RANK * 2];
+    int64_t values[MAX_RANK * 2];
+    int n = read_ints(text, values);
+    for (int i = 0; i < n; i++)
+        fields[i] = number_expr(b, mode, values[i]);
+    return rlx_tuple_new(b->ctx, fields, (size_t)n, RLX_NO_PLACE);
+}
+
 static const rlx_expr *arg_expr(bench *b, enum mode mode, const array *a, int i)
 {
     char name[16];
     const rlx_prim *dims[MAX_RANK];
-    if (a->ndim == -2)
+    if (a->ndim == IS_SCALAR)
         return scalar_expr(b, a->text);
-    if (a->ndim == -1) {
+    if (a->ndim == IS_SCALAR_NAMED)
+        return number_expr(b, mode, atoll(a->text));
+    if (a->ndim == IS_TUPLE || a->ndim == IS_TUPLE_NAMED)
+        return tuple_expr(b, a->ndim == IS_TUPLE ? MODE_LITERAL : mode, a->text);
+    if (a->ndim == IS_SHAPE) {
         int64_t sizes[MAX_RANK * 2];
         return rlx_shape_ints(b->ctx, sizes, (size_t)read_ints(a->text, sizes));
     }
@@ -187,10 +221,16 @@ static const rlx_attr *attr_value(rlx_context *ctx, const char *type, const char
         return rlx_attr_int_new(ctx, atoll(value));
     if (!strcmp(type, "float"))
         return rlx_attr_float_new(ctx, atof(value));
-    if (!strcmp(type, "dtype"))
+    if (!strcmp(type, "dtype") || !strcmp(type, "string"))
         return rlx_attr_string_new(ctx, rlx_slice_z(value));
     int64_t v[MAX_RANK * 2];
     const rlx_attr *items[MAX_RANK * 2];
+    if (!strcmp(type, "floats")) {
+        size_t count = 0;
+        for (char *end, *at = (char *)value; *at && count < MAX_RANK; at = *end ? end + 1 : end)
+            items[count++] = rlx_attr_float_new(ctx, strtod(at, &end));
+        return rlx_attr_list_new(ctx, items, count);
+    }
     int n = read_ints(value, v);
     for (int i = 0; i < n; i++)
         items[i] = rlx_attr_int_new(ctx, v[i]);
@@ -199,7 +239,7 @@ static const rlx_attr *attr_value(rlx_context *ctx, const char *type, const char
 
 static const rlx_attr *attrs_of(rlx_context *ctx, const number_case *c)
 {
-    const rlx_attr *keys[6], *values[6];
+    const rlx_attr *keys[12], *values[12];
     for (int i = 0; i < c->num_attrs; i++) {
         keys[i] = rlx_attr_string_new(ctx, rlx_slice_z(c->attrs[i].name));
         values[i] = attr_value(ctx, c->attrs[i].type, c->attrs[i].value);
@@ -242,9 +282,8 @@ static size_t count_of(const array *a)
     return n;
 }
 
-static bool same_numbers(const number_case *c, const unsigned char *got, enum mode mode)
+static bool same_numbers(const number_case *c, const array *want, const unsigned char *got, enum mode mode)
 {
-    const array *want = &c->out;
     size_t size = rlx_dtype_bytes(want->dtype);
     for (size_t i = 0; i < count_of(want); i++) {
         bool same = rlx_dtype_is_float(want->dtype) ? near(element(want, got, i), element(want, want->bytes, i), c->tol)
@@ -261,60 +300,86 @@ static bool same_numbers(const number_case *c, const unsigned char *got, enum mo
     return true;
 }
 
-/* The stated sizes of the result must evaluate to the real ones. */
-static bool right_sizes(bench *b, const number_case *c, const rlx_sinfo *result)
+static const rlx_sinfo *result_part(const rlx_sinfo *result, int i)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(result);
+    return !t ? result : (size_t)i < t->num_fields ? t->fields[i] : NULL;
+}
+
+/* The stated sizes of a result must evaluate to the real ones. */
+static bool right_part(bench *b, const array *want, const rlx_sinfo *result)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(result);
     const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
     rlx_assignment values = { b->vars, b->values, b->num_vars };
-    if (!s || s->num_values != (size_t)c->out.ndim || t->dtype != c->out.dtype)
+    if (!s || s->num_values != (size_t)want->ndim || t->dtype != want->dtype)
         return false;
     for (size_t i = 0; i < s->num_values; i++) {
         int64_t v;
-        if (!rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &v) || v != c->out.shape[i])
+        if (!rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &v) || v != want->shape[i])
             return false;
     }
     return true;
+}
+
+static bool right_sizes(bench *b, const number_case *c, const rlx_sinfo *result)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(result);
+    for (int i = 0; i < c->num_outs; i++)
+        if (!right_part(b, &c->outs[i], result_part(result, i)))
+            return false;
+    return !t || t->num_fields == (size_t)c->num_outs;
 }
 
 /* ---- one case -------------------------------------------------------------------------------------------------- */
 
 enum outcome { PASSED, FAILED, NOT_LOWERED };
 
-/* The PrimFunc's arguments: inputs in the order of the call, then the output, of the size that is stated or expected. */
+/* The PrimFunc's arguments: inputs in the order of the call, then the outputs, of the sizes that are stated. */
 typedef struct run {
     const rlx_prim_func *f;
-    rlx_tir_arg args[MAX_ARGS + 1];
+    rlx_tir_arg args[MAX_INPUTS + MAX_OUTS];
     size_t num_args;
-    int64_t sizes[MAX_RANK];
-    size_t out_bytes;
+    int64_t sizes[MAX_OUTS][MAX_RANK];
 } run;
 
-static _Alignas(64) unsigned char out_data[MAX_BYTES], in_data[MAX_ARGS][MAX_BYTES];
+static _Alignas(64) unsigned char out_data[MAX_OUTS][MAX_BYTES], in_data[MAX_ARGS][MAX_BYTES];
+
+static void add_input(bench *b, const number_case *c, const rlx_expr *input, const rlx_expr *const *exprs, run *r)
+{
+    rlx_assignment values = { b->vars, b->values, b->num_vars };
+    const rlx_prim_value *p = rlx_as_prim_value(input);
+    rlx_tir_arg *arg = &r->args[r->num_args++];
+    assert_true(r->num_args <= MAX_INPUTS);
+    if (p) {
+        *arg = (rlx_tir_arg){ .dtype = rlx_prim_dtype(p->value) };
+        assert_true(rlx_prim_evaluate(p->value, &values, &b->ctx->memory, &arg->i));
+    }
+    for (int k = 0; k < c->num_args && !p; k++)
+        if (input == exprs[k]) {
+            memcpy(in_data[k], c->args[k].bytes, MAX_BYTES);
+            *arg = (rlx_tir_arg){ .dtype = c->args[k].dtype, .data = in_data[k], .shape = c->args[k].shape, .ndim = c->args[k].ndim };
+        }
+}
 
 static void prepare_run(bench *b, const number_case *c, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs, run *r)
 {
     memset(r, 0, sizeof *r);
     r->f = rlx_as_prim_func(rlx_module_builder_function(mb, rlx_as_global_var(tir->args[0])));
     const rlx_tuple *inputs = rlx_as_tuple(tir->args[1]);
+    const rlx_tuple_sinfo *several = rlx_as_tuple_sinfo(tir->sinfo_args[0]);
     assert_non_null(r->f);
     assert_true(rlx_tir_verify(b->ctx, r->f, false));
     for (size_t i = 0; i < inputs->num_fields; i++)
-        for (int k = 0; k < c->num_args; k++)
-            if (inputs->fields[i] == exprs[k]) {
-                memcpy(in_data[k], c->args[k].bytes, MAX_BYTES);
-                r->args[i] = (rlx_tir_arg){ .dtype = c->args[k].dtype, .data = in_data[k], .shape = c->args[k].shape, .ndim = c->args[k].ndim };
-            }
-    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tir->sinfo_args[0]);
-    const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
-    rlx_assignment values = { b->vars, b->values, b->num_vars };
-    r->out_bytes = rlx_dtype_bytes(t->dtype);
-    for (size_t i = 0; i < s->num_values; i++) {
-        assert_true(rlx_prim_evaluate(s->values[i], &values, &b->ctx->memory, &r->sizes[i]));
-        r->out_bytes *= (size_t)r->sizes[i];
+        add_input(b, c, inputs->fields[i], exprs, r);
+    for (int i = 0; i < (several ? (int)several->num_fields : 1); i++) {
+        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(result_part(tir->sinfo_args[0], i));
+        const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
+        rlx_assignment values = { b->vars, b->values, b->num_vars };
+        for (size_t k = 0; k < s->num_values; k++)
+            assert_true(rlx_prim_evaluate(s->values[k], &values, &b->ctx->memory, &r->sizes[i][k]));
+        r->args[r->num_args++] = (rlx_tir_arg){ .dtype = t->dtype, .data = out_data[i], .shape = r->sizes[i], .ndim = (int32_t)s->num_values };
     }
-    r->args[inputs->num_fields] = (rlx_tir_arg){ .dtype = t->dtype, .data = out_data, .shape = r->sizes, .ndim = (int32_t)s->num_values };
-    r->num_args = inputs->num_fields + 1;
 }
 
 static bool run_evaluator(bench *b, run *r, rlx_fault *why)
@@ -324,14 +389,18 @@ static bool run_evaluator(bench *b, run *r, rlx_fault *why)
 
 static bool run_bytecode(bench *b, run *r, rlx_fault *why)
 {
-    DLTensor tensors[MAX_ARGS + 1];
-    relax_value values[MAX_ARGS + 1] = { 0 };
+    DLTensor tensors[MAX_INPUTS + MAX_OUTS];
+    relax_value values[MAX_INPUTS + MAX_OUTS] = { 0 };
     rlx_kernel_env env;
     rlx_kernel *kernel = NULL;
     rlx_buf bytes;
     rlx_buf_init(&bytes, &b->ctx->memory);
     for (size_t i = 0; i < r->num_args; i++) {
         rlx_dtype t = r->args[i].dtype;
+        if (!r->args[i].data) {
+            relax_value_set_int(&values[i], r->args[i].i);
+            continue;
+        }
         bool truth = rlx_dtype_is_bool(t);
         tensors[i] = (DLTensor){ .data = r->args[i].data, .device = { 1, 0 }, .ndim = r->args[i].ndim,
                                  .dtype = { (uint8_t)(truth ? 6 : rlx_dtype_code(t)), (uint8_t)(truth ? 8 : rlx_dtype_bits(t)), 1 },
@@ -339,7 +408,10 @@ static bool run_bytecode(bench *b, run *r, rlx_fault *why)
         values[i].type_index = RELAX_VALUE_TENSOR_VIEW;
         values[i].v.p = &tensors[i];
     }
-    assert_true(rlx_kernel_write(b->ctx, r->f, RLX_SLICE("kernel"), &bytes));
+    if (!rlx_kernel_write(b->ctx, r->f, RLX_SLICE("kernel"), &bytes)) {
+        rlx_buf_free(&bytes);
+        return rlx_fail(why, RLX_CG07, "the kernel cannot be written");
+    }
     assert_true(rlx_kernel_load(&b->ctx->memory, (const uint8_t *)bytes.data, bytes.len, &kernel, why));
     rlx_kernel_env_init(&env, &b->ctx->memory);
     bool ran = rlx_kernel_call(kernel, &env, values, (int32_t)r->num_args, why);
@@ -359,17 +431,19 @@ static enum outcome judge(const number_case *c, enum mode mode, const char *how,
     }
     if (!ran)
         print_error("line %d: %s mode %d, %s: %s\n", c->line, c->op, mode, how, why->text);
-    return ran && same_numbers(c, out_data, mode) ? PASSED : FAILED;
+    for (int i = 0; i < c->num_outs && ran; i++)
+        ran = same_numbers(c, &c->outs[i], out_data[i], mode);
+    return ran ? PASSED : FAILED;
 }
 
 /* Equal elements, any NaN for any NaN. */
-static bool agree(const array *want, const unsigned char *first)
+static bool agree(const array *want, const unsigned char *first, const unsigned char *second)
 {
     size_t size = rlx_dtype_bytes(want->dtype);
     for (size_t i = 0; i < count_of(want); i++) {
-        if (memcmp(first + i * size, out_data + i * size, size) == 0)
+        if (memcmp(first + i * size, second + i * size, size) == 0)
             continue;
-        if (!rlx_dtype_is_float(want->dtype) || !near(element(want, first, i), element(want, out_data, i), 0))
+        if (!rlx_dtype_is_float(want->dtype) || !near(element(want, first, i), element(want, second, i), 0))
             return false;
     }
     return true;
@@ -378,7 +452,7 @@ static bool agree(const array *want, const unsigned char *first)
 /* Both ways to run; where there are numbers both give the same bits. */
 static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs)
 {
-    static unsigned char first[MAX_BYTES];
+    static unsigned char first[MAX_OUTS][MAX_BYTES];
     rlx_fault why = { 0 };
     run r;
     prepare_run(b, c, mb, tir, exprs, &r);
@@ -387,10 +461,11 @@ static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx
     memcpy(first, out_data, sizeof first);
     memset(out_data, 0x5a, sizeof out_data);
     enum outcome fast = judge(c, mode, "bytecode", run_bytecode(b, &r, &why), &why);
-    if (slow == PASSED && fast == PASSED && !c->fault[0] && !agree(&c->out, first)) {
-        print_error("line %d: %s mode %d: evaluator and bytecode differ\n", c->line, c->op, mode);
-        return FAILED;
-    }
+    for (int i = 0; i < c->num_outs; i++)
+        if (slow == PASSED && fast == PASSED && !agree(&c->outs[i], first[i], out_data[i])) {
+            print_error("line %d: %s mode %d: evaluator and bytecode differ\n", c->line, c->op, mode);
+            return FAILED;
+        }
     return slow == PASSED ? fast : slow;
 }
 
@@ -399,7 +474,7 @@ static enum outcome lower_and_run(bench *b, const number_case *c, enum mode mode
     const rlx_expr *exprs[MAX_ARGS], *tuple;
     for (int i = 0; i < c->num_args; i++)
         exprs[i] = arg_expr(b, mode, &c->args[i], i);
-    bool joined = !strcmp(c->op, "concat");
+    bool joined = !strcmp(c->op, "concat") || !strcmp(c->op, "einsum");
     if (joined)
         tuple = rlx_tuple_new(b->ctx, exprs, (size_t)c->num_args, RLX_NO_PLACE);
     const rlx_expr *e = rlx_call_op_z(b->ctx, c->op, joined ? &tuple : exprs, joined ? 1 : (size_t)c->num_args, attrs_of(b->ctx, c), RLX_NO_PLACE);

@@ -1,0 +1,279 @@
+/* lower_attention.c: softmax(query key^T * scale + bias) value, layout (batch, sequence, heads, size).
+ *
+ *     scores[b, n, i, j]   one per query and key; -inf where a mask hides the key
+ *     top, total           greatest score and sum of exponentials of each query; a query that sees nothing gives zeros
+ *     out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the total
+ *
+ * Sequences of attention_var_len lie one after another: a key is seen only from its own sequence, masks count inside it.
+ */
+#include "op/lower_int.h"
+
+#include <math.h>
+
+typedef struct attention {
+    rlx_low b;
+    rlx_low_tensor q, k, v, bias, out;
+    rlx_low_tensor starts_q, starts_k;      /* var_len */
+    bool has_bias, var_len;
+    const rlx_prim *scale;
+    enum { NO_MASK, TOP_LEFT, BOTTOM_RIGHT } mask;
+    int64_t window;                         /* 0: none */
+    rlx_dtype wide;
+    const rlx_buffer *score, *top, *total, *sum;
+    const rlx_buffer *base_q, *base_k, *end_k, *end_q;   /* var_len: of the sequence of each query */
+} attention;
+
+static const rlx_prim *size(const rlx_low_tensor *t, size_t i)
+{
+    return t->shape.sizes.at[i];
+}
+
+/* Query head n reads key head n // (heads of query / heads of key). */
+static const rlx_prim *shared_head(attention *a, const rlx_prim *n, const rlx_low_tensor *of)
+{
+    rlx_tir *t = &a->b.t;
+    const rlx_prim *heads = size(&a->q, 2), *have = size(of, 2);
+    return heads == have ? n : rlx_tir_floor_div(t, n, rlx_tir_floor_div(t, heads, have));
+}
+
+/* May query i see key j? NULL: always. */
+static const rlx_prim *visible(attention *a, const rlx_prim *i, const rlx_prim *j)
+{
+    rlx_tir *t = &a->b.t;
+    const rlx_prim *ok = NULL, *last = i, *length_q = size(&a->q, 1), *length_k = size(&a->k, 1);
+    if (a->var_len) {
+        const rlx_prim *from = rlx_tir_load(t, a->base_k, RLX_TIR_LIST(i)), *to = rlx_tir_load(t, a->end_k, RLX_TIR_LIST(i));
+        const rlx_prim *from_q = rlx_tir_load(t, a->base_q, RLX_TIR_LIST(i));
+        ok = rlx_tir_and(t, rlx_tir_ge(t, j, from), rlx_tir_lt(t, j, to));
+        length_q = rlx_tir_sub(t, rlx_tir_load(t, a->end_q, RLX_TIR_LIST(i)), from_q);
+        length_k = rlx_tir_sub(t, to, from);
+        last = rlx_tir_sub(t, i, from_q);
+        j = rlx_tir_sub(t, j, from);
+    }
+    if (a->mask == BOTTOM_RIGHT)
+        last = rlx_tir_add(t, last, rlx_tir_sub(t, length_k, length_q));
+    if (a->mask) {
+        const rlx_prim *before = rlx_tir_le(t, j, last);
+        ok = ok ? rlx_tir_and(t, ok, before) : before;
+    }
+    if (a->window) {
+        const rlx_prim *near = rlx_tir_gt(t, j, rlx_tir_sub(t, last, rlx_tir_int(t, a->window)));
+        ok = ok ? rlx_tir_and(t, ok, near) : near;
+    }
+    return ok;
+}
+
+static const rlx_prim *wide_load(attention *a, const rlx_low_tensor *x, rlx_prim_list at)
+{
+    return rlx_tir_cast(&a->b.t, a->wide, rlx_tir_load(&a->b.t, x->buffer, at));
+}
+
+static void score_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, "scores");
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    const rlx_prim *h = rlx_tir_reduce(t, "h", size(&a->q, 3));
+    rlx_tir_init(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_number(t, a->wide, 0));
+    const rlx_prim *x = rlx_tir_mul(t, wide_load(a, &a->q, RLX_TIR_LIST(b, i, n, h)), wide_load(a, &a->k, RLX_TIR_LIST(b, j, shared_head(a, n, &a->k), h)));
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_add(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), x));
+    rlx_tir_end_block(t);
+}
+
+static void mask_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, "masked");
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    rlx_low_list index = { .at = { b, n, i, j }, .n = 4 }, sizes = { .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4 };
+    const rlx_prim *v = rlx_tir_mul(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), a->scale), *ok = visible(a, i, j);
+    if (a->has_bias)
+        v = rlx_tir_add(t, v, rlx_tir_cast(t, a->wide, rlx_low_load(&a->b, &a->bias, &index, &sizes)));
+    if (ok)
+        v = rlx_tir_select(t, ok, v, rlx_tir_infinity(t, a->wide, true));
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), v);
+    rlx_tir_end_block(t);
+}
+
+/* target[b, n, i] = all scores of the query folded; of exponentials, which replace the scores */
+static void fold_block(attention *a, const char *name, const rlx_buffer *target, bool greatest)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, name);
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
+    rlx_tir_init(t, target, RLX_TIR_LIST(b, n, i), greatest ? rlx_tir_infinity(t, a->wide, true) : rlx_tir_number(t, a->wide, 0));
+    const rlx_prim *old = rlx_tir_load(t, target, RLX_TIR_LIST(b, n, i)), *x = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
+    rlx_tir_store(t, target, RLX_TIR_LIST(b, n, i), greatest ? rlx_tir_max(t, old, x) : rlx_tir_add(t, old, x));
+    rlx_tir_end_block(t);
+}
+
+static void raise_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, "exp");
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    const rlx_prim *top = rlx_tir_load(t, a->top, RLX_TIR_LIST(b, n, i)), *none = rlx_tir_infinity(t, a->wide, true);
+    top = rlx_tir_select(t, rlx_tir_eq(t, top, none), rlx_tir_number(t, a->wide, 0), top);
+    const rlx_prim *x = rlx_tir_sub(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), top);
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_call1(t, "exp", x));
+    rlx_tir_end_block(t);
+}
+
+static void product_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_tir_begin_block(t, "products");
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *i = rlx_tir_spatial(t, "i", size(&a->q, 1));
+    const rlx_prim *n = rlx_tir_spatial(t, "n", size(&a->q, 2)), *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
+    const rlx_prim *v = rlx_tir_spatial(t, "v", size(&a->v, 3));
+    rlx_tir_init(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_number(t, a->wide, 0));
+    const rlx_prim *p = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
+    const rlx_prim *x = rlx_tir_mul(t, p, wide_load(a, &a->v, RLX_TIR_LIST(b, j, shared_head(a, n, &a->v), v)));
+    rlx_tir_store(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_add(t, rlx_tir_load(t, a->sum, RLX_TIR_LIST(b, i, n, v)), x));
+    rlx_tir_end_block(t);
+}
+
+static void divide_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    rlx_low_list index;
+    rlx_low_open(&a->b, a->b.l->name.data, &a->out.shape.sizes, &index);
+    const rlx_prim *total = rlx_tir_load(t, a->total, RLX_TIR_LIST(index.at[0], index.at[2], index.at[1]));
+    const rlx_prim *zero = rlx_tir_number(t, a->wide, 0), *v = rlx_tir_div(t, rlx_tir_load(t, a->sum, rlx_low_items(&index)), total);
+    rlx_tir_store(t, a->out.buffer, rlx_low_items(&index), rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, v));
+    rlx_tir_end_block(t);
+}
+
+/* ---- sequences one after another ------------------------------------------------------------------------------ */
+
+/* The greatest start not behind each query, and the next one, for queries and keys. */
+static void sequence_block(attention *a)
+{
+    rlx_tir *t = &a->b.t;
+    const rlx_prim *length = size(&a->q, 1), *one = rlx_tir_int(t, 1), *zero = rlx_tir_int(t, 0);
+    const rlx_buffer **to[4] = { &a->base_q, &a->end_q, &a->base_k, &a->end_k };
+    for (size_t k = 0; k < 4; k++)
+        *to[k] = rlx_tir_alloc(t, "bound", RELAX_INT64, RLX_TIR_LIST(length));
+    const rlx_prim *i = rlx_tir_for(t, "i", NULL, length, RLX_FOR_SERIAL);
+    for (size_t k = 0; k < 4; k++)
+        rlx_tir_store(t, *to[k], RLX_TIR_LIST(i), zero);
+    const rlx_prim *s = rlx_tir_for(t, "s", NULL, rlx_tir_sub(t, size(&a->starts_q, 0), one), RLX_FOR_SERIAL), *next = rlx_tir_add(t, s, one);
+    const rlx_prim *begin = rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(s)));
+    const rlx_prim *end = rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(next)));
+    rlx_tir_if(t, rlx_tir_and(t, rlx_tir_le(t, begin, i), rlx_tir_lt(t, i, end)));
+    for (size_t k = 0; k < 4; k++) {
+        const rlx_low_tensor *from = k < 2 ? &a->starts_q : &a->starts_k;
+        const rlx_prim *v = rlx_tir_load(t, from->buffer, RLX_TIR_LIST(k % 2 ? next : s));
+        rlx_tir_store(t, *to[k], RLX_TIR_LIST(i), rlx_tir_cast(t, RELAX_INT64, v));
+    }
+    rlx_tir_end_if(t);
+    rlx_tir_end_for(t);
+    rlx_tir_end_for(t);
+}
+
+/* ---- arguments -------------------------------------------------------------------------------------------------- */
+
+static bool read_attrs(attention *a, rlx_lower *l)
+{
+    rlx_slice mask = rlx_attr_text(rlx_low_attr(l, 1));
+    const rlx_attr *scale = rlx_low_attr(l, 0);
+    rlx_tir *t = &a->b.t;
+    int64_t h;
+    a->window = rlx_attr_is_none(rlx_low_attr(l, 2)) ? 0 : rlx_attr_as_int(rlx_low_attr(l, 2), 0);
+    a->mask = rlx_slice_is(mask, "TopLeft") ? TOP_LEFT : rlx_slice_is(mask, "BottomRight") ? BOTTOM_RIGHT : NO_MASK;
+    if ((mask.len && a->mask == NO_MASK) || a->window < 0)
+        return rlx_low_give_up(&a->b, "the mask is not known");
+    if (!rlx_attr_is_none(scale))
+        a->scale = rlx_tir_number(t, a->wide, rlx_attr_as_float(scale, 1));
+    else if (rlx_int_literal(size(&a->q, 3), &h))
+        a->scale = rlx_tir_number(t, a->wide, h > 0 ? 1 / sqrt((double)h) : 1);
+    else
+        a->scale = rlx_tir_call1(t, "rsqrt", rlx_tir_cast(t, a->wide, size(&a->q, 3)));
+    return true;
+}
+
+static void trust_sizes(attention *a)
+{
+    rlx_low *b = &a->b;
+    for (size_t i = 1; i < 3; i++)
+        rlx_low_trust(b, 0, 0, i, 0);
+    rlx_low_trust(b, 1, 1, 2, 1);
+    rlx_low_trust(b, 0, 3, 1, 3);
+}
+
+/* Groups of heads must be whole: checked where inference trusts it. */
+static void require_groups(attention *a, const rlx_low_tensor *of)
+{
+    rlx_tir *t = &a->b.t;
+    const rlx_prim *zero = rlx_tir_int(t, 0), *rest;
+    if (size(&a->q, 2) == size(of, 2))
+        return;
+    rlx_low_require(&a->b, rlx_tir_gt(t, size(of, 2), zero), "RT05: there are no heads of keys or values");
+    rest = rlx_tir_floor_mod(t, size(&a->q, 2), size(of, 2));
+    rlx_low_require(&a->b, rlx_tir_eq(t, rest, zero), "RT05: the heads do not divide into groups");
+}
+
+static bool check_bias(attention *a)
+{
+    const rlx_low_list want = { .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4 };
+    rlx_tir *t = &a->b.t;
+    for (size_t i = 0; i < 4; i++) {
+        const rlx_prim *have = size(&a->bias, i);
+        if (have != want.at[i] && !(i < 3 && rlx_is_int_value(have, 1)))
+            rlx_low_require(&a->b, rlx_tir_or(t, rlx_tir_eq(t, have, want.at[i]), rlx_tir_eq(t, have, rlx_tir_int(t, 1))), "RT05: sizes do not broadcast");
+    }
+    return true;
+}
+
+static bool read_arguments(attention *a, rlx_lower *l)
+{
+    rlx_low *b = &a->b;
+    a->has_bias = l->row->num_args == 4;
+    a->var_len = l->row->num_args > 4;
+    trust_sizes(a);
+    if (!rlx_low_input(b, 0, &a->q) || !rlx_low_input(b, 1, &a->k) || !rlx_low_input(b, 2, &a->v))
+        return false;
+    if (!rlx_low_is_float(a->q.dtype) || a->k.dtype != a->q.dtype || a->v.dtype != a->q.dtype || a->q.shape.sizes.n != 4 ||
+        a->k.shape.sizes.n != 4 || a->v.shape.sizes.n != 4)
+        return rlx_low_give_up(b, "the operator does not compute with these dtypes or ranks");
+    a->wide = rlx_low_accumulator(a->q.dtype);
+    if (a->has_bias && (!rlx_low_input(b, 3, &a->bias) || a->bias.shape.sizes.n != 4 || !check_bias(a)))
+        return rlx_low_give_up(b, "the bias has no rank of 4");
+    if (a->var_len && (!rlx_low_input(b, 3, &a->starts_q) || !rlx_low_input(b, 4, &a->starts_k)))
+        return false;
+    if (a->var_len && (a->starts_q.shape.sizes.n != 1 || a->starts_k.shape.sizes.n != 1))
+        return rlx_low_give_up(b, "the starts of sequences have no rank of 1");
+    require_groups(a, &a->k);
+    require_groups(a, &a->v);
+    rlx_low_shape shape = { .program = { a->q.shape.program[0], a->q.shape.program[1], a->q.shape.program[2], a->v.shape.program[3] },
+                            .sizes = { .at = { size(&a->q, 0), size(&a->q, 1), size(&a->q, 2), size(&a->v, 3) }, .n = 4 } };
+    return read_attrs(a, l) && rlx_low_output(b, &shape, &a->out);
+}
+
+const rlx_prim_func *rlx_lower_attention(rlx_lower *l)
+{
+    attention a = { .has_bias = false };
+    rlx_low_begin(&a.b, l);
+    rlx_tir *t = &a.b.t;
+    if (!read_arguments(&a, l))
+        return rlx_low_end(&a.b);
+    const rlx_prim *batch = size(&a.q, 0), *heads = size(&a.q, 2), *queries = size(&a.q, 1);
+    a.score = rlx_tir_alloc(t, "score", a.wide, RLX_TIR_LIST(batch, heads, queries, size(&a.k, 1)));
+    a.top = rlx_tir_alloc(t, "top", a.wide, RLX_TIR_LIST(batch, heads, queries));
+    a.total = rlx_tir_alloc(t, "total", a.wide, RLX_TIR_LIST(batch, heads, queries));
+    a.sum = rlx_tir_alloc(t, "sum", a.wide, rlx_low_items(&a.out.shape.sizes));
+    if (a.var_len)
+        sequence_block(&a);
+    score_block(&a);
+    mask_block(&a);
+    fold_block(&a, "top", a.top, true);
+    raise_block(&a);
+    fold_block(&a, "total", a.total, false);
+    product_block(&a);
+    divide_block(&a);
+    return rlx_low_end(&a.b);
+}
