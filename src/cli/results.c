@@ -136,7 +136,9 @@ static bool write_value(const cli *c, const char *path, const relax_value *v)
     }
 }
 
-/* Tuples are flattened, depth first, with an explicit stack: they may nest to any depth. */
+/* Tuples are flattened, depth first, with an explicit stack: they may nest to any depth. A tuple may hold one tuple many
+ * times, and that one another: small, but no end of parts. */
+#define MAX_PARTS ((size_t)1 << 20)
 typedef struct level { relax_value tuple; size_t next; } level;
 
 static bool push(level **stack, size_t *depth, size_t *capacity, const relax_value *tuple)
@@ -153,9 +155,9 @@ static bool push(level **stack, size_t *depth, size_t *capacity, const relax_val
     return true;
 }
 
-static bool next_leaf(level **stack, size_t *depth, size_t *capacity, relax_value *out, bool *failed)
+static bool next_leaf(level **stack, size_t *depth, size_t *capacity, size_t *parts, relax_value *out, bool *failed)
 {
-    while (*depth) {
+    while (*depth && *parts <= MAX_PARTS) {
         level *top = &(*stack)[*depth - 1];
         int64_t size = relax_value_tuple_size(&top->tuple);
         if (size < 0) {
@@ -164,6 +166,7 @@ static bool next_leaf(level **stack, size_t *depth, size_t *capacity, relax_valu
             return true;
         }
         relax_value field;
+        ++*parts;
         if ((int64_t)top->next == size)
             --*depth;
         else if (relax_value_tuple_get(&top->tuple, top->next++, &field) != RELAX_OK || !push(stack, depth, capacity, &field))
@@ -175,10 +178,10 @@ static bool next_leaf(level **stack, size_t *depth, size_t *capacity, relax_valu
 static int each_leaf(const cli *c, const relax_value *value, bool numbered)
 {
     level *stack = NULL;
-    size_t depth = 0, capacity = 0, index = 0;
+    size_t depth = 0, capacity = 0, index = 0, parts = 0;
     relax_value leaf;
     bool failed = !push(&stack, &depth, &capacity, value), ok = true;
-    while (ok && !failed && next_leaf(&stack, &depth, &capacity, &leaf, &failed)) {
+    while (ok && !failed && next_leaf(&stack, &depth, &capacity, &parts, &leaf, &failed)) {
         if (numbered)
             printf("%zu: ", index);
         put_value(&leaf);
@@ -192,6 +195,8 @@ static int each_leaf(const cli *c, const relax_value *value, bool numbered)
     free(stack);
     if (failed)
         return cli_error(c, "IN02", NULL, "out of memory");
+    if (parts > MAX_PARTS)
+        return cli_error(c, "RT07", NULL, "the result has more than %zu parts: the others are not shown", MAX_PARTS);
     return ok ? CLI_OK : CLI_FAULT;
 }
 

@@ -69,6 +69,8 @@ enum rlx_dim_tag {
 };
 #define RLX_DESC_MAX_NESTING 64 /* tuples and functions in each other */
 #define RLX_EXPR_MAX_STACK 64
+#define RLX_EXPR_MAX_WORDS (1u << 16)      /* one is evaluated between two polls */
+#define RLX_DESC_MAX_WORK (1u << 20)       /* words of all expressions that one description compares with */
 
 /* What is needed to evaluate, match and print. `regs` and `names` may be NULL where nothing refers to them. */
 typedef struct rlx_desc_env {
@@ -104,6 +106,7 @@ RLX_INLINE enum rlx_dim_tag rlx_dim_tag(int64_t dim) { return (enum rlx_dim_tag)
 RLX_INLINE int64_t rlx_dim_value(int64_t dim) { return dim >> 8; }                                /* LITERAL */
 RLX_INLINE uint32_t rlx_dim_slot(int64_t dim) { return (uint32_t)(dim >> 8) & 0xffffff; }         /* BIND, SYMBOL */
 RLX_INLINE uint32_t rlx_dim_index(int64_t dim) { return (uint32_t)((uint64_t)dim >> 32); }        /* name, or offset of EXPR */
+RLX_INLINE uint32_t rlx_item_words(const int64_t *item) { return (uint32_t)item[0]; }
 RLX_INLINE const int64_t *rlx_item_node(const int64_t *descs, uint32_t offset) { return descs + offset + RLX_ITEM_HEADER; }
 
 /* What one node says, for tools. dims NULL: not known. */

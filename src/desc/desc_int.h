@@ -24,6 +24,5 @@ typedef struct rlx_expr_row {
 extern const rlx_expr_row rlx_expr_rows[RLX_EXPR_OPS];
 
 RLX_INLINE uint32_t rlx_expr_code(int64_t word) { return (uint32_t)word & 0xff; }
-RLX_INLINE uint32_t rlx_item_words(const int64_t *item) { return (uint32_t)item[0]; }
 
 #endif

@@ -6,6 +6,7 @@ typedef struct check {
     uint64_t *starts;
     uint32_t num_names;
     uint32_t item, syms, regs; /* the item at hand */
+    uint32_t work;             /* words of expressions that it may still refer to */
     rlx_fault *why;
 } check;
 
@@ -57,6 +58,13 @@ static bool open_jump(state *s, uint32_t op, uint32_t target)
     return true;
 }
 
+/* An integer whose values can be told from others by shifting 64 bits. */
+static bool is_scalar_int(rlx_dtype t)
+{
+    int bits = rlx_dtype_bits(t);
+    return rlx_dtype_is_bool(t) || (rlx_dtype_is_int(t) && bits >= 1 && bits <= 64);
+}
+
 static bool verify_operand(const check *c, const int64_t *code, uint32_t *i, uint32_t end)
 {
     int64_t w = code[*i];
@@ -64,12 +72,16 @@ static bool verify_operand(const check *c, const int64_t *code, uint32_t *i, uin
         return ++*i < end;
     if (rlx_expr_code(w) == RLX_EXPR_SYMBOL)
         return rlx_dim_slot(w) < c->syms && (rlx_dim_index(w) < c->num_names || rlx_dim_index(w) == UINT32_MAX);
+    if (rlx_expr_code(w) == RLX_EXPR_CAST)
+        return is_scalar_int((rlx_dtype)(w >> 32));
     return true;
 }
 
 static bool verify_expr(const check *c, const int64_t *code, uint32_t end)
 {
     state s = { .num_open = 0, .height = 0 };
+    if (end > RLX_EXPR_MAX_WORDS)
+        return bad(c, "expression is too long");
     for (uint32_t i = 0; i < end; i++) {
         uint32_t op = rlx_expr_code(code[i]), at = i;
         if (op >= RLX_EXPR_OPS)
@@ -96,7 +108,7 @@ static bool verify_expr(const check *c, const int64_t *code, uint32_t end)
 
 typedef struct level { uint32_t left, end, header; bool params; } level;
 
-static bool verify_dim(const check *c, int64_t dim, bool late)
+static bool verify_dim(check *c, int64_t dim, bool late)
 {
     uint32_t index = rlx_dim_index(dim);
     switch (rlx_dim_tag(dim)) {
@@ -106,7 +118,11 @@ static bool verify_dim(const check *c, int64_t dim, bool late)
     case RLX_DIM_EXPR:
         if (!late || index >= c->item || !has_start(c->starts, index))
             return false;
-        return item_type(c->descs + index) == RLX_ITEM_EXPR && item_syms(c->descs + index) <= c->syms;
+        if (item_type(c->descs + index) != RLX_ITEM_EXPR || item_syms(c->descs + index) > c->syms ||
+            rlx_item_words(c->descs + index) > c->work)
+            return false;
+        c->work -= rlx_item_words(c->descs + index);
+        return true;
     case RLX_DIM_BIND:
     case RLX_DIM_BIND_SIGNED:
     case RLX_DIM_SYMBOL:
@@ -119,7 +135,7 @@ static bool verify_dim(const check *c, int64_t dim, bool late)
     }
 }
 
-static bool verify_dims(const check *c, const int64_t *dims, uint32_t count, bool late)
+static bool verify_dims(check *c, const int64_t *dims, uint32_t count, bool late)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!verify_dim(c, dims[i], late))
@@ -127,7 +143,7 @@ static bool verify_dims(const check *c, const int64_t *dims, uint32_t count, boo
     return true;
 }
 
-static bool verify_tensor(const check *c, const int64_t *node, bool late)
+static bool verify_tensor(check *c, const int64_t *node, bool late)
 {
     uint32_t flags = rlx_node_flags(node), count = rlx_node_count(node), words = rlx_node_words(node);
     bool dims = flags & RLX_DESC_HAS_DIMS, reg = flags & RLX_DESC_HAS_REGISTER;
@@ -145,7 +161,7 @@ static bool verify_tensor(const check *c, const int64_t *node, bool late)
     return verify_dims(c, node + 3 + extra, count, late);
 }
 
-static bool verify_shape(const check *c, const int64_t *node, bool late)
+static bool verify_shape(check *c, const int64_t *node, bool late)
 {
     uint32_t count = rlx_node_count(node);
     bool dims = rlx_node_flags(node) & RLX_DESC_HAS_DIMS;
@@ -154,16 +170,19 @@ static bool verify_shape(const check *c, const int64_t *node, bool late)
     return verify_dims(c, node + 2, count, late);
 }
 
-static bool verify_prim(const check *c, const int64_t *node, bool late)
+static bool verify_prim(check *c, const int64_t *node, bool late)
 {
     uint32_t dims = rlx_node_flags(node) & RLX_DESC_HAS_DIMS ? 1 : 0;
+    rlx_dtype dtype = (rlx_dtype)node[1];
     if (rlx_node_words(node) != 2 + dims || rlx_node_count(node) || (uint64_t)node[1] >> 32)
         return bad(c, "malformed scalar");
+    if (rlx_dtype_is_int(dtype) && !is_scalar_int(dtype))
+        return bad(c, "scalar of an integer dtype that no scalar has");
     return verify_dims(c, node + 2, dims, late);
 }
 
 /* A node without children. `late`: it and all that hold it are marked for the second round. */
-static bool verify_leaf(const check *c, const int64_t *node, bool late)
+static bool verify_leaf(check *c, const int64_t *node, bool late)
 {
     switch (rlx_node_kind(node)) {
     case RLX_DESC_OBJECT: return (rlx_node_words(node) == 1 && !rlx_node_count(node)) || bad(c, "malformed object");
@@ -183,7 +202,7 @@ static bool all_late(const int64_t *content, const level *levels, int depth, con
 }
 
 /* One node and all below it: they fill content[0 .. end) exactly. */
-static bool verify_tree(const check *c, const int64_t *content, uint32_t end, bool params)
+static bool verify_tree(check *c, const int64_t *content, uint32_t end, bool params)
 {
     level levels[RLX_DESC_MAX_NESTING + 1];
     int depth = 0;
@@ -224,7 +243,7 @@ static bool verify_tree(const check *c, const int64_t *content, uint32_t end, bo
 
 bool rlx_desc_verify(const int64_t *descs, size_t num_words, uint32_t num_names, uint64_t *starts, rlx_fault *why)
 {
-    check c = { descs, starts, num_names, 0, 0, 0, why };
+    check c = { .descs = descs, .starts = starts, .num_names = num_names, .why = why };
     if (num_words > RLX_OPERAND_MAX)
         return bad(&c, "too many words");
     for (size_t at = 0; at < num_words;) {
@@ -235,6 +254,7 @@ bool rlx_desc_verify(const int64_t *descs, size_t num_words, uint32_t num_names,
             return bad(&c, "item breaks off");
         c.syms = item_syms(item);
         c.regs = item_regs(item);
+        c.work = RLX_DESC_MAX_WORK;
         if (c.syms > RLX_MAX_SYMBOLS || c.regs > RLX_MAX_REGISTERS)
             return bad(&c, "too many symbols or registers");
         uint32_t end = rlx_item_words(item) - RLX_ITEM_HEADER, type = item_type(item);

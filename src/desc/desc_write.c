@@ -179,7 +179,7 @@ static uint32_t intern_expr(rlx_expr_writer *e)
 uint32_t rlx_expr_end(rlx_expr_writer *e)
 {
     rlx_writer *w = e->out;
-    if (e->open.len || deepest(e) > RLX_EXPR_MAX_STACK)
+    if (e->open.len || e->words.len > RLX_EXPR_MAX_WORDS || deepest(e) > RLX_EXPR_MAX_STACK)
         w->too_large = true;
     uint32_t offset = rlx_writer_ok(w) ? intern_expr(e) : 0;
     rlx_vec_free(w->memory, &e->words);

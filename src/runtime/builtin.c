@@ -193,7 +193,7 @@ static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
         return rlx_fail(why, RLX_RT02, "expected a dtype");
     memcpy(&t.dtype, v->v.bytes, sizeof t.dtype);
     *out = rlx_dl_dtype(&t);
-    return true;
+    return rlx_dtype_lanes(*out) == 1 || rlx_fail(why, RLX_RT19, "tensors of vectors cannot be made");
 }
 
 static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)

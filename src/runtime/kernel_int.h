@@ -14,7 +14,7 @@ typedef struct rlx_kernel_param { uint8_t kind, klass; uint16_t index; int32_t d
 typedef struct rlx_kernel_buffer {
     uint8_t kind, rank, elem, bytes;
     uint32_t name;
-    uint64_t data, count; /* constants: offset in data, elements */
+    uint64_t data, count; /* constants: offset in data, elements; temporaries: number of its slot, nothing */
     bool written;         /* some instruction stores into it */
 } rlx_kernel_buffer;
 struct rlx_kernel {

@@ -161,7 +161,8 @@ static bool load_buffers(loading *l)
             return bad(l, "buffer", i);
         *b = (rlx_kernel_buffer){ .kind = p[4], .rank = p[5], .elem = (uint8_t)e, .bytes = rlx_kernel_elems[e].bytes,
                                   .name = rlx_get_u32(p + 8), .data = rlx_get_u32(p + 12), .count = rlx_get_u64(p + 16) };
-        l->k->num_temps += b->kind == RLX_KERNEL_BUFFER_TEMP;
+        if (b->kind == RLX_KERNEL_BUFFER_TEMP)
+            b->data = l->k->num_temps++;
         if (b->kind != RLX_KERNEL_BUFFER_CONST)
             continue;
         uint64_t room = l->count[RLX_KERNEL_DATA];

@@ -99,7 +99,7 @@ static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_
     for (int32_t d = 0; d < t->ndim; d++)
         if (t->shape[d] < 0 || !rlx_mul_i64(count, t->shape[d], &count) || count > INT64_MAX / 8)
             return rlx_fail(why, RLX_RT05, "kernel %s: dimension %d of %s is %" PRId64, k->names, d, name, t->shape[d]);
-    unsigned char *data = (unsigned char *)t->data + t->byte_offset;
+    unsigned char *data = t->data ? (unsigned char *)t->data + t->byte_offset : NULL;
     if (count && (!t->data || (uintptr_t)data % b->bytes))
         return rlx_fail(why, RLX_RT05, "kernel %s: the data of %s is missing or not aligned", k->names, name);
     if (count && t->strides && !is_compact(t))
@@ -231,9 +231,7 @@ static bool troubled(running *r, int trouble)
 
 static bool do_alloc(running *r, uint32_t b, int64_t count)
 {
-    size_t slot = 0, bytes;
-    for (uint32_t i = 0; i < b; i++)
-        slot += r->k->buffers[i].kind == RLX_KERNEL_BUFFER_TEMP;
+    size_t slot = r->k->buffers[b].data, bytes;
     if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) || bytes > SIZE_MAX / 4)
         return rlx_fail(r->why, RLX_RT05, "kernel %s: %s would have %" PRId64 " elements", r->k->names, buffer_name(r->k, b), count);
     rlx_kernel_slot *s = &r->env->slots[slot];
@@ -332,7 +330,7 @@ static bool run_fused(running *r, rlx_reduction_fn *f, rlx_reduction *whole, siz
     int64_t columns = whole->columns < FUSED_STEP ? whole->columns : FUSED_STEP;
     int64_t depth = FUSED_STEP / columns < whole->depth ? FUSED_STEP / columns : whole->depth;
     int64_t rows = FUSED_STEP / (columns * depth);
-    if (rows * columns * depth >= whole->rows * whole->columns * whole->depth && rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
+    if (rows >= whole->rows && columns == whole->columns && depth == whole->depth) {
         f(whole);
         return spend(r, whole->rows * columns * depth >> 8);
     }

@@ -82,7 +82,7 @@ int64_t rlx_shape_elements(int32_t ndim, const int64_t *dims); /* of valid dims 
 /* Are the strides (may be NULL) those of a compact row-major tensor? */
 bool rlx_view_is_compact(const DLTensor *t);
 /* First byte of the content of a view. */
-RLX_INLINE unsigned char *rlx_view_data(const DLTensor *t) { return (unsigned char *)t->data + t->byte_offset; }
+RLX_INLINE unsigned char *rlx_view_data(const DLTensor *t) { return t->data ? (unsigned char *)t->data + t->byte_offset : NULL; }
 
 extern const char rlx_tensor_mark;
 /* The boxed tensor of ours that a lent DLTensor belongs to; NULL if it is not one of ours. */

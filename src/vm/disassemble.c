@@ -8,7 +8,11 @@
 /* ---- operands ------------------------------------------------------------------------------------------------ */
 
 /* e is NULL where only words are known. */
-typedef struct listing { const relax_executable *e; rlx_desc_env env; rlx_buf *out; } listing;
+typedef struct listing { const relax_executable *e; rlx_desc_env env; rlx_buf *out; size_t most; } listing;
+
+/* Many instructions may share one long name or description: a listing ends when it is out of proportion to the file. */
+#define MOST_TEXT(size) (((size_t)1 << 20) + 64 * (size_t)(size))
+static bool is_full(const listing *l) { return l->out->len > l->most; }
 
 static void put_expr(const listing *l, uint32_t offset)
 {
@@ -111,7 +115,7 @@ static size_t put_instruction(const listing *l, const uint32_t *w, size_t left, 
     if (1 + fixed + count > left || (!list && count))
         return 0;
     rlx_buf_format(l->out, "  %4u  %-14s", at, row->text);
-    for (size_t i = 0; i < fixed + count; i++) {
+    for (size_t i = 0; i < fixed + count && !is_full(l); i++) {
         rlx_buf_z(l->out, i ? ", " : " ");
         put_operand(l, row->layout[i < fixed ? i : fixed], w[1 + i], at);
     }
@@ -123,16 +127,29 @@ static size_t put_instruction(const listing *l, const uint32_t *w, size_t left, 
 static void put_params(const listing *l, const rlx_file_function *f)
 {
     rlx_buf_lit(l->out, "(");
-    for (uint32_t i = 0; i < f->num_params; i++) {
-        uint32_t name = RLX_NO_INDEX;
-        const int64_t *node = rlx_desc_param_at(l->e->descs, f->params, i, &name);
+    const int64_t *at = rlx_item_node(l->e->descs, f->params) + 1;
+    for (uint32_t i = 0; i < f->num_params && !is_full(l); i++) {
         if (i)
             rlx_buf_lit(l->out, ", ");
-        rlx_buf_format(l->out, "r%u %s: ", i, rlx_name(&l->e->names, name).data);
-        if (node)
-            rlx_desc_text(&l->env, node, l->out);
+        rlx_buf_format(l->out, "r%u %s: ", i, rlx_name(&l->e->names, (uint32_t)at[0]).data);
+        rlx_desc_text(&l->env, at + 1, l->out);
+        at += 1 + rlx_node_words(at + 1);
     }
     rlx_buf_lit(l->out, ")");
+}
+
+/* The first place at or behind word `word`. */
+static uint32_t first_place(const relax_executable *e, uint32_t word)
+{
+    uint32_t low = 0, high = e->num_places;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (e->places[middle].word < word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static void put_place(const listing *l, uint32_t word, uint32_t *next)
@@ -167,8 +184,8 @@ static void put_function(const listing *l, uint32_t number, uint32_t *place)
         put_desc(l, f->result);
     }
     rlx_buf_lit(l->out, "\n");
-    *place = 0;
-    for (uint32_t at = 0; at < f->code_len;) {
+    *place = first_place(e, f->code);
+    for (uint32_t at = 0; at < f->code_len && !is_full(l);) {
         size_t length = put_instruction(l, e->code + f->code + at, f->code_len - at, at);
         put_place(l, f->code + at, place);
         rlx_buf_lit(l->out, "\n");
@@ -200,27 +217,29 @@ static void put_constant(const listing *l, uint32_t i)
 
 static void put_program(const relax_executable *e, rlx_buf *out)
 {
-    listing l = { e, { e->descs, NULL, NULL, &e->names }, out };
+    listing l = { e, { e->descs, NULL, NULL, &e->names }, out, MOST_TEXT(e->image->size) };
     uint32_t place = 0;
     if (e->num_constants)
         rlx_buf_lit(out, "\nconstants\n");
-    for (uint32_t i = 0; i < e->num_constants; i++)
+    for (uint32_t i = 0; i < e->num_constants && !is_full(&l); i++)
         put_constant(&l, i);
-    for (uint32_t i = 0; i < e->num_functions; i++)
+    for (uint32_t i = 0; i < e->num_functions && !is_full(&l); i++)
         put_function(&l, i, &place);
-    for (uint32_t i = 0; i < e->num_kernels; i++) {
+    for (uint32_t i = 0; i < e->num_kernels && !is_full(&l); i++) {
         const unsigned char *base = (const unsigned char *)e->kernel_table - 2 * sizeof(uint32_t);
         rlx_buf_format(out, "\nkernel %u %s  # %llu bytes\n", i, rlx_name(&e->names, e->kernel_table[i].name).data,
                        (unsigned long long)e->kernel_table[i].length);
         rlx_kernel_disassemble(base + e->kernel_table[i].offset, e->kernel_table[i].length, out);
     }
+    if (is_full(&l))
+        rlx_buf_lit(out, "\n... the listing is too long\n");
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------------------------------- */
 
 static void put_raw_code(const unsigned char *data, size_t size, rlx_buf *out)
 {
-    listing l = { NULL, { NULL, NULL, NULL, NULL }, out };
+    listing l = { NULL, { NULL, NULL, NULL, NULL }, out, MOST_TEXT(size) };
     size_t words = size / sizeof(uint32_t);
     const uint32_t *code = (const uint32_t *)(const void *)data;
     rlx_buf_lit(out, "\ncode\n");

@@ -412,6 +412,8 @@ static bool check_kernel_function(const loading *l, uint32_t i, const rlx_file_f
     return f->params == RLX_NO_INDEX || bad_function(l, i, "malformed kernel function");
 }
 
+#define SMALL_FRAME (uint64_t)16 /* registers or symbols that nobody minds */
+
 static bool check_function(const loading *l, uint32_t i, const rlx_file_function *f)
 {
     const relax_executable *e = l->e;
@@ -430,6 +432,10 @@ static bool check_function(const loading *l, uint32_t i, const rlx_file_function
         return bad_function(l, i, "code lies outside its section");
     if (f->num_regs > RLX_MAX_REGISTERS || f->num_syms > RLX_MAX_SYMBOLS || f->num_params > f->num_regs)
         return bad_function(l, i, "too many registers");
+    /* A small file cannot ask for large frames: each register is written somewhere, each symbol bound. */
+    uint64_t most = SMALL_FRAME + f->code_len;
+    if (f->num_regs - f->num_params > most || f->num_syms > most + e->num_descs)
+        return bad_function(l, i, "more registers or symbols than its code can name");
     if (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->params, RLX_ITEM_PARAMS, f->num_syms, f->num_regs) ||
         rlx_node_count(rlx_item_node(e->descs, f->params)) != f->num_params)
         return bad_function(l, i, "malformed parameters");

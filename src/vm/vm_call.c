@@ -316,11 +316,13 @@ static bool deliver(relax_vm *vm, size_t i, const relax_value *leaf, rlx_fault *
     return have == &to->view || rlx_tensor_copy(have, &to->view, why) || rlx_fault_wrap(why, RLX_RT07, "buffer %zu", i);
 }
 
+#define MAX_PARTS ((size_t)1 << 20) /* a tuple may hold one tuple many times, and that one another: small, but no end of parts */
+
 /* Tuples depth first; nesting is followed to a fixed depth, without recursion. */
 static bool deliver_all(relax_vm *vm, const relax_value *result, rlx_fault *why)
 {
     struct { const relax_value *at; size_t left; } open[RLX_DESC_MAX_NESTING + 1];
-    size_t depth = 1, next = 0;
+    size_t depth = 1, next = 0, parts = 0;
     open[0].at = result;
     open[0].left = 1;
     while (depth) {
@@ -330,6 +332,8 @@ static bool deliver_all(relax_vm *vm, const relax_value *result, rlx_fault *why)
         }
         const relax_value *v = open[depth - 1].at++;
         open[depth - 1].left--;
+        if (parts++ == MAX_PARTS)
+            return rlx_fail(why, RLX_RT07, "the result has more than %zu parts", MAX_PARTS);
         const rlx_tuple_object *t = rlx_value_tuple(v);
         if (!t) {
             if (!deliver(vm, next++, v, why))

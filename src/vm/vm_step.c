@@ -100,6 +100,7 @@ int64_t rlx_clock_ns(void)
 }
 
 #define POLLS_PER_CLOCK 32
+#define COPIES_PER_CLOCK 8 /* polls that a builtin counts as */
 
 bool rlx_vm_poll_slow(relax_vm *vm, rlx_fault *why)
 {
@@ -121,10 +122,15 @@ int rlx_vm_poll_kernel(void *user)
 
 /* ---- operands ------------------------------------------------------------------------------------------------ */
 
+#define LONG_EXPR 256 /* words, from which on evaluating is polled */
+
 bool rlx_vm_int_slow(relax_vm *vm, uint32_t x, int64_t *out, rlx_fault *why)
 {
-    if (rlx_operand_kind(x) == RLX_OPERAND_EXPR)
-        return rlx_expr_eval(&vm->env, rlx_operand_index(x), out, why);
+    if (rlx_operand_kind(x) == RLX_OPERAND_EXPR) {
+        uint32_t at = rlx_operand_index(x);
+        bool is_long = rlx_item_words(vm->exe->descs + at) > LONG_EXPR;
+        return (!is_long || rlx_vm_poll(vm, why)) && rlx_expr_eval(&vm->env, at, out, why);
+    }
     *out = rlx_operand_value(x);
     return true;
 }
@@ -158,6 +164,8 @@ static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, in
 
 bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
+    if (RLX_UNLIKELY(!rlx_vm_poll(vm, why)))
+        return false;
     if (RLX_LIKELY(rlx_desc_match(&vm->env, pc[2], &vm->env.regs[pc[1]], why)))
         return true;
     const char *name = rlx_name(&vm->exe->names, pc[4]).data;
@@ -363,7 +371,8 @@ bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     uint32_t count = rlx_ins_count(pc[0]);
     relax_value result = rlx_value_none();
-    if (!rlx_vm_args(vm, pc + 3, count, false, vm->args, why))
+    vm->fuel -= COPIES_PER_CLOCK; /* a copy may be of any size */
+    if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, pc + 3, count, false, vm->args, why))
         return false;
     if (!vm->exe->builtins[pc[2]]->fn(&vm->pool, vm->args, (int32_t)count, &result, why))
         return false;
