@@ -42,15 +42,41 @@ static void free_chunk(rlx_region *r, rlx_chunk *c)
         rlx_mem_free(r->memory, c, c->size);
 }
 
+/* The first of a list of chunks. */
+static rlx_chunk *take(rlx_chunk **list)
+{
+    rlx_chunk *c = *list;
+    *list = c->older;
+    return c;
+}
+
 void rlx_region_drop(rlx_region *r)
 {
-    while (r->chunks) {
-        rlx_chunk *c = r->chunks;
-        r->chunks = c->older;
-        free_chunk(r, c);
-    }
-    free_chunk(r, r->spare);
+    while (r->chunks)
+        free_chunk(r, take(&r->chunks));
+    while (r->spare)
+        free_chunk(r, take(&r->spare));
     rlx_region_init(r, r->memory);
+}
+
+/* The newest chunks are the largest. */
+void rlx_region_inherit(rlx_region *r, rlx_region *from, size_t most)
+{
+    rlx_chunk **end = &r->spare;
+    while (*end)
+        end = &(*end)->older;
+    while (from->chunks) {
+        rlx_chunk *c = take(&from->chunks);
+        if (c->bump != c || c->size > most) {
+            free_chunk(from, c);
+            continue;
+        }
+        most -= c->size;
+        c->older = NULL;
+        *end = c;
+        end = &c->older;
+    }
+    rlx_region_drop(from);
 }
 
 rlx_region_mark rlx_region_save(const rlx_region *r)
@@ -62,6 +88,7 @@ rlx_region_mark rlx_region_save(const rlx_region *r)
 static void keep_or_free(rlx_region *r, rlx_chunk *c)
 {
     if (c->bump == c && (!r->spare || r->spare->size < c->size)) {
+        c->older = r->spare ? r->spare->older : NULL;
         free_chunk(r, r->spare);
         r->spare = c;
     } else {
@@ -71,11 +98,8 @@ static void keep_or_free(rlx_region *r, rlx_chunk *c)
 
 void rlx_region_rewind(rlx_region *r, rlx_region_mark mark)
 {
-    while (r->chunks && r->chunks != mark.chunk) {
-        rlx_chunk *c = r->chunks;
-        r->chunks = c->older;
-        keep_or_free(r, c);
-    }
+    while (r->chunks && r->chunks != mark.chunk)
+        keep_or_free(r, take(&r->chunks));
     r->bytes = mark.bytes;
     rlx_chunk *bump = r->chunks ? r->chunks->bump : NULL;
     if (!bump) {
@@ -100,11 +124,9 @@ static rlx_chunk *make_chunk(rlx_region *r, size_t payload)
 /* The next chunk for small requests, this one of `size`: the spare one if that fits. */
 static rlx_chunk *next_bump_chunk(rlx_region *r, size_t size)
 {
-    rlx_chunk *c = r->spare;
-    if (!c || c->size - sizeof *c < size)
-        return make_chunk(r, r->next_chunk - sizeof *c);
-    r->spare = NULL;
-    return c;
+    if (!r->spare || r->spare->size - sizeof *r->spare < size)
+        return make_chunk(r, r->next_chunk - sizeof *r->spare);
+    return take(&r->spare);
 }
 
 static void double_next_chunk(rlx_region *r)

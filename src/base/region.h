@@ -18,13 +18,15 @@ typedef struct rlx_region {
     char *next, *end;
     size_t bytes;      /* payload handed out */
     size_t next_chunk; /* size of the next chunk */
-    rlx_chunk *spare;  /* kept by a rewind for reuse, or NULL */
+    rlx_chunk *spare;  /* kept for reuse, the largest first; or NULL */
 } rlx_region;
 
 typedef struct rlx_region_mark { rlx_chunk *chunk; char *next; size_t bytes; } rlx_region_mark;
 
 void rlx_region_init(rlx_region *r, rlx_memory *m);
 void rlx_region_drop(rlx_region *r);              /* frees all; usable again */
+/* Empties `from`; up to `most` bytes of its chunks wait in r for reuse. Memory that has been touched is cheaper than new memory. */
+void rlx_region_inherit(rlx_region *r, rlx_region *from, size_t most);
 rlx_region_mark rlx_region_save(const rlx_region *r);
 void rlx_region_rewind(rlx_region *r, rlx_region_mark mark); /* forgets what came after the mark, keeps one chunk for reuse */
 RLX_NODISCARD void *rlx_region_grow(rlx_region *r, size_t size); /* slow path of rlx_region_alloc */

@@ -200,6 +200,7 @@ static const rlx_node *move_to_fresh_layer(rlx_context *ctx, const rlx_node *roo
     }
     top->live = top->region.bytes;
     forget_layer(ctx, ctx->top);
+    rlx_region_inherit(&top->region, &old.region, 2 * top->live); /* what comes next needs about as much again */
     layer_free(&old, &ctx->memory);
     return kept;
 }

@@ -114,6 +114,43 @@ static void region_hands_out_and_rewinds(void **unused)
 }
 
 /* Nested marks with single chunks between them, against a model that remembers what must survive. */
+static void fill_region(rlx_region *r, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / 100; i++) {
+        char *p = rlx_region_alloc(r, 100);
+        assert_non_null(p);
+        memset(p, (int)i, 100);
+    }
+}
+
+static void region_inherits_what_another_leaves(void **unused)
+{
+    for (size_t most = 0; most <= 8000000; most += 4000000) {
+        rlx_memory m;
+        rlx_region old, heir;
+        assert_true(rlx_memory_init(&m, NULL, SIZE_MAX));
+        rlx_region_init(&old, &m);
+        rlx_region_init(&heir, &m);
+        fill_region(&old, 6000000);
+        assert_non_null(rlx_region_alloc(&old, 3000000)); /* a chunk of its own: not kept */
+        fill_region(&heir, 1000000);
+        size_t before = rlx_mem_live(&m);
+        rlx_region_inherit(&heir, &old, most);
+        assert_true(rlx_mem_live(&m) <= before - 3000000);
+        assert_int_equal(old.bytes, 0);
+        assert_int_equal(heir.bytes, 10000 * 104);
+        size_t count = atomic_load(&m.count);
+        rlx_region_mark mark = rlx_region_save(&heir);
+        fill_region(&heir, 5000000);
+        assert_true((atomic_load(&m.count) == count) == (most == 8000000));
+        rlx_region_rewind(&heir, mark);
+        fill_region(&heir, 1000000);
+        rlx_region_drop(&heir);
+        rlx_region_drop(&old);
+        assert_int_equal(rlx_mem_live(&m), 0);
+    }
+}
+
 static void region_survives_random_rewinds(void **unused)
 {
     rlx_memory m;
@@ -234,6 +271,7 @@ int main(void)
         cmocka_unit_test(counts_and_caps),
         cmocka_unit_test(failure_keeps_the_old_block_and_errno),
         cmocka_unit_test(region_hands_out_and_rewinds),
+        cmocka_unit_test(region_inherits_what_another_leaves),
         cmocka_unit_test(region_survives_random_rewinds),
         cmocka_unit_test(vector_grows_or_stays),
         cmocka_unit_test(blobs_count),
