@@ -99,7 +99,9 @@ size_t relax_context_num_diagnostics(const relax_context *ctx);
 /* Errors ever reported since the last clear, also those not kept; a lost allocation counts as one. 0 for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 size_t relax_context_num_errors(const relax_context *ctx);
-/* The status that fits the first error: RELAX_OK if there is none. */
+/* The status that fits the first error: RELAX_OK if there is none, RELAX_ERROR_OUT_OF_MEMORY if memory ran out at any time since the last
+ * clear: what happens after that is counted, but not reported, because it may follow from what is missing.
+ */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 relax_status relax_context_status(const relax_context *ctx);
 /* RELAX_SEVERITY_...; -1 if there is no such diagnostic. */

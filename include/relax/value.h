@@ -157,7 +157,7 @@ relax_status relax_value_tuple_get(const relax_value *value, size_t index, RELAX
 /* ---- failing in a packed function --------------------------------------------------------------- */
 
 /* Puts an error into the result of a packed function that returns non-zero. `kind` is a class name like
- * "ValueError" (may be empty). Always returns -1, so that a function can end with `return relax_value_set_error(...)`.
+ * "ValueError" (may be empty); memory comes from malloc. Always returns -1, so that a function can end with `return relax_value_set_error(...)`.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len, const char *message, size_t message_len);

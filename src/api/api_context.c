@@ -103,10 +103,11 @@ relax_status relax_context_status(const relax_context *ctx)
 {
     if (!ctx)
         return RELAX_ERROR_INVALID_ARGUMENT;
-    for (const rlx_diag *d = ctx->diags.first; d; d = d->next)
-        if (d->severity == RLX_SEVERITY_ERROR)
-            return d->code ? d->code->status : RELAX_ERROR_INTERNAL;
-    return rlx_error_count(ctx) ? RELAX_ERROR_OUT_OF_MEMORY : RELAX_OK;
+    if (ctx->diags.out_of_memory)
+        return RELAX_ERROR_OUT_OF_MEMORY;
+    if (rlx_error_count(ctx))
+        return ctx->diags.first_error ? ctx->diags.first_error->status : RELAX_ERROR_INTERNAL;
+    return RELAX_OK;
 }
 
 int32_t relax_diagnostic_severity(const relax_context *ctx, size_t index)

@@ -21,13 +21,6 @@ static relax_status fail(relax_error **out_error, const rlx_fault *why)
     return rlx_error_give(NULL, out_error, why);
 }
 
-static relax_status no_memory(relax_error **out_error)
-{
-    rlx_fault why;
-    rlx_fail(&why, RLX_RT10, "out of memory for a tensor");
-    return fail(out_error, &why);
-}
-
 static relax_status misuse(relax_error **out_error, enum rlx_code_id code, const char *what)
 {
     rlx_fault why;
@@ -77,14 +70,14 @@ relax_status relax_tensor_create(relax_dtype dtype, const int64_t *shape, int32_
         return misuse(out_error, RLX_OP01, "relax_tensor_create: out is NULL");
     if (read_options(options, &host) != RELAX_OK)
         return misuse(out_error, RLX_OP05, "relax_tensor_create: malformed options");
-    if (!check_shape(dtype, shape, ndim, &bytes, &why))
-        return fail(out_error, &why);
     if (!open_pool(&p, host))
-        return no_memory(out_error);
-    rlx_tensor_object *t = rlx_tensor_make(&p, dtype, ndim, shape);
+        return rlx_error_no_memory(out_error);
+    bool fits = check_shape(dtype, shape, ndim, &bytes, &why);
+    rlx_tensor_object *t = fits ? rlx_tensor_make(&p, dtype, ndim, shape) : NULL;
+    relax_status status = t ? RELAX_OK : fits ? rlx_error_no_memory(out_error) : rlx_error_give(p.memory, out_error, &why);
     rlx_pool_free(&p);
     *out = (relax_tensor *)t;
-    return t ? RELAX_OK : no_memory(out_error);
+    return status;
 }
 
 /* A tensor over foreign bytes. destroy runs also on failure. */
@@ -95,7 +88,7 @@ static relax_status wrap(rlx_dtype dtype, const int64_t *shape, int32_t ndim, vo
     if (!open_pool(&p, NULL)) {
         if (destroy)
             destroy(user);
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     }
     rlx_storage *s = rlx_storage_wrap(&p, data, bytes, destroy, user);
     rlx_tensor_object *t = s ? rlx_tensor_view(&p, s, 0, dtype, ndim, shape) : NULL;
@@ -104,7 +97,7 @@ static relax_status wrap(rlx_dtype dtype, const int64_t *shape, int32_t ndim, vo
     if (t)
         t->read_only = read_only;
     *out = (relax_tensor *)t;
-    return t ? RELAX_OK : no_memory(out_error);
+    return t ? RELAX_OK : rlx_error_no_memory(out_error);
 }
 
 /* Data must lie where elements of its dtype may lie. */
@@ -332,7 +325,7 @@ relax_status relax_tensor_to_dlpack(relax_tensor *tensor, versioned **out, relax
     rlx_tensor_object *t = object_of(tensor);
     versioned *m = rlx_mem_alloc_zero(&t->memory->memory, sizeof *m);
     if (!m)
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     rlx_object_retain(t);
     m->version = (DLPackVersion){ 1, 1 };
     m->manager_ctx = t;
@@ -356,7 +349,7 @@ relax_status relax_tensor_to_dlpack_legacy(relax_tensor *tensor, DLManagedTensor
         return misuse(out_error, RLX_OP02, "relax_tensor_to_dlpack_legacy: the tensor is read-only, which this form cannot say");
     DLManagedTensor *m = rlx_mem_alloc_zero(&t->memory->memory, sizeof *m);
     if (!m)
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     rlx_object_retain(t);
     m->manager_ctx = t;
     m->deleter = delete_legacy;

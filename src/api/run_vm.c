@@ -5,18 +5,17 @@
 
 /* ---- helpers ------------------------------------------------------------------------------------------------- */
 
-static relax_status misuse(relax_error **out_error, enum rlx_code_id code, const char *what)
+/* The error comes from the memory of the object that the call is about; NULL: there is none yet, malloc. */
+static relax_status fault(rlx_shared_memory *memory, relax_error **out_error, enum rlx_code_id code, const char *what)
 {
     rlx_fault why;
     rlx_fail(&why, code, "%s", what);
-    return rlx_error_give(NULL, out_error, &why);
+    return rlx_error_give(memory, out_error, &why);
 }
 
-static relax_status no_memory(relax_error **out_error)
+static relax_status misuse(relax_error **out_error, enum rlx_code_id code, const char *what)
 {
-    if (out_error)
-        *out_error = (relax_error *)(uintptr_t)&rlx_error_out_of_memory;
-    return RELAX_ERROR_OUT_OF_MEMORY;
+    return fault(NULL, out_error, code, what);
 }
 
 static void clear_error(relax_error **out_error)
@@ -66,7 +65,7 @@ relax_status relax_registry_create(const relax_allocator *allocator, relax_regis
     relax_registry *r = memory ? rlx_mem_alloc_zero(&memory->memory, sizeof *r) : NULL;
     if (!r) {
         rlx_shared_memory_release(memory);
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     }
     atomic_init(&r->refs, 1);
     r->tag = RLX_TAG_REGISTRY;
@@ -114,10 +113,10 @@ relax_status relax_registry_register(relax_registry *registry, const char *name,
     rlx_packed *f = rlx_packed_make(registry->memory, fn, user, destroy);
     void *old = rlx_map_get(&registry->functions, key);
     if (!f)
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     if (!rlx_map_put(&registry->functions, key, f)) {
         rlx_object_release(f);
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     }
     rlx_object_release(old);
     return RELAX_OK;
@@ -152,7 +151,7 @@ static relax_status load_image(rlx_shared_memory *memory, rlx_blob *image, const
     rlx_fault why = { 0 };
     relax_status status = RELAX_OK;
     if (!rlx_executable_load(memory, image, o->check_constants != 0, out, &why))
-        status = rlx_error_give(NULL, out_error, &why);
+        status = rlx_error_give(memory, out_error, &why);
     rlx_shared_memory_release(memory);
     return status;
 }
@@ -168,14 +167,14 @@ relax_status relax_executable_load(const void *data, size_t size, const relax_lo
         return misuse(out_error, RLX_OP01, "relax_executable_load: an argument is NULL");
     if (!read_load_options(options, &o))
         return misuse(out_error, RLX_OP05, "relax_executable_load: malformed options");
-    if (size > o.max_bytes)
-        return misuse(out_error, RLX_LD13, "the program is larger than the options allow");
     rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, SIZE_MAX);
-    rlx_blob *image = memory ? rlx_blob_create(&memory->memory, data, size) : NULL;
+    bool fits = size <= o.max_bytes;
+    rlx_blob *image = memory && fits ? rlx_blob_create(&memory->memory, data, size) : NULL;
     if (image)
         return load_image(memory, image, &o, out, out_error);
+    relax_status status = !memory || fits ? rlx_error_no_memory(out_error) : fault(memory, out_error, RLX_LD13, "the program is larger than the options allow");
     rlx_shared_memory_release(memory);
-    return no_memory(out_error);
+    return status;
 }
 
 /* A NUL-terminated copy of a path. */
@@ -190,13 +189,14 @@ static char *copy_path(rlx_memory *m, const char *path, size_t len)
 }
 
 /* file.h says why it failed as text; a failed allocation is one of them. */
-static relax_status file_failed(relax_error **out_error, enum rlx_code_id code, const char *path, size_t path_len, const char *why_text)
+static relax_status file_failed(rlx_shared_memory *memory, relax_error **out_error, enum rlx_code_id code, const char *path, size_t path_len,
+                                const char *why_text)
 {
     rlx_fault why;
     if (strcmp(why_text, "out of memory") == 0)
-        return no_memory(out_error);
+        return rlx_error_no_memory(out_error);
     rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s", shown(path_len), path, why_text);
-    return rlx_error_give(NULL, out_error, &why);
+    return rlx_error_give(memory, out_error, &why);
 }
 
 relax_status relax_executable_load_file(const char *path, size_t path_len, const relax_load_options *options,
@@ -223,8 +223,9 @@ relax_status relax_executable_load_file(const char *path, size_t path_len, const
         rlx_mem_free(&memory->memory, z, path_len + 1);
     if (image)
         return load_image(memory, image, &o, out, out_error);
+    relax_status status = file_failed(memory, out_error, RLX_LD14, path, path_len, why);
     rlx_shared_memory_release(memory);
-    return file_failed(out_error, RLX_LD14, path, path_len, why);
+    return status;
 }
 
 relax_executable *relax_executable_retain(relax_executable *executable)
@@ -248,20 +249,20 @@ relax_status relax_executable_save(const relax_executable *executable, const cha
     if (!is_executable(executable) || !path)
         return misuse(out_error, RLX_OP01, "relax_executable_save: an argument is NULL or of another kind");
     if (!path_len || memchr(path, 0, path_len))
-        return misuse(out_error, RLX_OP04, "relax_executable_save: malformed path");
+        return fault(executable->memory, out_error, RLX_OP04, "relax_executable_save: malformed path");
     rlx_memory *m = &executable->memory->memory;
     char *z = copy_path(m, path, path_len);
     bool ok = z && rlx_file_write(m, z, executable->image->data, executable->image->size, &why);
     if (z)
         rlx_mem_free(m, z, path_len + 1);
-    return ok ? RELAX_OK : file_failed(out_error, RLX_IO02, path, path_len, why);
+    return ok ? RELAX_OK : file_failed(executable->memory, out_error, RLX_IO02, path, path_len, why);
 }
 
 /* The content of a buffer as bytes of the host's. */
 static relax_status give_bytes(rlx_shared_memory *memory, rlx_buf *buf, relax_bytes **out, relax_error **out_error)
 {
     *out = rlx_bytes_make(memory, buf);
-    return *out ? RELAX_OK : no_memory(out_error);
+    return *out ? RELAX_OK : rlx_error_no_memory(out_error);
 }
 
 relax_status relax_executable_serialize(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
@@ -416,9 +417,16 @@ relax_bytes *relax_executable_result_text(const relax_executable *executable, in
     return f->result == RLX_NO_INDEX ? NULL : node_text(executable, rlx_item_node(executable->descs, f->result));
 }
 
-relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out, relax_error **out_error)
+static relax_status disassemble(rlx_shared_memory *memory, const void *data, size_t size, relax_bytes **out, relax_error **out_error)
 {
     rlx_buf buf;
+    rlx_buf_init(&buf, &memory->memory);
+    rlx_disassemble(data, size, &buf);
+    return give_bytes(memory, &buf, out, out_error);
+}
+
+relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out, relax_error **out_error)
+{
     clear_error(out_error);
     if (out)
         *out = NULL;
@@ -426,22 +434,20 @@ relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out,
         return misuse(out_error, RLX_OP01, "relax_disassemble: an argument is NULL");
     rlx_shared_memory *memory = rlx_shared_memory_create(NULL, SIZE_MAX);
     if (!memory)
-        return no_memory(out_error);
-    rlx_buf_init(&buf, &memory->memory);
-    rlx_disassemble(data, size, &buf);
-    relax_status status = give_bytes(memory, &buf, out, out_error);
+        return rlx_error_no_memory(out_error);
+    relax_status status = disassemble(memory, data, size, out, out_error);
     rlx_shared_memory_release(memory);
     return status;
 }
 
 relax_status relax_executable_disassemble(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
 {
-    if (is_executable(executable))
-        return relax_disassemble(executable->image->data, executable->image->size, out, out_error);
     clear_error(out_error);
     if (out)
         *out = NULL;
-    return misuse(out_error, RLX_OP01, "relax_executable_disassemble: an argument is NULL or of another kind");
+    if (!is_executable(executable) || !out)
+        return misuse(out_error, RLX_OP01, "relax_executable_disassemble: an argument is NULL or of another kind");
+    return disassemble(executable->memory, executable->image->data, executable->image->size, out, out_error);
 }
 
 /* ---- machines ------------------------------------------------------------------------------------------------------------- */
@@ -468,7 +474,7 @@ relax_status relax_vm_create(relax_executable *executable, const relax_vm_option
     rlx_shared_memory *memory = rlx_shared_memory_create(o.allocator, cap);
     *out = memory ? rlx_vm_make(executable, memory, o.registry, depth) : NULL;
     rlx_shared_memory_release(memory);
-    return *out ? RELAX_OK : no_memory(out_error);
+    return *out ? RELAX_OK : rlx_error_no_memory(out_error);
 }
 
 relax_vm *relax_vm_retain(relax_vm *vm)
@@ -496,9 +502,9 @@ static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, si
     if (!is_vm(vm) || (!args && num_args))
         *status = misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL or of another kind");
     else if (rlx_vm_is_running(vm))
-        *status = misuse(out_error, RLX_OP09, "the VM is running: a packed function cannot call the VM that called it");
+        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP09, "the VM is running: a packed function cannot call the VM that called it");
     else if (function < 0 || (uint32_t)function >= rlx_vm_executable(vm)->num_public)
-        *status = misuse(out_error, RLX_OP03, "the program has no public function of that number");
+        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP03, "the program has no public function of that number");
     else
         return true;
     return false;
@@ -529,7 +535,7 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, cons
         return relax_vm_call_function(vm, function, args, num_args, result, out_error);
     rlx_fault why;
     rlx_fail(&why, RLX_RT20, "the program has no public function %.*s", shown(name_len), name);
-    return rlx_error_give(NULL, out_error, &why);
+    return rlx_error_give(rlx_vm_memory(vm), out_error, &why);
 }
 
 relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,

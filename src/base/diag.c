@@ -40,6 +40,7 @@ void rlx_diags_clear(rlx_diags *d)
     rlx_region_drop(&d->diag_region);
     d->first = d->last = NULL;
     d->num_errors = d->num_warnings = d->num_diags = 0;
+    d->first_error = NULL;
     d->clears++;
     d->out_of_memory = false;
 }
@@ -136,10 +137,15 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
     return text;
 }
 
-/* Counts it; false if it is only counted. Notes have no limit of their own: they share the warnings'. */
+/* Counts it; false if it is only counted. Notes have no limit of their own: they share the warnings'. Once memory has run out
+ * something is missing, and what is found wrong may be a mistake of nobody. */
 static bool count_and_admit(rlx_diags *d, uint8_t severity)
 {
     d->num_diags++;
+    if (d->out_of_memory) {
+        d->num_errors += severity == RLX_SEVERITY_ERROR;
+        return false;
+    }
     if (severity == RLX_SEVERITY_ERROR)
         return ++d->num_errors <= d->max_diags;
     if (severity == RLX_SEVERITY_WARNING)
@@ -155,6 +161,8 @@ rlx_diag *rlx_diags_vreport(rlx_diags *d, const rlx_code *code, uint8_t severity
     if (severity == RLX_SEVERITY_WARNING && d->strict)
         severity = RLX_SEVERITY_ERROR;
     rlx_diags_flush(d);
+    if (severity == RLX_SEVERITY_ERROR && !d->num_errors)
+        d->first_error = code;
     if (!count_and_admit(d, severity))
         return NULL;
     rlx_diag *diag = rlx_region_zero(&d->diag_region, sizeof *diag);

@@ -54,9 +54,10 @@ typedef struct rlx_diags {
     RLX_VEC(rlx_source *) sources;
     rlx_diag *first, *last;
     size_t num_errors, num_warnings, num_diags;
+    const rlx_code *first_error;     /* code of the first error, whether it was kept or not */
     size_t clears;                   /* how often they were forgotten: see rlx_error_mark */
     bool strict;                     /* warnings become errors */
-    bool out_of_memory;              /* a diagnostic (or anything else) was lost: counts as an error */
+    bool out_of_memory;              /* a diagnostic (or anything else) was lost: counts as an error; further ones are only counted */
     RLX_VEC(const rlx_code *) muted; /* warnings switched off */
     size_t max_diags;                /* after so many errors further ones are only counted; default 100 */
     rlx_place otherwise;             /* place of reports that have none: what is being built */
@@ -75,8 +76,8 @@ uint32_t rlx_diags_add_source(rlx_diags *d, rlx_slice name, const char *text, si
 const rlx_source *rlx_diags_source(const rlx_diags *d, uint32_t number);
 bool rlx_diags_mute(rlx_diags *d, const rlx_code *code);
 
-/* Starts a diagnostic. NULL if it was muted (warnings only), over max_diags of its kind, or memory ran out (then counted
- * as an error all the same); rlx_diag_note accepts NULL. `code` may be NULL. Text that is not UTF-8 is kept as it is. */
+/* Starts a diagnostic. NULL if it was muted (warnings only), over max_diags of its kind, or memory ran out, now or since the last
+ * clear (then counted all the same); rlx_diag_note accepts NULL. `code` may be NULL. Text that is not UTF-8 is kept as it is. */
 rlx_diag *rlx_diags_report(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, ...)
     RLX_PRINTF(5, 6);
 rlx_diag *rlx_diags_vreport(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, va_list args);

@@ -120,14 +120,23 @@ static bool book(rlx_memory *m, size_t size)
     return true;
 }
 
+/* A request for nothing gets nothing, and that is no failure. */
+static void *refused(rlx_memory *m, size_t size)
+{
+    if (m->latch && size)
+        *m->latch = true;
+    return NULL;
+}
+
 static void *alloc_raw(rlx_memory *m, size_t size, size_t align)
 {
     if (!book(m, size))
-        return NULL;
+        return refused(m, size);
     void *p = m->host.alloc(m->host.user, size, align);
-    if (!p)
-        discharge(m, size);
-    return p;
+    if (p)
+        return p;
+    discharge(m, size);
+    return refused(m, size);
 }
 
 void *rlx_mem_alloc(rlx_memory *m, size_t size)
@@ -151,11 +160,12 @@ void *rlx_mem_alloc_zero(rlx_memory *m, size_t size)
         return p ? memset(p, 0, size) : NULL;
     }
     if (!book(m, size))
-        return NULL;
+        return refused(m, size);
     void *p = system_alloc_zero(size);
-    if (!p)
-        discharge(m, size);
-    return p;
+    if (p)
+        return p;
+    discharge(m, size);
+    return refused(m, size);
 }
 
 /* Smaller alignments are raised so that every block is at least 16-byte aligned. */
@@ -174,13 +184,13 @@ void *rlx_mem_resize(rlx_memory *m, void *ptr, size_t old_size, size_t new_size)
     if (!ptr)
         return alloc_raw(m, new_size, DEFAULT_ALIGN);
     if (new_size == 0 || (new_size > old_size && !charge(m, new_size - old_size)))
-        return NULL;
+        return refused(m, new_size);
     atomic_fetch_add_explicit(&m->count, 1, memory_order_relaxed);
     void *p = m->host.resize(m->host.user, ptr, old_size, new_size, DEFAULT_ALIGN);
     if (!p) {
         if (new_size > old_size)
             discharge(m, new_size - old_size);
-        return NULL;
+        return refused(m, new_size);
     }
     if (new_size < old_size)
         discharge(m, old_size - new_size);

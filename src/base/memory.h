@@ -16,6 +16,7 @@ typedef struct rlx_memory {
     atomic_size_t peak;
     atomic_size_t count;  /* allocations ever made; with fail_at the n-th can be made to fail by a host */
     size_t cap;           /* live may not exceed it; SIZE_MAX: none */
+    bool *latch;          /* set when a request is refused, so that a failure that nobody passes on is known all the same; may be NULL */
 } rlx_memory;
 
 /* Copies `host` (NULL: malloc). False if `host` is malformed (struct_size, missing functions). */

@@ -64,6 +64,7 @@ rlx_context *rlx_context_create(const relax_allocator *host, size_t max_bytes)
     atomic_init(&ctx->refs, 1);
     ctx->next_id = 1;
     rlx_diags_init(&ctx->diags, &ctx->memory);
+    ctx->memory.latch = &ctx->diags.out_of_memory;
     for (int i = 0; i < RLX_MAX_LAYERS; i++)
         layer_init(&ctx->layers[i], &ctx->memory);
     if (make_common_nodes(ctx))

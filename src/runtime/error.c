@@ -25,6 +25,13 @@ bool rlx_error_is_ours(const rlx_object *error)
     return error->type_index == RELAX_VALUE_ERROR && (rlx_object_is_ours(error) || error == &rlx_error_out_of_memory.base);
 }
 
+relax_status rlx_error_no_memory(relax_error **out)
+{
+    if (out)
+        *out = (relax_error *)(uintptr_t)&rlx_error_out_of_memory; /* never written: release knows it */
+    return RELAX_ERROR_OUT_OF_MEMORY;
+}
+
 static rlx_text put_text(char **at, const char *data, size_t len)
 {
     rlx_text t = { *at, len };
@@ -35,7 +42,7 @@ static rlx_text put_text(char **at, const char *data, size_t len)
     return t;
 }
 
-static int32_t status_of(const rlx_fault *why, const struct relax_error *cause)
+relax_status rlx_fault_status(const rlx_fault *why, const struct relax_error *cause)
 {
     if (cause && cause->status == RELAX_USER_ERROR)
         return RELAX_USER_ERROR;
@@ -78,10 +85,11 @@ relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx
     if (!e) {
         if (cause)
             rlx_object_release(cause);
-        return (relax_error *)(uintptr_t)&rlx_error_out_of_memory; /* never written: release knows it */
+        rlx_error_no_memory(&e);
+        return e;
     }
     e->cause = cause;
-    e->status = status_of(why, cause);
+    e->status = rlx_fault_status(why, cause);
     e->code = why->code;
     e->inner = why->inner;
     return e;
@@ -89,9 +97,10 @@ relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx
 
 relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const rlx_fault *why)
 {
-    if (out)
-        *out = rlx_error_make(memory, why, (rlx_slice){ "", 0 }, (rlx_slice){ "", 0 }, NULL);
-    return status_of(why, NULL);
+    if (!out)
+        return rlx_fault_status(why, NULL);
+    *out = rlx_error_make(memory, why, (rlx_slice){ "", 0 }, (rlx_slice){ "", 0 }, NULL);
+    return (*out)->status;
 }
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */

@@ -136,11 +136,14 @@ struct relax_error {
 /* One that needs no memory; never freed. */
 extern const struct relax_error rlx_error_out_of_memory;
 bool rlx_error_is_ours(const rlx_object *error);
+relax_status rlx_error_no_memory(relax_error **out); /* stores it if out is not NULL */
 /* From a fault. Takes over `cause` (may be NULL). Never NULL: the out-of-memory error if there is no memory. */
 relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind, rlx_slice trace, relax_error *cause);
 /* That of a packed function: kind and message only, memory from malloc. NULL: out of memory. */
 relax_error *rlx_error_text(rlx_slice kind, rlx_slice message);
-/* Stores the error in *out if out is not NULL and returns its status. memory NULL: malloc. */
+/* Status of a failure. cause may be NULL. */
+relax_status rlx_fault_status(const rlx_fault *why, const struct relax_error *cause);
+/* Stores the error in *out if out is not NULL and returns its status: out of memory if there is none for the error. memory NULL: malloc. */
 relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const rlx_fault *why);
 
 /* ---- owned bytes of the API --------------------------------------------------------------------------------------- */

@@ -177,26 +177,36 @@ static rlx_slice kind_of(const struct relax_error *cause)
     return cause ? (rlx_slice){ cause->kind.data, cause->kind.size } : (rlx_slice){ "", 0 };
 }
 
-/* Unwinds, and makes the error if somebody wants it. */
+static void unwind(relax_vm *vm)
+{
+    while (vm->frame)
+        rlx_frame_pop(vm);
+}
+
+/* For callers that do not want an error. */
+static relax_status report_status(relax_vm *vm, const rlx_fault *why)
+{
+    unwind(vm);
+    relax_status status = rlx_fault_status(why, vm->cause);
+    relax_error_release(vm->cause);
+    vm->cause = NULL;
+    return status;
+}
+
 static relax_status report(relax_vm *vm, const rlx_fault *why, relax_error **out)
 {
     rlx_buf trace;
+    if (!out)
+        return report_status(vm, why);
     rlx_buf_init(&trace, &vm->memory->memory);
-    if (out)
-        put_trace(vm, &trace);
-    while (vm->frame)
-        rlx_frame_pop(vm);
+    put_trace(vm, &trace);
+    unwind(vm);
     relax_error *cause = vm->cause;
     vm->cause = NULL;
     rlx_slice text = trace.failed || !trace.data ? (rlx_slice){ "", 0 } : (rlx_slice){ trace.data, trace.len };
-    relax_error *e = rlx_error_make(vm->memory, why, kind_of(cause), text, cause);
+    *out = rlx_error_make(vm->memory, why, kind_of(cause), text, cause);
     rlx_buf_free(&trace);
-    relax_status status = e == &rlx_error_out_of_memory && cause == NULL ? rlx_error_give(NULL, NULL, why) : e->status;
-    if (out)
-        *out = e;
-    else
-        relax_error_release(e);
-    return status;
+    return (*out)->status;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,13 @@
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tir as T
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        a = R.exp(x)
+        b = R.match_cast(a, R.Tensor((n + 1, 4), "float32"))
+        return b

@@ -1,0 +1,164 @@
+/* test_memory_failure.c: each request for memory is refused in turn, once or from there on, in every step of every program: the step
+ * fails cleanly or gives what it always gives, the same objects do it right when memory is back, and nothing is left in the end.
+ *
+ * The host's allocator refuses first; then the host gives none and malloc itself refuses. With RELAX_LONG each single request is tried,
+ * otherwise about as many per step as a second allows.
+ */
+#include "world.h"
+
+enum { FEW = 12 }; /* requests that are tried per step and mode in the short run */
+
+static bool is_long;
+static size_t tried;
+
+/* What the step does when nothing is refused. */
+typedef struct verdict { bool good; relax_status status; uint64_t digest; size_t calls; } verdict;
+
+static void explain(world *w, const step *s, size_t at, const char *what)
+{
+    print_error("%s, %s%s%s, request %zu refused: %s\n", w->program->name, s->name, w->pass ? " " : "", w->pass ? w->pass : "", at, what);
+    for (size_t i = 0; w->ctx && i < relax_context_num_diagnostics(w->ctx); i++)
+        print_error("    [%s] %s\n", relax_diagnostic_code(w->ctx, i), relax_diagnostic_message(w->ctx, i, NULL));
+    if (w->error)
+        print_error("    [%s] %s\n", relax_error_code(w->error), relax_error_message(w->error, NULL));
+    fail();
+}
+
+#define EXPECT(yes, what) do { if (!(yes)) explain(w, s, at, what); } while (0)
+
+/* The plan that counts for this world: the host's or malloc's. */
+static fault_plan *plan_of(world *w) { return w->fault ? &w->fault->plan : &fault_malloc.plan; }
+
+static verdict watched(world *w, const step *s, size_t at, bool forever)
+{
+    *plan_of(w) = (fault_plan){ .at = at, .forever = forever };
+    fault_malloc.plan = (fault_plan){ .at = w->fault ? 0 : at, .forever = forever };
+    fault_malloc.is_ours = !w->fault || s->takes_malloc;
+    fault_malloc.strangers = 0;
+    errno = 4711;
+    fault_enter();
+    bool good = s->act(w);
+    fault_leave();
+    EXPECT(errno == 4711, "errno was changed");
+    verdict v = { good, w->status, 0, plan_of(w)->calls };
+    plan_of(w)->at = 0;
+    EXPECT(fault_malloc.strangers == 0, "memory was taken past the allocator of the host");
+    return v;
+}
+
+/* An internal error, or a mistake that the program does not make, is no clean failure. */
+static void expect_clean(world *w, const step *s, size_t at, const verdict *v, const verdict *usual)
+{
+    if (v->good == usual->good && v->status == usual->status)
+        return;
+    EXPECT(!v->good && v->status == RELAX_ERROR_OUT_OF_MEMORY, "neither out of memory nor the usual outcome");
+    EXPECT(!w->error || relax_error_status(w->error) == RELAX_ERROR_OUT_OF_MEMORY, "the error has another status");
+    for (size_t i = 0; w->ctx && usual->status == RELAX_OK && i < relax_context_num_diagnostics(w->ctx); i++)
+        EXPECT(relax_diagnostic_severity(w->ctx, i) != RELAX_SEVERITY_ERROR, "an error is reported that is none");
+}
+
+static void expect_nothing_left(world *w, const step *s, size_t at)
+{
+    EXPECT(w->kept == 0, "something of the host was not let go exactly once");
+    EXPECT(!w->fault || (w->fault->live == 0 && w->fault->blocks == 0), "memory of the host is left");
+    if (fault_malloc.blocks) print_error("%ld blocks\n", fault_malloc.blocks);
+    EXPECT(fault_malloc.blocks == 0, "memory of malloc is left");
+}
+
+/* One world in which request `at` of the step is refused; 0: none. Returns what the step came to when memory was there. */
+static verdict attempt(const program *p, const char *pass, const step *s, fault *f, size_t at, bool forever, const verdict *usual)
+{
+    static world fresh;
+    world *w = &fresh;
+    *w = (world){ .pass = pass };
+    if (f)
+        fault_init(f);
+    fault_malloc.plan = (fault_plan){ 0 };
+    fault_malloc.is_ours = true;
+    fault_malloc.blocks = 0;
+    fault_leave();
+    world_open(w, p, f);
+    fault_enter();
+    bool there = world_reach(w, s->needs);
+    fault_leave();
+    if (!there)
+        explain(w, s, at, "the step was not reached");
+    verdict v = watched(w, s, at, forever);
+    if (at && plan_of(w)->refused) {
+        expect_clean(w, s, at, &v, usual);
+        fault_enter();
+        world_forget(w);
+        fault_leave();
+        v = watched(w, s, 0, false);
+    }
+    fault_enter();
+    v.digest = world_digest(w);
+    world_close(w);
+    fault_leave();
+    if (usual)
+        EXPECT(v.good == usual->good && v.digest == usual->digest, "the step gives something else after the failure");
+    expect_nothing_left(w, s, at);
+    tried++;
+    return v;
+}
+
+/* `test_memory_failure PROGRAM STEP [N]` (a pass: its name) tries that alone; a debugger stops in fault_first_refused. */
+static const char *only_program, *only_step;
+static size_t only_at;
+
+static void fail_in_turn(const program *p, const char *pass, const step *s, fault *f)
+{
+    if (only_program && (strcmp(only_program, p->name) != 0 || strcmp(only_step, pass ? pass : s->name) != 0))
+        return;
+    verdict usual = attempt(p, pass, s, f, 0, false, NULL);
+    if (usual.good != (!s->is_verdict || usual.status == RELAX_OK))
+        fail_msg("%s, %s: %s", p->name, s->name, usual.good ? "succeeded" : "failed");
+    verdict again = attempt(p, pass, s, f, 0, false, &usual);
+    assert_int_equal(again.calls, usual.calls);
+    size_t stride = is_long || usual.calls <= FEW ? 1 : (usual.calls + FEW - 1) / FEW;
+    for (size_t at = only_at ? only_at : 1; at <= (only_at ? only_at : usual.calls); at += at < 4 ? 1 : stride) {
+        attempt(p, pass, s, f, at, false, &usual);
+        attempt(p, pass, s, f, at, true, &usual);
+    }
+}
+
+static void all_steps(fault *f)
+{
+    for (size_t i = 0; i < N(programs); i++) {
+        const program *p = &programs[i];
+        for (size_t k = 0; k < N(steps); k++)
+            if (p->reach >= steps[k].from && !(steps[k].needs == CONTEXT && steps[k].act == step_diagnostics && p->build))
+                fail_in_turn(p, NULL, &steps[k], f);
+        static const step pass_step = { "pass", MODULE, IS_CHECKED, step_pass, true, false };
+        const char *name;
+        for (int32_t pass = 0; p->reach >= pass_step.from && (name = relax_pass_name(pass)); pass++)
+            fail_in_turn(p, name, &pass_step, f);
+    }
+}
+
+static void host_refuses(void **state)
+{
+    (void)state;
+    fault f;
+    all_steps(&f);
+}
+
+static void malloc_refuses(void **state)
+{
+    (void)state;
+    if (!FAULT_SEES_MALLOC)
+        skip();
+    all_steps(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    is_long = getenv("RELAX_LONG") != NULL;
+    only_program = argc > 2 ? argv[1] : NULL;
+    only_step = argc > 2 ? argv[2] : NULL;
+    only_at = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+    const struct CMUnitTest tests[] = { cmocka_unit_test(host_refuses), cmocka_unit_test(malloc_refuses) };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    print_message("%zu worlds\n", tried);
+    return failed;
+}

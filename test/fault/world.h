@@ -1,0 +1,684 @@
+/* world.h: programs of different kinds, and everything a host does with one, as a table of steps.
+ *
+ * A world is one program on its way: context, module, executable, machine. `world_reach` brings it to the level that a step needs; then the
+ * step alone is what a test watches. Public interface only.
+ */
+#ifndef TEST_FAULT_WORLD_H
+#define TEST_FAULT_WORLD_H
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include <relax/ops.h>
+
+enum { ROWS = 3, COLUMNS = 4, TEXT_BYTES = 1 << 14 };
+/* How far a program gets. */
+enum reach { READS_NOT, IS_READ, IS_CHECKED, RUNS };
+enum level { NOTHING, CONTEXT, MODULE, EXECUTABLE, MACHINE };
+
+struct world;
+typedef struct program {
+    const char *name;
+    enum reach reach;
+    relax_status outcome;                                  /* of the run, or of the stage that it does not pass */
+    const relax_module *(*build)(struct world *w);         /* NULL: programs/NAME.py */
+    const char *unprintable;                               /* not NULL: why its text is not read back */
+} program;
+
+typedef struct world {
+    const program *program;
+    fault *fault;                   /* NULL: the default allocator */
+    uint64_t max_bytes, max_memory; /* caps, 0: none */
+    char text[TEXT_BYTES];
+    size_t text_len;
+    relax_context *ctx, *other;
+    const relax_module *module, *out;
+    relax_executable *exe, *loaded;
+    relax_bytes *bytes;
+    relax_registry *registry;
+    relax_vm *vm;
+    relax_tensor *in, *tensor;
+    relax_tensor *buffers[2];
+    struct DLManagedTensorVersioned *exported;
+    relax_value arg, result;
+    relax_status status;
+    relax_error *error;
+    int64_t number;                 /* what a step found out beside */
+    int kept;                       /* things of the host that the library still holds */
+    char path[256];
+    const char *pass;               /* of steps that there is one of for each pass */
+} world;
+
+static const relax_allocator *allocator_of(world *w) { return w->fault ? &w->fault->allocator : NULL; }
+
+/* ---- programs made without text */
+
+/* relu(x @ w + b) with constants that are no scalars, and a PrimFunc made by hand behind it. */
+static relax_base_func *halve(relax_context *ctx)
+{
+    relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
+    const relax_prim_expr *shape[] = { relax_tir_dim(t, Z("n")), relax_prim_int(ctx, 2) }, *at[2];
+    relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2), *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
+    relax_tir_begin_block(t, Z("halve"));
+    at[0] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), shape[0]);
+    at[1] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), shape[1]);
+    relax_prim_expr *half = relax_prim_float(ctx, RELAX_FLOAT32, 0.5);
+    relax_tir_store(t, b, at, 2, relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2), half));
+    relax_tir_end_block(t);
+    relax_base_func *f = relax_tir_finish(t);
+    relax_tir_builder_destroy(t);
+    return f;
+}
+
+static const relax_module *build_network(world *w)
+{
+    static const float weights[] = { 1, -2, 3, 0.5f, 0.25f, 4, -1, 2 }, bias[] = { 0.125f, -1 };
+    relax_context *ctx = w->ctx;
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    relax_expr *gv = relax_module_builder_add(mb, Z("halve"), halve(ctx));
+    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *dims[] = { n, relax_prim_int(ctx, COLUMNS) }, *out[] = { n, relax_prim_int(ctx, 2) };
+    const relax_expr *x = relax_var(ctx, Z("x"), relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32), 0);
+    relax_expr *c = relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ COLUMNS, 2 }, 2, weights, sizeof weights);
+    relax_expr *d = relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ 2 }, 1, bias, sizeof bias);
+    relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
+    relax_builder_begin_dataflow(b);
+    const relax_expr *h = relax_builder_emit(b, relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, c), d)), NULL, 0, 0);
+    const relax_expr *args[] = { gv, relax_tuple(ctx, &h, 1) };
+    relax_struct_info *info = relax_struct_info_tensor(ctx, out, 2, RELAX_FLOAT32);
+    relax_expr *y = relax_builder_emit_output(b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), Z("y"), 0);
+    relax_builder_end_dataflow(b);
+    relax_builder_end_function(b, y);
+    const relax_module *m = relax_module_builder_finish(mb);
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+    return m;
+}
+
+/* Branches, a local function, tuples, a cast: what the builder has scopes for. */
+static const relax_module *build_scopes(world *w)
+{
+    relax_context *ctx = w->ctx;
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m"));
+    const relax_prim_expr *dims[] = { n, relax_prim_int(ctx, COLUMNS) }, *cast[] = { m, relax_prim_int(ctx, COLUMNS) };
+    relax_struct_info *info = relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
+    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *y = relax_var(ctx, Z("y"), info, 0);
+    relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
+    relax_function_options options;
+    relax_function_options_init(&options, sizeof options);
+    options.ret = info;
+    relax_builder_begin_function(b, Z("inner"), &y, 1, &options);
+    relax_expr *inner = relax_builder_end_function(b, relax_r_add(ctx, x, y));
+    relax_expr *z = relax_builder_emit(b, relax_call(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
+    const relax_expr *pair[] = { z, x };
+    relax_expr *t = relax_builder_emit(b, relax_tuple(ctx, pair, 2), NULL, 0, 0);
+    relax_expr *c = relax_builder_emit(b, relax_r_less(ctx, relax_r_sum(ctx, x), relax_r_sum(ctx, z)), NULL, 0, 0);
+    relax_builder_begin_if(b, c);
+    relax_builder_begin_else(b, relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0));
+    relax_expr *r = relax_builder_end_if(b, relax_tuple_get_item(ctx, t, 0), Z("r"), 0);
+    relax_expr *v = relax_builder_emit_match_cast(b, r, relax_struct_info_tensor(ctx, cast, 2, RELAX_FLOAT32), NULL, 0, 0);
+    relax_builder_end_function(b, relax_tuple(ctx, (const relax_expr *[]){ v, t }, 2));
+    const relax_module *module = relax_module_builder_finish(mb);
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+    return module;
+}
+
+static const program programs[] = {
+    { "prim_func", RUNS, RELAX_OK, NULL, NULL },
+    { "symbolic", RUNS, RELAX_OK, NULL, NULL },
+    { "match_cast", RUNS, RELAX_OK, NULL, NULL },
+    { "branches", RUNS, RELAX_OK, NULL, NULL },
+    { "recursion", RUNS, RELAX_OK, NULL, NULL },
+    { "tuples", RUNS, RELAX_OK, NULL, NULL },
+    { "packed", RUNS, RELAX_OK, NULL, NULL },
+    { "packed_refuses", RUNS, RELAX_ERROR_RUNTIME, NULL, NULL },
+    { "cast_fails", RUNS, RELAX_ERROR_RUNTIME, NULL, NULL },
+    { "unknown_sizes", RUNS, RELAX_OK, NULL, NULL },
+    { "network", RUNS, RELAX_OK, build_network, NULL },
+    { "scopes", IS_CHECKED, RELAX_ERROR_CODEGEN, build_scopes, NULL },
+    { "local_function", IS_CHECKED, RELAX_ERROR_CODEGEN, NULL, NULL },
+    { "ill_formed", IS_READ, RELAX_ERROR_TYPE, NULL, NULL },
+    { "errors", READS_NOT, RELAX_ERROR_TEXT, NULL, NULL },
+};
+
+/* ---- what the programs call */
+
+static int scale(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    (void)self;
+    const DLTensor *in = num_args == 2 && args[0].type_index == RELAX_VALUE_TENSOR_VIEW ? args[0].v.p : NULL, *out = in ? args[1].v.p : NULL;
+    if (!in)
+        return relax_value_set_error(result, Z("TypeError"), Z("scale takes two tensors"));
+    for (int64_t i = 0; i < in->shape[0] * in->shape[1]; i++)
+        ((float *)out->data)[i] = ((const float *)in->data)[i] * 2;
+    return 0;
+}
+
+static int keep_first(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    (void)self;
+    return num_args && relax_value_keep(&args[0], result) == RELAX_OK ? 0 : -1;
+}
+
+static int refuse(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+{
+    (void)self, (void)args, (void)num_args;
+    bool ours = fault_malloc.is_ours;
+    fault_malloc.is_ours = true; /* as relax_value_set_error says */
+    int failed = relax_value_set_error(result, Z("ValueError"), Z("this function never does what it is asked for"));
+    fault_malloc.is_ours = ours;
+    return failed;
+}
+
+static void let_go(void *user) { (*(int *)user)--; }
+
+/* ---- reaching a level */
+
+static relax_status register_one(world *w, const char *name, relax_packed_fn fn)
+{
+    w->kept++;
+    return relax_registry_register(w->registry, Z(name), fn, &w->kept, let_go, &w->error);
+}
+
+static bool open_registry(world *w)
+{
+    w->status = relax_registry_create(allocator_of(w), &w->registry, &w->error);
+    if (w->status == RELAX_OK)
+        w->status = register_one(w, "test.scale", scale);
+    if (w->status == RELAX_OK)
+        w->status = register_one(w, "test.keep", keep_first);
+    if (w->status == RELAX_OK)
+        w->status = register_one(w, "test.refuse", refuse);
+    return w->status == RELAX_OK;
+}
+
+static bool open_context(world *w)
+{
+    relax_context_options o;
+    relax_context_options_init(&o, sizeof o);
+    o.allocator = allocator_of(w);
+    o.max_bytes = w->max_bytes;
+    w->ctx = relax_context_create(&o);
+    w->status = w->ctx ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    return w->ctx;
+}
+
+/* The status that the context has when a step came back with nothing. */
+static bool said(world *w, const void *result)
+{
+    w->status = relax_context_num_errors(w->ctx) ? relax_context_status(w->ctx) : RELAX_OK;
+    return result && w->status == RELAX_OK;
+}
+
+static bool make_module(world *w)
+{
+    w->out = w->program->build ? w->program->build(w) : relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
+    return said(w, w->out);
+}
+
+static bool compile_to(world *w, int32_t opt_level, relax_executable **out)
+{
+    relax_compile_options o;
+    relax_load_options load;
+    relax_compile_options_init(&o, sizeof o);
+    relax_load_options_init(&load, sizeof load);
+    load.allocator = allocator_of(w);
+    o.opt_level = opt_level;
+    o.load = &load;
+    *out = relax_compile(w->ctx, w->module, &o);
+    return said(w, *out);
+}
+
+static bool open_machine(world *w)
+{
+    relax_vm_options o;
+    relax_vm_options_init(&o, sizeof o);
+    o.allocator = allocator_of(w);
+    o.registry = w->registry;
+    o.max_memory = w->max_memory;
+    w->status = relax_vm_create(w->exe, &o, &w->vm, &w->error);
+    return w->status == RELAX_OK;
+}
+
+static relax_status new_tensor(world *w, int64_t rows, int64_t columns, relax_tensor **out)
+{
+    relax_tensor_options o;
+    relax_tensor_options_init(&o, sizeof o);
+    o.allocator = allocator_of(w);
+    int64_t shape[] = { rows, columns };
+    return relax_tensor_create(RELAX_FLOAT32, shape, 2, &o, out, &w->error);
+}
+
+static bool make_input(world *w)
+{
+    float data[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        data[i] = (float)(i % 5) / 2;
+    w->status = new_tensor(w, ROWS, COLUMNS, &w->in);
+    if (w->status == RELAX_OK)
+        w->status = relax_tensor_copy_in(w->in, data, sizeof data);
+    relax_value_set_tensor(&w->arg, w->in);
+    return w->status == RELAX_OK;
+}
+
+static void read_text(world *w)
+{
+    char path[128];
+    snprintf(path, sizeof path, "test/fault/programs/%s.py", w->program->name);
+    FILE *file = w->program->build ? NULL : fopen(path, "rb");
+    w->text_len = file ? fread(w->text, 1, sizeof w->text, file) : 0;
+    if (file)
+        fclose(file);
+    assert_true(w->program->build || (w->text_len && w->text_len < sizeof w->text));
+}
+
+/* Before the library is on the stack. */
+static void world_open(world *w, const program *p, fault *f)
+{
+    const char *folder = getenv("TMPDIR");
+    w->program = p;
+    w->fault = f;
+    read_text(w);
+    snprintf(w->path, sizeof w->path, "%s/fault-%ld.rlx", folder ? folder : "/tmp", (long)getpid());
+}
+
+/* Nothing may go wrong on the way (limits are in the caller's hand: false if one was met). */
+static bool world_reach(world *w, enum level level)
+{
+    if (level >= CONTEXT && !open_context(w))
+        return false;
+    if (level >= MODULE) {
+        bool good = make_module(w);
+        w->module = w->out;
+        if (!good && !(w->module && w->program->reach == IS_READ))
+            return false;
+        w->out = NULL;
+        relax_context_clear_diagnostics(w->ctx);
+    }
+    if (level >= EXECUTABLE && !compile_to(w, 1, &w->exe))
+        return false;
+    return level < MACHINE || (open_registry(w) && open_machine(w) && make_input(w));
+}
+
+/* What a step left behind. */
+static void world_forget(world *w)
+{
+    relax_bytes_release(w->bytes);
+    relax_error_release(w->error);
+    relax_executable_release(w->loaded);
+    relax_value_release(&w->result);
+    relax_tensor_release(w->tensor);
+    for (size_t i = 0; i < N(w->buffers); i++)
+        relax_tensor_release(w->buffers[i]), w->buffers[i] = NULL;
+    if (w->exported)
+        w->exported->deleter(w->exported);
+    relax_context_release(w->other);
+    w->bytes = NULL, w->error = NULL, w->loaded = NULL, w->tensor = NULL, w->exported = NULL, w->other = NULL, w->out = NULL;
+    w->number = 0;
+    if (w->ctx)
+        relax_context_clear_diagnostics(w->ctx);
+}
+
+static void world_close(world *w)
+{
+    world_forget(w);
+    relax_value_release(&w->arg);
+    relax_tensor_release(w->in);
+    relax_vm_release(w->vm);
+    relax_registry_release(w->registry);
+    relax_executable_release(w->exe);
+    relax_context_release(w->ctx);
+    w->ctx = NULL;
+    unlink(w->path);
+}
+
+/* ---- steps. Each returns true for success and leaves in w->status what it came to. */
+
+static bool step_context(world *w) { return open_context(w); }
+static bool step_module(world *w) { return make_module(w); }
+
+static bool step_check(world *w)
+{
+    w->number = relax_well_formed(w->ctx, w->module, RELAX_CHECK_ALL);
+    return said(w, w->number == 1 ? w : NULL);
+}
+
+static bool step_normalize(world *w) { return said(w, w->out = relax_normalize(w->ctx, w->module)); }
+static bool step_infer(world *w) { return said(w, w->out = relax_infer(w->ctx, w->module)); }
+
+static bool step_print(world *w)
+{
+    w->bytes = relax_node_print(w->ctx, relax_module_as_node(w->module), NULL);
+    w->status = w->bytes ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    return w->bytes;
+}
+
+static bool step_read_back(world *w)
+{
+    if (step_print(w))
+        w->out = relax_module_parse(w->ctx, Z("again"), relax_bytes_data(w->bytes), relax_bytes_size(w->bytes));
+    return w->bytes && said(w, w->out);
+}
+
+static bool step_equal(world *w)
+{
+    const relax_node *n = relax_module_as_node(w->module);
+    relax_node_hash(w->ctx, n);
+    w->number = relax_node_equal(w->ctx, n, n, 0);
+    return said(w, w->number == 1 ? w : NULL);
+}
+
+static bool step_copy(world *w)
+{
+    relax_context *mine = w->ctx;
+    if (!open_context(w)) {
+        w->ctx = mine;
+        return false;
+    }
+    w->other = w->ctx;
+    w->ctx = mine;
+    w->out = relax_module_copy(w->other, w->ctx, w->module, 1);
+    w->status = relax_context_num_errors(w->other) ? relax_context_status(w->other) : RELAX_OK;
+    return w->out && w->status == RELAX_OK;
+}
+
+static bool step_free_vars(world *w)
+{
+    const relax_expr *vars[4];
+    const relax_prim_expr *sizes[4];
+    const relax_node *main = relax_expr_as_node(relax_base_func_as_expr(relax_module_function(w->module, relax_module_num_functions(w->module) - 1)));
+    w->number = relax_free_vars(w->ctx, main, vars, N(vars));
+    if (w->number >= 0)
+        w->number = relax_bound_vars(w->ctx, main, vars, N(vars));
+    if (w->number >= 0)
+        relax_free_shape_vars(w->ctx, main, sizes, N(sizes));
+    return said(w, w->number >= 0 ? w : NULL);
+}
+
+static bool step_pass(world *w) { return said(w, w->out = relax_run_pass(w->ctx, w->module, Z(w->pass), NULL)); }
+
+static bool step_pipeline(world *w)
+{
+    relax_pipeline *p = relax_pipeline_create(w->ctx);
+    w->status = RELAX_ERROR_OUT_OF_MEMORY;
+    if (p && relax_pipeline_add(p, Z("normalize"), NULL) == RELAX_OK && relax_pipeline_add_build(p, 2) == RELAX_OK) {
+        relax_pipeline_set_verify(p, 1);
+        w->out = relax_pipeline_run(p, w->module);
+    }
+    relax_pipeline_destroy(p);
+    return said(w, w->out);
+}
+
+static bool step_compile_0(world *w) { return compile_to(w, 0, &w->loaded); }
+static bool step_compile_1(world *w) { return compile_to(w, 1, &w->loaded); }
+static bool step_compile_2(world *w) { return compile_to(w, 2, &w->loaded); }
+
+static bool step_serialize(world *w) { return (w->status = relax_executable_serialize(w->exe, &w->bytes, &w->error)) == RELAX_OK; }
+static bool step_disassemble(world *w) { return (w->status = relax_executable_disassemble(w->exe, &w->bytes, &w->error)) == RELAX_OK; }
+
+static bool load_with(world *w, int32_t mapped)
+{
+    relax_load_options o;
+    relax_load_options_init(&o, sizeof o);
+    o.allocator = allocator_of(w);
+    o.map_file = mapped;
+    w->status = relax_executable_save(w->exe, Z(w->path), &w->error);
+    if (w->status == RELAX_OK)
+        w->status = relax_executable_load_file(Z(w->path), &o, &w->loaded, &w->error);
+    return w->status == RELAX_OK;
+}
+static bool step_save_load(world *w) { return load_with(w, 0); }
+static bool step_save_map(world *w) { return load_with(w, 1); }
+
+static bool step_load(world *w)
+{
+    relax_load_options o;
+    relax_load_options_init(&o, sizeof o);
+    o.allocator = allocator_of(w);
+    w->status = relax_executable_serialize(w->exe, &w->bytes, &w->error);
+    if (w->status == RELAX_OK)
+        w->status = relax_executable_load(relax_bytes_data(w->bytes), relax_bytes_size(w->bytes), &o, &w->loaded, &w->error);
+    return w->status == RELAX_OK;
+}
+
+static bool step_texts(world *w)
+{
+    relax_bytes *result = relax_executable_result_text(w->exe, 0);
+    w->bytes = relax_executable_param_text(w->exe, relax_executable_find_function(w->exe, Z("main")), 0);
+    w->status = w->bytes && (result || !relax_executable_num_functions(w->exe)) ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    relax_bytes_release(result);
+    return w->status == RELAX_OK;
+}
+
+static bool step_registry(world *w)
+{
+    relax_registry *mine = w->registry;
+    bool good = open_registry(w);
+    relax_registry_release(w->registry);
+    w->registry = mine;
+    return good;
+}
+
+static bool step_machine(world *w)
+{
+    relax_vm *mine = w->vm;
+    bool good = open_machine(w);
+    relax_vm_release(w->vm);
+    w->vm = mine;
+    return good;
+}
+
+static bool step_input(world *w)
+{
+    relax_tensor *mine = w->in;
+    w->in = NULL;
+    relax_value_release(&w->arg);
+    bool good = make_input(w);
+    w->tensor = w->in;
+    w->in = mine;
+    relax_value_release(&w->arg);
+    relax_value_set_tensor(&w->arg, mine);
+    return good;
+}
+
+static bool step_call(world *w) { return (w->status = relax_vm_call(w->vm, Z("main"), &w->arg, 1, &w->result, &w->error)) == RELAX_OK; }
+
+static bool step_first_and_second_call(world *w)
+{
+    if (!step_call(w))
+        return false;
+    relax_value_release(&w->result);
+    return step_call(w);
+}
+
+static bool step_profile(world *w)
+{
+    w->status = relax_vm_profile_start(w->vm);
+    if (w->status == RELAX_OK && step_call(w))
+        w->status = relax_vm_profile_json(w->vm, &w->bytes, &w->error);
+    relax_vm_profile_stop(w->vm);
+    relax_bytes_release(w->bytes); /* times differ */
+    w->bytes = NULL;
+    return w->status == RELAX_OK;
+}
+
+/* Results into buffers of the caller, for programs with one tensor as result. */
+static bool step_call_into(world *w)
+{
+    int32_t main = relax_executable_find_function(w->exe, Z("main"));
+    if (!step_call(w))
+        return false;
+    const relax_tensor *like = relax_value_get_tensor(&w->result);
+    if (!like)
+        return true;
+    relax_tensor_options o;
+    relax_tensor_options_init(&o, sizeof o);
+    o.allocator = allocator_of(w);
+    w->status = relax_tensor_create(relax_tensor_dtype(like), relax_tensor_shape(like), relax_tensor_ndim(like), &o, &w->buffers[0], &w->error);
+    if (w->status == RELAX_OK)
+        w->status = relax_vm_call_into(w->vm, main, &w->arg, 1, w->buffers, 1, &w->error);
+    return w->status == RELAX_OK;
+}
+
+/* Out by DLPack, in again, and through the program. */
+static bool step_dlpack(world *w)
+{
+    struct DLManagedTensorVersioned *mine = NULL;
+    relax_value arg = { 0 };
+    w->status = relax_tensor_to_dlpack(w->in, &w->exported, &w->error);
+    if (w->status == RELAX_OK)
+        w->status = relax_tensor_to_dlpack(w->in, &mine, &w->error);
+    if (w->status == RELAX_OK)
+        w->status = relax_tensor_from_dlpack(mine, &w->tensor, &w->error);
+    if (w->status != RELAX_OK)
+        return false;
+    relax_value_set_tensor(&arg, w->tensor);
+    w->status = relax_vm_call(w->vm, Z("main"), &arg, 1, &w->result, &w->error);
+    relax_value_release(&arg);
+    return w->status == RELAX_OK;
+}
+
+/* Values have no allocator of their own: they come from malloc, as their contract says. */
+static bool step_values(world *w)
+{
+    relax_value fields[3] = { { 0 } };
+    int64_t dims[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    w->status = relax_value_set_string(&fields[0], Z("a string that does not fit into a cell"));
+    if (w->status == RELAX_OK)
+        w->status = relax_value_set_shape(&fields[1], dims, N(dims));
+    relax_value_set_tensor(&fields[2], w->in);
+    if (w->status == RELAX_OK)
+        w->status = relax_value_set_tuple(&w->result, fields, N(fields));
+    w->kept++;
+    relax_function *f = w->status == RELAX_OK ? relax_function_create(scale, &w->kept, let_go) : (w->kept--, NULL);
+    if (w->status == RELAX_OK && !f)
+        w->status = RELAX_ERROR_OUT_OF_MEMORY;
+    relax_function_release(f);
+    for (size_t i = 0; i < N(fields); i++)
+        relax_value_release(&fields[i]);
+    return w->status == RELAX_OK;
+}
+
+/* What went wrong, as text. The mistakes are made again each time. */
+static bool step_diagnostics(world *w)
+{
+    bool whole = true;
+    w->out = relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
+    if (w->out)
+        relax_well_formed(w->ctx, w->out, RELAX_CHECK_ALL);
+    w->status = relax_context_status(w->ctx);
+    for (size_t i = 0; i < relax_context_num_diagnostics(w->ctx); i++) {
+        relax_bytes *text = relax_diagnostic_render(w->ctx, i), *json = relax_diagnostic_json(w->ctx, i);
+        whole = whole && text && json;
+        w->number += (int64_t)(relax_bytes_size(text) + relax_bytes_size(json));
+        relax_bytes_release(text);
+        relax_bytes_release(json);
+    }
+    if (!whole)
+        w->status = RELAX_ERROR_OUT_OF_MEMORY;
+    return w->status == RELAX_OK;
+}
+
+typedef struct step {
+    const char *name;
+    enum level needs;
+    enum reach from;     /* only programs that get as far */
+    bool (*act)(world *w);
+    bool is_verdict;     /* the outcome is that of the program, not always success */
+    bool takes_malloc;   /* values and tensors of the host's own memory */
+} step;
+
+static const step steps[] = {
+    { "create a context", NOTHING, READS_NOT, step_context, false, false },
+    { "read or build", CONTEXT, READS_NOT, step_module, true, false },
+    { "show diagnostics", CONTEXT, READS_NOT, step_diagnostics, true, false },
+    { "check", MODULE, IS_READ, step_check, true, false },
+    { "normalize", MODULE, IS_CHECKED, step_normalize, false, false },
+    { "infer", MODULE, IS_CHECKED, step_infer, false, false },
+    { "print", MODULE, IS_READ, step_print, false, false },
+    { "read back", MODULE, IS_CHECKED, step_read_back, false, false },
+    { "compare", MODULE, IS_READ, step_equal, false, false },
+    { "copy", MODULE, IS_READ, step_copy, false, false },
+    { "free variables", MODULE, IS_READ, step_free_vars, false, false },
+    { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, false },
+    { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, false },
+    { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, false },
+    { "compile -O2", MODULE, IS_CHECKED, step_compile_2, true, false },
+    { "serialize", EXECUTABLE, RUNS, step_serialize, false, false },
+    { "load", EXECUTABLE, RUNS, step_load, false, false },
+    { "save and load", EXECUTABLE, RUNS, step_save_load, false, false },
+    { "save and map", EXECUTABLE, RUNS, step_save_map, false, false },
+    { "disassemble", EXECUTABLE, RUNS, step_disassemble, false, false },
+    { "texts", EXECUTABLE, RUNS, step_texts, false, false },
+    { "create a registry", EXECUTABLE, RUNS, step_registry, false, false },
+    { "create a machine", MACHINE, RUNS, step_machine, false, false },
+    { "make input", MACHINE, RUNS, step_input, false, false },
+    { "run", MACHINE, RUNS, step_first_and_second_call, true, false },
+    { "profile", MACHINE, RUNS, step_profile, true, false },
+    { "run into buffers", MACHINE, RUNS, step_call_into, true, false },
+    { "exchange by dlpack", MACHINE, RUNS, step_dlpack, true, true },
+    { "make values", MACHINE, RUNS, step_values, false, true },
+};
+
+/* ---- what came out, as a number: the same input must give the same again */
+
+static uint64_t mix(uint64_t h, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t mix_bytes(uint64_t h, relax_bytes *b)
+{
+    return b ? mix(h, relax_bytes_data(b), relax_bytes_size(b)) : h;
+}
+
+static uint64_t mix_value(uint64_t h, const relax_value *v)
+{
+    const relax_tensor *t = relax_value_get_tensor(v);
+    if (t)
+        return mix(mix(h, relax_tensor_shape(t), (size_t)relax_tensor_ndim(t) * sizeof(int64_t)), relax_tensor_data(t), relax_tensor_bytes(t));
+    for (int64_t i = 0, n = relax_value_tuple_size(v); i < n; i++) {
+        relax_value field;
+        relax_value_tuple_get(v, (size_t)i, &field);
+        h = mix_value(h + 1, &field); /* the programs nest three deep */
+    }
+    return h;
+}
+
+static uint64_t mix_executable(uint64_t h, const relax_executable *exe)
+{
+    relax_bytes *b = NULL;
+    if (exe)
+        relax_executable_serialize(exe, &b, NULL);
+    h = mix_bytes(h, b);
+    relax_bytes_release(b);
+    return h;
+}
+
+static uint64_t world_digest(world *w)
+{
+    uint64_t h = mix(0xcbf29ce484222325u, &w->status, sizeof w->status);
+    h = mix(h, &w->number, sizeof w->number);
+    relax_bytes *text = w->out ? relax_node_print(w->ctx, relax_module_as_node(w->out), NULL) : NULL;
+    h = mix_bytes(h, text);
+    relax_bytes_release(text);
+    h = mix_value(mix_bytes(mix_executable(h, w->loaded), w->bytes), &w->result);
+    for (size_t i = 0; i < N(w->buffers); i++)
+        h = w->buffers[i] ? mix(h, relax_tensor_data(w->buffers[i]), relax_tensor_bytes(w->buffers[i])) : h;
+    for (size_t i = 0; w->ctx && i < relax_context_num_diagnostics(w->ctx); i++) {
+        size_t len;
+        const char *message = relax_diagnostic_message(w->ctx, i, &len);
+        h = mix(mix(h, relax_diagnostic_code(w->ctx, i), 4), message, len);
+    }
+    return mix(h, relax_error_message(w->error, NULL), strlen(relax_error_message(w->error, NULL)));
+}
+
+#endif
