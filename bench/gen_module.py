@@ -8,7 +8,8 @@ names of their own; half of the groups (big) or of the functions (many) work on 
 occur in that group alone. The other shapes each have one thing that grows, and use every value:
 deep: a chain. wide: independent bindings, all of them outputs and fields of one tuple. functions: functions of eight bindings
 that call the one before. symbols: shape variables, from casts and parameters, and expressions of them, distinct all.
-kernels: sizes that are distinct numbers, so that lowering needs a PrimFunc for each.
+kernels: sizes that are distinct numbers, so that lowering needs a PrimFunc for each. renamed: values that are shapes of others, which
+lowering replaces.
 The text is what the printer writes for what the reader makes of it.
 """
 import sys
@@ -173,8 +174,18 @@ def kernels(count):
     return HEAD.replace("# from tvm.script import tir as T\n", "") + "".join(lines("main", 'x: R.Tensor((), dtype="float32")', SCALAR, [], bindings, last, last))
 
 
+def renamed(count):
+    bindings, before = [], "x"
+    for g in range(count // 2):
+        info = f'R.Tensor(size{g}, dtype="float32")' if g < count // 2 - 1 else 'R.Tensor(dtype="float32", ndim=2)'
+        bindings += [(f"size{g}", "R.Shape(ndim=2)", f"R.shape_of({before})"), (f"lv{g}", info, f'R.ones(size{g}, dtype="float32")')]
+        before = f"lv{g}"
+    info = 'R.Tensor(dtype="float32", ndim=2)'
+    return HEAD.replace("# from tvm.script import tir as T\n", "") + "".join(lines("main", f"x: {info}", info, [], bindings, before, before))
+
+
 if __name__ == "__main__":
-    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels)}
+    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels, renamed)}
     if len(sys.argv) != 3 or sys.argv[1] not in shapes:
         sys.exit(__doc__)
     sys.stdout.write(shapes[sys.argv[1]](int(sys.argv[2])))

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Costs grow with the size of a program: memory and instructions of every stage at one size and at four times that size.
+
+No times: bytes and blocks come from the allocator's counters, instructions from callgrind, function by function, where valgrind is
+installed. A function whose cost grows with the square of the size grows sixteenfold.
+"""
+import concurrent.futures
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOP = Path(os.environ.get("TOP") or Path(__file__).resolve().parent.parent.parent)
+OUT = Path(os.environ.get("RELAX_OUT") or TOP)
+SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed")
+TIMES = 4
+MEMORY_SIZE, COUNTED_SIZE = 4000, 160
+CHUNK = 2 << 20             # memory comes in chunks of up to that size
+MOST_BYTES, MOST_BLOCKS = 5.0, 5.0
+MOST_INSTRUCTIONS, MOST_OF_ONE = 5.0, 7.0
+SHARE = 0.003               # of all instructions: below that a function is not looked at
+
+if os.environ.get("RELAX_VARIANT") == "asan":
+    print("the sanitizers' own memory and instructions would be counted")
+    sys.exit(77)
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def build(folder):
+    program = folder / "bench_linear"
+    run(*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O1", "-D_GNU_SOURCE", f"-I{TOP}/include", f"-I{TOP}/src", "-o", program,
+        TOP / "bench/bench_linear.c", OUT / "lib/librelax.a", "-lm", "-lpthread", "-ldl")
+    return program
+
+
+def text_of(folder, shape, size):
+    path = folder / f"{shape}{size}.py"
+    path.write_text(run(sys.executable, TOP / "bench/gen_module.py", shape, size))
+    return path
+
+
+def memory(program, folder, shape, size):
+    """{stage: (peak, kept, blocks)}"""
+    lines = run(program, text_of(folder, shape, size), 1).splitlines()
+    return {f[0]: tuple(map(int, f[2:])) for f in (line.split("\t") for line in lines) if f[0] != "text"}
+
+
+def memory_faults(program, folder, shape):
+    small, large = (memory(program, folder, shape, n) for n in (MEMORY_SIZE, MEMORY_SIZE * TIMES))
+    for stage, figures in large.items():
+        for what, one, four, most, slack in zip(("most bytes held", "bytes kept", "blocks asked for"), small[stage], figures,
+                                                (MOST_BYTES, MOST_BYTES, MOST_BLOCKS), (5 * CHUNK, 5 * CHUNK, 100)):
+            if four > most * one + slack:
+                yield f"{shape}, {stage}: {what}: {one} for {MEMORY_SIZE} bindings, {four} for {TIMES} times as many"
+
+
+def instructions(program, folder, shape, size):
+    """{function: instructions, without what it calls}"""
+    counts, names, out = {}, {}, folder / f"{shape}{size}.callgrind"
+    run("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, text_of(folder, shape, size), 1)
+    function, of_call = None, False
+    for line in out.read_text().splitlines():
+        head = re.match(r"fn=\((\d+)\)(?: (.*))?", line)
+        called = re.match(r"cfn=\((\d+)\) (.*)", line)
+        if head or called:
+            number, name = (head or called).groups()
+            if name:
+                names[number] = name
+            function = names[number] if head else function
+        elif line.startswith("calls="):
+            of_call = True
+        elif re.match(r"[-+*\d]", line):
+            if not of_call and function:
+                counts[function] = counts.get(function, 0) + int(line.split()[1])
+            of_call = False
+    return counts
+
+
+def instruction_faults(program, folder, shape):
+    small, large = (instructions(program, folder, shape, n) for n in (COUNTED_SIZE, COUNTED_SIZE * TIMES))
+    total = sum(large.values())
+    if total > MOST_INSTRUCTIONS * sum(small.values()):
+        yield f"{shape}: {sum(small.values())} instructions for {COUNTED_SIZE} bindings, {total} for {TIMES} times as many"
+    for name, count in large.items():
+        before = small.get(name, 0)
+        if before and count > SHARE * total and count > MOST_OF_ONE * before:
+            yield f"{shape}: {name}: {before} instructions for {COUNTED_SIZE} bindings, {count} for {TIMES} times as many"
+
+
+def faults_of(check, *arguments):
+    return list(check(*arguments))
+
+
+def main():
+    checks = [(memory_faults, "memory")]
+    if shutil.which("valgrind"):
+        checks.append((instruction_faults, "instructions"))
+    else:
+        print("valgrind is not installed: instructions are not counted")
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        folder = Path(scratch)
+        program = build(folder)
+        jobs = [(f"{what} of {shape}", pool.submit(faults_of, check, program, folder, shape)) for shape in SHAPES for check, what in checks]
+        for name, job in jobs:
+            faults = job.result()
+            failed += bool(faults)
+            print(f"{'FAILED' if faults else 'ok'}  {name}")
+            for fault in faults:
+                print(f"        {fault}")
+    print(f"{len(jobs) - failed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()
