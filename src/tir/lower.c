@@ -20,6 +20,7 @@ typedef struct lowering {
     rlx_context *ctx;
     rlx_rewriter names;       /* block variables, match buffers' parts -> what they stand for */
     rlx_ptrmap matched;       /* buffer -> MATCH_BUFFER_REGION that makes it */
+    rlx_lanes lanes;
     int depth;
 } lowering;
 
@@ -55,11 +56,23 @@ static const rlx_match_buffer_region *match_of(lowering *l, const rlx_node *buff
     return rlx_as_match_buffer_region(rlx_ptrmap_get(&l->matched, buffer));
 }
 
+static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n);
+
+/* An element that is not loaded is 0. */
+static const rlx_prim *guarded_load(lowering *l, const rlx_buffer_load *load)
+{
+    const rlx_prim *x = rlx_load(l->ctx, rlx_as_buffer(load->buffer), load->indices, load->num_indices);
+    x = x ? resolve(&l->names, x) : NULL;
+    return rlx_tir_guarded(l->ctx, load->predicate, x);
+}
+
 static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
 {
     lowering *l = r->user;
     const rlx_buffer_load *load = rlx_as_buffer_load(n);
     const rlx_match_buffer_region *m = load ? match_of(l, load->buffer) : NULL;
+    if (load && load->predicate)
+        return guarded_load(l, load);
     if (!m)
         return rlx_tir_refold(r, n);
     const rlx_prim *at[RLX_TIR_MAX_DIMS];
@@ -77,13 +90,15 @@ static const rlx_prim *expr(lowering *l, const rlx_prim *p)
 
 static const rlx_stmt *lower_store(lowering *l, const rlx_buffer_store *s)
 {
+    if (rlx_lanes_in_store(s)) {
+        const rlx_stmt *scalars = rlx_lanes_store(&l->lanes, s);
+        return scalars ? lower(l, scalars) : NULL;
+    }
     const rlx_prim *at[RLX_TIR_MAX_DIMS], *value = expr(l, s->value);
     const rlx_node *buffer = s->buffer;
     size_t count = s->num_indices;
     if (!value || count > RLX_TIR_MAX_DIMS)
         return value ? unsupported(l, s->place, "a buffer of that many dimensions") : NULL;
-    if (s->predicate)
-        return unsupported(l, s->place, "a predicated store");
     for (size_t i = 0; i < count; i++)
         if (!(at[i] = expr(l, s->indices[i])))
             return NULL;
@@ -113,7 +128,7 @@ static const rlx_stmt *make_if(rlx_context *ctx, const rlx_prim *cond, const rlx
     return &s->node;
 }
 
-static const rlx_stmt *with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body, rlx_place place)
+const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body, rlx_place place)
 {
     rlx_allocate *a = rlx_node_new(ctx, RLX_NODE_ALLOCATE);
     rlx_decl_buffer *d = rlx_node_new(ctx, RLX_NODE_DECL_BUFFER);
@@ -197,7 +212,7 @@ static const rlx_stmt *lower_realize(lowering *l, const rlx_block_realize *r, en
         body = parts[0] ? rlx_seq_stmt_new(l->ctx, parts, 2, b->place) : NULL;
     }
     for (size_t i = b->num_alloc_buffers; body && i > 0; i--)
-        body = with_temporary(l->ctx, rlx_as_buffer(b->alloc_buffers[i - 1]), body, b->place);
+        body = rlx_tir_with_temporary(l->ctx, rlx_as_buffer(b->alloc_buffers[i - 1]), body, b->place);
     if (body && !rlx_is_int_value(r->predicate, 1))
         body = make_if(l->ctx, expr(l, r->predicate), body, NULL, r->place);
     return body;
@@ -404,6 +419,8 @@ static const rlx_for_stmt *copy_loop(lowering *l, const rlx_for_stmt *s, const r
     f->min = expr(l, s->min);
     f->extent = expr(l, s->extent);
     f->body = body;
+    if (s->for_kind == RLX_FOR_THREAD_BINDING)
+        f->for_kind = RLX_FOR_SERIAL; /* threads one after another */
     return f->min && f->extent ? f : NULL;
 }
 
@@ -476,6 +493,10 @@ static const rlx_stmt *lower_if(lowering *l, const rlx_if_stmt *s)
 
 static const rlx_stmt *lower_evaluate(lowering *l, const rlx_evaluate *s)
 {
+    if (rlx_is_vector(s->value)) {
+        const rlx_stmt *scalars = rlx_lanes_evaluate(&l->lanes, s);
+        return scalars ? lower(l, scalars) : NULL;
+    }
     rlx_evaluate *e = rlx_node_new(l->ctx, RLX_NODE_EVALUATE);
     if (!e)
         return NULL;
@@ -513,10 +534,45 @@ static const rlx_stmt *covered_by(const rlx_stmt *s)
     }
 }
 
+/* A named vector: what fills its temporary, then the rest. */
+static const rlx_stmt *recover_vector(lowering *l, const rlx_let_stmt *s, const rlx_stmt *body)
+{
+    const rlx_buffer *b = rlx_as_buffer(rlx_ptrmap_get(&l->lanes.names, s->var));
+    const rlx_stmt *filled = b ? rlx_lanes_fill(&l->lanes, s, b) : NULL;
+    const rlx_stmt *parts[2] = { filled ? lower(l, filled) : NULL, body };
+    return parts[0] ? rlx_tir_with_temporary(l->ctx, b, rlx_seq_stmt_new(l->ctx, parts, 2, s->place), s->place) : NULL;
+}
+
+/* Threads of a launch run one after another. */
+static const rlx_stmt *recover_threads(lowering *l, const rlx_attr_stmt *s, const rlx_stmt *body)
+{
+    const rlx_prim_var *v = rlx_as_prim_var(((const rlx_iter_var *)s->target)->var);
+    const rlx_prim *extent = expr(l, s->value), *zero = v ? rlx_int(l->ctx, v->dtype, 0) : NULL;
+    extent = extent && v ? rlx_fold_cast(l->ctx, v->dtype, extent) : NULL;
+    return extent && zero ? rlx_for(l->ctx, v, zero, extent, RLX_FOR_SERIAL, body, s->place) : NULL;
+}
+
+static bool launches_threads(const rlx_stmt *s)
+{
+    const rlx_attr_stmt *a = s->kind == RLX_NODE_ATTR_STMT ? (const rlx_attr_stmt *)s : NULL;
+    rlx_slice key = a ? rlx_string_slice(a->key) : (rlx_slice){ 0 };
+    return a && a->target && a->target->kind == RLX_NODE_ITER_VAR &&
+           (rlx_slice_is(key, "thread_extent") || rlx_slice_is(key, "virtual_thread"));
+}
+
+static bool names_vector(const rlx_stmt *s)
+{
+    return s->kind == RLX_NODE_LET_STMT && rlx_dtype_lanes(rlx_prim_dtype(((const rlx_let_stmt *)s)->var)) > 1;
+}
+
 static const rlx_stmt *recover(lowering *l, const rlx_stmt *s, const rlx_stmt *body)
 {
     if (!body)
         return NULL;
+    if (names_vector(s))
+        return recover_vector(l, (const rlx_let_stmt *)s, body);
+    if (launches_threads(s))
+        return recover_threads(l, (const rlx_attr_stmt *)s, body);
     if (s->kind == RLX_NODE_LET_STMT) {
         rlx_let_stmt *c = rlx_node_new(l->ctx, RLX_NODE_LET_STMT);
         if (!c)
@@ -544,7 +600,7 @@ static const rlx_stmt *lower(lowering *l, const rlx_stmt *s)
         return rlx_error(l->ctx, RLX_CG08, rlx_place_of(s), "more than %d statements inside each other", MAX_NEST);
     l->depth++;
     for (const rlx_stmt *body; (body = covered_by(s)); s = body)
-        if (!rlx_vec_push(m, &covers, (void *)s)) {
+        if (!rlx_vec_push(m, &covers, (void *)s) || (names_vector(s) && !rlx_lanes_name(&l->lanes, (const rlx_let_stmt *)s))) {
             rlx_no_memory(l->ctx);
             goto done;
         }
@@ -557,6 +613,13 @@ done:
     return result;
 }
 
+/* Buffers of one pointer, and those inside of others. */
+static bool may_alias(void *user, const rlx_node *a, const rlx_node *b)
+{
+    lowering *l = user;
+    return a == b || rlx_as_buffer(a)->data == rlx_as_buffer(b)->data || match_of(l, a) || match_of(l, b);
+}
+
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f)
 {
     lowering l = { .ctx = ctx };
@@ -564,6 +627,8 @@ const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func 
     l.names.after = resolve;
     l.names.user = &l;
     rlx_ptrmap_init(&l.matched, &ctx->memory);
+    l.lanes = (rlx_lanes){ .ctx = ctx, .may_alias = may_alias, .user = &l };
+    rlx_ptrmap_init(&l.lanes.names, &ctx->memory);
     const rlx_stmt *body = lower(&l, f->body);
     rlx_prim_func *g = body ? rlx_node_new(ctx, RLX_NODE_PRIM_FUNC) : NULL;
     if (g) {
@@ -574,5 +639,6 @@ const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func 
     }
     rlx_rewriter_free(&l.names);
     rlx_ptrmap_free(&l.matched);
+    rlx_ptrmap_free(&l.lanes.names);
     return g;
 }

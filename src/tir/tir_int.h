@@ -23,6 +23,27 @@ RLX_INLINE bool rlx_tir_positive(const rlx_prim *p)
     return rlx_int_literal(p, &v) && v > 0;
 }
 
+/* Allocate and DeclBuffer of b around body. */
+const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body, rlx_place place);
+
+/* ---- vectors (lanes.c) */
+typedef struct rlx_lanes {
+    rlx_context *ctx;
+    rlx_ptrmap names;                   /* named vector -> buffer that holds it */
+    bool (*may_alias)(void *user, const rlx_node *a, const rlx_node *b); /* may two buffers share memory? */
+    void *user;
+} rlx_lanes;
+bool rlx_is_vector(const rlx_prim *p); /* NULL is none */
+/* x where cond holds, else 0: what a load under a predicate gives */
+const rlx_prim *rlx_tir_guarded(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *x);
+/* Is it on vectors, or under a predicate? */
+bool rlx_lanes_in_store(const rlx_buffer_store *s);
+/* The statement on scalars; NULL after a report. */
+const rlx_stmt *rlx_lanes_store(rlx_lanes *lanes, const rlx_buffer_store *s);
+const rlx_stmt *rlx_lanes_evaluate(rlx_lanes *lanes, const rlx_evaluate *s);
+/* The temporary that stands for the name of a let; what fills it. */
+const rlx_buffer *rlx_lanes_name(rlx_lanes *lanes, const rlx_let_stmt *s);
+const rlx_stmt *rlx_lanes_fill(rlx_lanes *lanes, const rlx_let_stmt *s, const rlx_buffer *b);
 
 /* Is `s` the outermost loop of a nest around one block whose init gets a nest of its own (see lower.c)? Then init also
  * runs for each spatial point when a reduction loop is empty. */

@@ -499,4 +499,101 @@ def main(a: R.Tensor(("n",), "float32")):
     _ = cls.fill(b, R.prim_value(T.float32(2.5)))
     return b
 """, [[quarters(4)], [quarters(0)]], lambda a: np.full_like(a, 2.5))
+
+# ---- vectors and threads ---------------------------------------------------------------------------------------
+case("vectors of lanes: ramps, broadcasts, casts, Select, names", """
+@T.prim_func
+def lanes(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32"), C: T.Buffer((4, 4), "int32")):
+    for i in range(4):
+        x = A[i * 4:i * 4 + 4] * T.Broadcast(T.float32(2), 4)
+        B[T.Ramp(15 - i * 4, -1, 4)] = T.Select(x > T.Broadcast(T.float32(0), 4), x, T.exp(x))
+        C[i, T.Ramp(0, 1, 4)] = T.Cast("int32x4", A[T.Ramp(i, 4, 4)]) + T.Ramp(i, 10, 4)
+
+@R.function
+def main(a: R.Tensor((16,), "float32")):
+    cls = M
+    r = R.call_tir(cls.lanes, (a,), out_sinfo=[R.Tensor((16,), "float32"), R.Tensor((4, 4), "int32")])
+    return r
+""", [[quarters(16)], [quarters(16)]],
+     lambda a: (np.where(a * 2 > 0, a * 2, np.exp(a * 2))[::-1], a.reshape(4, 4).T.astype("int32") + np.arange(4, dtype="int32")[:, None] + np.arange(4, dtype="int32") * 10), tol=1e-6)
+
+case("a vector is read before any of it is written", """
+@T.prim_func
+def shift(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in range(16):
+        B[i] = A[i]
+    B[1:9] = B[0:8]
+    B[T.Ramp(15, -1, 4)] = B[T.Ramp(12, 1, 4)] - B[T.Ramp(15, -1, 4)]
+
+@R.function
+def main(a: R.Tensor((16,), "int32")):
+    cls = M
+    r = R.call_tir(cls.shift, (a,), out_sinfo=R.Tensor((16,), "int32"))
+    return r
+""", [[ints(16)], [ints(16)]], lambda a: np.concatenate([a[:1], a[:8], a[9:12], (a[12:] - a[:11:-1])[::-1]]))
+
+case("stores and loads under predicates, in a view of a buffer", """
+@T.prim_func
+def masked(A: T.Buffer((8,), "float32"), B: T.Buffer((2, 8), "float32")):
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:2, 0:8])
+        D = T.match_buffer(B[1, 0:8], (8,), "float32")
+        for i in range(8):
+            B[0, i] = T.float32(-1)
+            D[i] = T.float32(-2)
+        B.vstore([0, T.Ramp(0, 1, 8)], A[T.Ramp(0, 1, 8)], predicate=T.Ramp(0, 1, 8) < T.Broadcast(5, 8))
+        D[T.Ramp(0, 2, 4)] = A.vload([T.Ramp(4, 1, 4)], predicate=T.Ramp(0, 1, 4) != T.Broadcast(2, 4))
+
+@R.function
+def main(a: R.Tensor((8,), "float32")):
+    cls = M
+    r = R.call_tir(cls.masked, (a,), out_sinfo=R.Tensor((2, 8), "float32"))
+    return r
+""", [[quarters(8)], [quarters(8)]],
+     lambda a: np.array([np.where(np.arange(8) < 5, a, -1), np.stack([np.where(np.arange(4) != 2, a[4:], 0), np.full(4, -2)], 1).ravel()], "float32"))
+
+case("threads run one after another", """
+@T.prim_func
+def bound(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+    for b in T.thread_binding(4, "blockIdx.x"):
+        for t in T.thread_binding(8, "threadIdx.x"):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [b, t])
+                B[vi, vj] = A[vi, 7 - vj]
+
+@T.prim_func
+def launched(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+    b = T.launch_thread("blockIdx.x", 4)
+    t = T.launch_thread("threadIdx.x", 8)
+    B[b * 8 + t] = A[b * 8 + t] + T.float32(1)
+
+@R.function
+def main(a: R.Tensor((4, 8), "float32")):
+    cls = M
+    x = R.call_tir(cls.bound, (a,), out_sinfo=R.Tensor((4, 8), "float32"))
+    f = R.flatten(a)
+    y = R.call_tir(cls.launched, (f,), out_sinfo=R.Tensor((32,), "float32"))
+    return x, y
+""", [[quarters(4, 8)]], lambda a: (a[:, ::-1], a.ravel() + 1))
+
+case("several kinds of axes, a scan along one", """
+@T.prim_func
+def running(a: T.handle, b: T.handle):
+    n, m = T.int64(), T.int64()
+    A = T.match_buffer(a, (n, m), "int64")
+    B = T.match_buffer(b, (n, m), "int64")
+    for i, j in T.grid(n, m):
+        with T.block("scan"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.scan(m, j)
+            B[vi, vj] = T.if_then_else(vj == T.int64(0), A[vi, vj], B[vi, T.max(vj - T.int64(1), T.int64(0))] + A[vi, vj])
+
+@R.function
+def main(a: R.Tensor(("n", "m"), "int64")):
+    n, m = T.int64(), T.int64()
+    cls = M
+    b = R.call_tir(cls.running, (a,), out_sinfo=R.Tensor((n, m), "int64"))
+    return b
+""", [[ints(3, 5, dtype="int64")], [ints(1, 200, dtype="int64")], [ints(0, 4, dtype="int64")]], lambda a: np.cumsum(a, 1))
 s.done()
