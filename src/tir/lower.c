@@ -20,6 +20,7 @@ typedef struct lowering {
     rlx_context *ctx;
     rlx_rewriter names;       /* block variables, match buffers' parts -> what they stand for */
     rlx_ptrmap matched;       /* buffer -> MATCH_BUFFER_REGION that makes it */
+    rlx_ptrmap flat;          /* declared buffer with strides or an offset -> the flat one that stands for it */
     rlx_lanes lanes;
     int depth;
 } lowering;
@@ -51,6 +52,61 @@ static bool source_indices(lowering *l, const rlx_match_buffer_region *m, const 
     return true;
 }
 
+/* ---- strides and offsets: an access of a flat view of the same memory ------------------------------------ */
+
+static const rlx_prim *folded(lowering *l, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+{
+    rlx_context *ctx = l->ctx;
+    return a && b ? rlx_fold_binary(ctx, kind, rlx_fold_cast(ctx, RELAX_INT64, a), rlx_fold_cast(ctx, RELAX_INT64, b)) : NULL;
+}
+
+static bool is_compact(lowering *l, const rlx_buffer *b)
+{
+    const rlx_prim *stride = rlx_int64(l->ctx, 1);
+    bool compact = !b->elem_offset || b->elem_offset->kind == RLX_NODE_PRIM_VAR || rlx_is_int_value(b->elem_offset, 0);
+    for (size_t i = b->num_strides; compact && i-- > 0; stride = folded(l, RLX_NODE_MUL, stride, b->shape[i]))
+        compact = b->strides[i]->kind == RLX_NODE_PRIM_VAR || rlx_fold_cast(l->ctx, RELAX_INT64, b->strides[i]) == stride;
+    return compact;
+}
+
+/* Position of an element: the offset, then a stride for each index; at NULL: of the last element. */
+static const rlx_prim *strided_position(lowering *l, const rlx_buffer *b, const rlx_prim *const *at)
+{
+    const rlx_prim *p = b->elem_offset ? rlx_fold_cast(l->ctx, RELAX_INT64, b->elem_offset) : rlx_int64(l->ctx, 0);
+    const rlx_prim *compact = rlx_int64(l->ctx, 1), *one = compact;
+    int64_t step;
+    for (size_t i = b->num_shape; i-- > 0; compact = folded(l, RLX_NODE_MUL, compact, b->shape[i])) {
+        const rlx_prim *stride = b->num_strides ? b->strides[i] : compact, *k = at ? at[i] : folded(l, RLX_NODE_SUB, b->shape[i], one);
+        if (!at && rlx_int_literal(stride, &step) && step < 0)
+            continue;
+        p = folded(l, RLX_NODE_ADD, p, folded(l, RLX_NODE_MUL, k, stride));
+    }
+    return p;
+}
+
+/* The flat view of a declared buffer; false: out of memory. */
+static bool flatten_view(lowering *l, const rlx_buffer *b)
+{
+    const rlx_prim *last = strided_position(l, b, NULL), *size = folded(l, RLX_NODE_ADD, last, rlx_int64(l->ctx, 1));
+    rlx_buffer *flat = size ? rlx_node_new(l->ctx, RLX_NODE_BUFFER) : NULL;
+    const rlx_prim **shape = flat ? rlx_new_copy(l->ctx, &size, sizeof *shape) : NULL;
+    if (!shape)
+        return false;
+    rlx_node head = flat->node;
+    *flat = *b;
+    flat->node = head;
+    flat->shape = shape;
+    flat->num_shape = 1;
+    flat->num_strides = 0;
+    flat->elem_offset = rlx_int64(l->ctx, 0);
+    return flat->elem_offset && rlx_ptrmap_put(&l->flat, b, (uintptr_t)flat);
+}
+
+static const rlx_buffer *flat_of(const lowering *l, const rlx_node *buffer)
+{
+    return l->flat.len ? rlx_as_buffer(rlx_ptrmap_get(&l->flat, buffer)) : NULL;
+}
+
 static const rlx_match_buffer_region *match_of(lowering *l, const rlx_node *buffer)
 {
     return rlx_as_match_buffer_region(rlx_ptrmap_get(&l->matched, buffer));
@@ -73,6 +129,10 @@ static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
     const rlx_match_buffer_region *m = load ? match_of(l, load->buffer) : NULL;
     if (load && load->predicate)
         return guarded_load(l, load);
+    if (load && flat_of(l, load->buffer)) {
+        const rlx_prim *position = strided_position(l, rlx_as_buffer(load->buffer), load->indices);
+        return position ? rlx_load(l->ctx, flat_of(l, load->buffer), &position, 1) : NULL;
+    }
     if (!m)
         return rlx_tir_refold(r, n);
     const rlx_prim *at[RLX_TIR_MAX_DIMS];
@@ -80,7 +140,7 @@ static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
     if (!source_indices(l, m, load->indices, load->num_indices, at))
         return unsupported(l, RLX_NO_PLACE, "this match_buffer");
     const rlx_node *result = rlx_load(l->ctx, rlx_as_buffer(source->buffer), at, source->num_region);
-    return result && match_of(l, source->buffer) ? resolve(r, result) : result;
+    return result && (match_of(l, source->buffer) || flat_of(l, source->buffer)) ? resolve(r, result) : result;
 }
 
 static const rlx_prim *expr(lowering *l, const rlx_prim *p)
@@ -109,6 +169,11 @@ static const rlx_stmt *lower_store(lowering *l, const rlx_buffer_store *s)
         buffer = rlx_as_buffer_region(m->source)->buffer;
         count = rlx_as_buffer_region(m->source)->num_region;
         memcpy(at, outer, sizeof at);
+    }
+    if (flat_of(l, buffer)) {
+        at[0] = strided_position(l, rlx_as_buffer(buffer), at);
+        buffer = &flat_of(l, buffer)->node;
+        count = 1;
     }
     return rlx_store(l->ctx, rlx_as_buffer(buffer), value, at, count, s->place);
 }
@@ -565,12 +630,32 @@ static bool names_vector(const rlx_stmt *s)
     return s->kind == RLX_NODE_LET_STMT && rlx_dtype_lanes(rlx_prim_dtype(((const rlx_let_stmt *)s)->var)) > 1;
 }
 
+/* What the statements inside need to know of a cover. False: out of memory. */
+static bool enter_cover(lowering *l, const rlx_stmt *s)
+{
+    const rlx_decl_buffer *d = s->kind == RLX_NODE_DECL_BUFFER ? (const rlx_decl_buffer *)s : NULL;
+    if (names_vector(s))
+        return rlx_lanes_name(&l->lanes, (const rlx_let_stmt *)s) != NULL;
+    return !d || is_compact(l, rlx_as_buffer(d->buffer)) || flatten_view(l, rlx_as_buffer(d->buffer));
+}
+
+static const rlx_stmt *recover_view(lowering *l, const rlx_decl_buffer *s, const rlx_stmt *body)
+{
+    rlx_decl_buffer *d = rlx_node_new(l->ctx, RLX_NODE_DECL_BUFFER);
+    if (!d)
+        return NULL;
+    *d = (rlx_decl_buffer){ .node = d->node, .place = s->place, .buffer = &flat_of(l, s->buffer)->node, .body = body };
+    return &d->node;
+}
+
 static const rlx_stmt *recover(lowering *l, const rlx_stmt *s, const rlx_stmt *body)
 {
     if (!body)
         return NULL;
     if (names_vector(s))
         return recover_vector(l, (const rlx_let_stmt *)s, body);
+    if (s->kind == RLX_NODE_DECL_BUFFER && flat_of(l, ((const rlx_decl_buffer *)s)->buffer))
+        return recover_view(l, (const rlx_decl_buffer *)s, body);
     if (launches_threads(s))
         return recover_threads(l, (const rlx_attr_stmt *)s, body);
     if (s->kind == RLX_NODE_LET_STMT) {
@@ -600,7 +685,7 @@ static const rlx_stmt *lower(lowering *l, const rlx_stmt *s)
         return rlx_error(l->ctx, RLX_CG08, rlx_place_of(s), "more than %d statements inside each other", MAX_NEST);
     l->depth++;
     for (const rlx_stmt *body; (body = covered_by(s)); s = body)
-        if (!rlx_vec_push(m, &covers, (void *)s) || (names_vector(s) && !rlx_lanes_name(&l->lanes, (const rlx_let_stmt *)s))) {
+        if (!rlx_vec_push(m, &covers, (void *)s) || !enter_cover(l, s)) {
             rlx_no_memory(l->ctx);
             goto done;
         }
@@ -629,6 +714,7 @@ const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func 
     rlx_ptrmap_init(&l.matched, &ctx->memory);
     l.lanes = (rlx_lanes){ .ctx = ctx, .may_alias = may_alias, .user = &l };
     rlx_ptrmap_init(&l.lanes.names, &ctx->memory);
+    rlx_ptrmap_init(&l.flat, &ctx->memory);
     const rlx_stmt *body = lower(&l, f->body);
     rlx_prim_func *g = body ? rlx_node_new(ctx, RLX_NODE_PRIM_FUNC) : NULL;
     if (g) {
@@ -640,5 +726,6 @@ const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func 
     rlx_rewriter_free(&l.names);
     rlx_ptrmap_free(&l.matched);
     rlx_ptrmap_free(&l.lanes.names);
+    rlx_ptrmap_free(&l.flat);
     return g;
 }

@@ -596,4 +596,29 @@ def main(a: R.Tensor(("n", "m"), "int64")):
     b = R.call_tir(cls.running, (a,), out_sinfo=R.Tensor((n, m), "int64"))
     return b
 """, [[ints(3, 5, dtype="int64")], [ints(1, 200, dtype="int64")], [ints(0, 4, dtype="int64")]], lambda a: np.cumsum(a, 1))
+
+case("views with strides and offsets, temporaries by pointer", """
+@T.prim_func
+def views(A: T.Buffer((4, 4), "float32"), B: T.Buffer((16,), "float32")):
+    C = T.decl_buffer((16,), "float32", data=A.data)
+    D = T.decl_buffer((4, 2), "float32", data=A.data, strides=(4, 2), elem_offset=1)
+    V = T.decl_buffer((4,), "float32", data=B.data, strides=(-1,), elem_offset=15)
+    E = T.decl_buffer((4,), "float32")
+    F = T.allocate([4], "float32", "global")
+    G = T.decl_buffer((4,), "float32", data=F)
+    for i in range(4):
+        E[i] = D[i, 0] + D[i, 1]
+        G[i] = E[i] + T.float32(1)
+    for i in range(16):
+        B[i] = C[i] + E[i // 4] * G[i // 4]
+    for i in range(4):
+        V[i] = V[i] + A[0, i]
+
+@R.function
+def main(a: R.Tensor((4, 4), "float32")):
+    cls = M
+    r = R.call_tir(cls.views, (a,), out_sinfo=R.Tensor((16,), "float32"))
+    return r
+""", [[quarters(4, 4)], [quarters(4, 4)]],
+     lambda a: (lambda e: (a + (e * (e + 1))[:, None]).ravel() + np.concatenate([np.zeros(12), a[0, ::-1]]))(a[:, 1] + a[:, 3]).astype("float32"))
 s.done()
