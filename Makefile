@@ -230,13 +230,17 @@ RUN_ALL = CC='$(CC)' STRIP='$(STRIP)' PKG_CONFIG='$(PKG_CONFIG)' \
     $(PYTHON) test/tools/run_all.py --variant $(VARIANT) --build $(BUILD) --out $(OUT) $(if $(T),--only '$(T)')
 
 .PHONY: demo check check-asan check-long bench
+DEMOS := digits adder
 demo:
 	@$(AGAIN) deps-build
 	@$(AGAIN) all
-	@mkdir -p $(BUILD)/examples
-	$(Q)$(CC) $(OPT) $(CPPFLAGS) -std=c11 -D_GNU_SOURCE -Iinclude $(CFLAGS) -o $(BUILD)/examples/digits_demo \
-	    examples/digits/digits_demo.c -L$(OUT)/lib -Wl,-rpath,$(abspath $(OUT)/lib) -lrelax -lminizip -lm
-	@RELAX=$(TOOL) RELAX_DEMO=$(BUILD)/examples/digits_demo sh examples/digits/run_demo.sh
+	@$(AGAIN) $(DEMOS:%=$(BUILD)/examples/%_demo)
+	@for d in $(DEMOS); do \
+	    RELAX=$(TOOL) RELAX_DEMO=$(BUILD)/examples/$${d}_demo sh examples/$$d/run_demo.sh || exit 1; done
+$(BUILD)/examples/%_demo: $(SO_LINK) FORCE
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OPT) $(CPPFLAGS) -std=c11 -D_GNU_SOURCE -Iinclude $(CFLAGS) -o $@ \
+	    examples/$*/$*_demo.c -L$(OUT)/lib -Wl,-rpath,$(abspath $(OUT)/lib) -lrelax -lminizip -lm
 
 # A test program that does not compile is a failed suite, not the end of the run.
 check:

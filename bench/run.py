@@ -17,6 +17,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 DIGITS = TOP / "examples" / "digits"
+ADDER = TOP / "examples" / "adder"
 SIZES = {1000: 60, 10000: 20, 100000: 5}     # bindings, runs
 ALTERNATIONS = 5
 
@@ -159,6 +160,20 @@ def digits(scratch):
     row("digits.rlx loaded and first result", measure(start, "first", 200, options.build / "bench_digits", program, images)["first"], 5, nothing)
 
 
+def adder(scratch):
+    title("the adder transformer by kernel bytecode (floor: numpy, the same steps, both on one core, alternating)")
+    program = scratch / "adder.rlx"
+    output(options.out / "bin" / "relax", "build", ADDER / "adder.py", "--params", ADDER / "weights.npz", "-o", program)
+    ours, theirs = [], []
+    for _ in range(ALTERNATIONS):
+        ours.append(measure(options.build / "bench_adder", program, ADDER / "prompts.npz", 0.5))
+        theirs.append(measure(sys.executable, TOP / "bench" / "adder_numpy.py", ADDER / "weights.npz", ADDER / "prompts.npz", 0.5,
+                              environment=numpy_environment()))
+    for key, what, target in (("prefill", "a prompt of 8 tokens", None), ("decode", "a token behind it", 3)):
+        mine, floor = (across([figures[key] for figures in side]) for side in (ours, theirs))
+        row(what, mine, target and round(floor[0] / target, 1), floor)
+
+
 def sizes(scratch):
     """The library as a file; of the run-only archive the code that a host links in: public functions and what they need."""
     title("sizes, linked and stripped")
@@ -190,8 +205,9 @@ def main():
         machine(floor)
         try:
             digits(Path(folder))
+            adder(Path(folder))
         except ImportError:
-            print("bench: numpy is not installed (Debian: python3-numpy, libopenblas0-pthread): digits left out", file=sys.stderr)
+            print("bench: numpy is not installed (Debian: python3-numpy, libopenblas0-pthread): networks left out", file=sys.stderr)
         sizes(Path(folder))
     print_table()
     target = options.build.parent / "bench.json"
