@@ -1,0 +1,386 @@
+/* random_kernel.h: kernels of random instructions that the verifier accepts, put together from the operand letters of
+ * kernel_opcode.def; and a plain reading of those that compute with scalar integers only. */
+#ifndef TEST_VM_RANDOM_KERNEL_H
+#define TEST_VM_RANDOM_KERNEL_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/kernel_int.h"
+
+typedef struct rk_random { uint64_t state; } rk_random;
+static inline uint32_t rk_below(rk_random *r, uint32_t n)
+{
+    r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((r->state >> 33) % n);
+}
+
+/* Registers: the constants, then per class scalars, strips, a view and an output view. */
+enum { RK_INTS = 8, RK_CONSTS = RK_INTS + 6, RK_SCALARS = 4, RK_STRIPS = 3, RK_PER_CLASS = RK_SCALARS + RK_STRIPS + 2 };
+enum { RK_REGS = RK_CONSTS + RLX_CLASS_COUNT * RK_PER_CLASS };
+static const int64_t rk_ints[RK_INTS] = { 0, 1, 2, 3, 600, -1, 300, 7 };
+enum { RK_SIZE_REG = 4, RK_HALF_REG = 6 };
+/* Buffers: parameters of one element type per class, temporaries of every type, constants of two. */
+enum { RK_PARAMS = RLX_CLASS_COUNT, RK_TEMPS = RLX_ELEM_COUNT, RK_TABLES = 2, RK_BUFFERS = RK_PARAMS + RK_TEMPS + RK_TABLES };
+enum { RK_SIZE = 600, RK_MAX_WORDS = 4000, RK_TABLE_BYTES = 4800 };
+static const int32_t rk_param_dtypes[RK_PARAMS] = { RELAX_INT32, RELAX_INT64, RELAX_FLOAT32, RELAX_FLOAT64 };
+
+typedef struct rk_kernel {
+    rk_random *random;
+    uint16_t code[RK_MAX_WORDS];
+    size_t len;
+    bool scalars_only;             /* integers in scalar registers: rk_model can follow */
+    bool views[RLX_CLASS_COUNT], out_views[RLX_CLASS_COUNT]; /* set since control last could come from elsewhere */
+    int in_strip;
+    uint8_t used[RLX_K_COUNT];
+} rk_kernel;
+
+static inline uint16_t rk_scalar(rk_kernel *k, int klass) { return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + (int)rk_below(k->random, RK_SCALARS)); }
+static inline uint16_t rk_strip(rk_kernel *k, int klass) { return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + (int)rk_below(k->random, RK_STRIPS)); }
+static inline uint16_t rk_view(int klass, bool out) { return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + RK_STRIPS + out); }
+/* A scalar integer that is read: often a constant that makes sense as an offset or a stride. */
+static inline uint16_t rk_int(rk_kernel *k) { return rk_below(k->random, 4) ? (uint16_t)rk_below(k->random, RK_INTS) : rk_scalar(k, RLX_CLASS_I64); }
+static inline uint16_t rk_small(rk_kernel *k) { return rk_below(k->random, 16) ? (uint16_t)rk_below(k->random, 3) : rk_int(k); }
+
+static inline void rk_word(rk_kernel *k, uint32_t w) { k->code[k->len++] = (uint16_t)w; }
+static inline void rk_forget_views(rk_kernel *k)
+{
+    memset(k->views, 0, sizeof k->views);
+    memset(k->out_views, 0, sizeof k->out_views);
+}
+
+/* Classes and types of buffers follow their numbers. */
+static inline int rk_elem(uint32_t b)
+{
+    if (b < RK_PARAMS)
+        return rlx_kernel_elem_of(rk_param_dtypes[b]);
+    return b < RK_PARAMS + RK_TEMPS ? (int)b - RK_PARAMS : b == RK_PARAMS + RK_TEMPS ? RLX_ELEM_I64 : RLX_ELEM_F32;
+}
+
+static inline uint16_t rk_buffer(rk_kernel *k, uint32_t op, char letter)
+{
+    switch (op) {
+    case RLX_K_DIM: case RLX_K_WANT_DIM: case RLX_K_VIEW: case RLX_K_VIEW_OUT: return (uint16_t)rk_below(k->random, RK_PARAMS);
+    default: break;
+    }
+    if (letter == 't')
+        return (uint16_t)(RK_PARAMS + rk_below(k->random, RK_TEMPS));
+    return (uint16_t)rk_below(k->random, letter == 'B' ? RK_PARAMS + RK_TEMPS : RK_BUFFERS);
+}
+
+/* What one instruction has decided so far. */
+typedef struct rk_choice { uint32_t op; bool wide; int klass, buffer_class, buffer; } rk_choice;
+
+static inline uint16_t rk_value(rk_kernel *k, const rk_choice *c, int klass, bool written)
+{
+    bool *set = written ? k->out_views : k->views;
+    if (!c->wide)
+        return rk_scalar(k, klass);
+    if (c->op >= RLX_K_FIRST_VALUE && set[klass] && rk_below(k->random, 2))
+        return rk_view(klass, written ? true : !k->views[klass]);
+    return rk_strip(k, klass);
+}
+
+static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
+{
+    static const char classes[] = "ilfdILFD";
+    const char *at = strchr(classes, letter);
+    if (at)
+        return rk_value(k, c, (int)(at - classes) % RLX_CLASS_COUNT, at - classes >= RLX_CLASS_COUNT);
+    switch (letter) {
+    case 'v': return rk_value(k, c, c->buffer_class, false);
+    case 'V': return c->op == RLX_K_VIEW || c->op == RLX_K_VIEW_OUT ? rk_view(c->buffer_class, c->op == RLX_K_VIEW_OUT) : rk_value(k, c, c->buffer_class, true);
+    case 'x': return rk_value(k, c, c->klass, false);
+    case 'X': return rk_value(k, c, c->klass, true);
+    case 's': return rk_scalar(k, c->klass);
+    case 'm': return rk_below(k->random, 2) ? RLX_KERNEL_NONE : rk_value(k, c, RLX_CLASS_I32, false);
+    case 'r': return c->op >= RLX_K_XMOVE && c->op <= RLX_K_XMAX ? rk_int(k) : rk_small(k);
+    case 'w': return rk_scalar(k, RLX_CLASS_I64);
+    case 'c': return rk_below(k->random, 2) ? RK_INTS : rk_scalar(k, RLX_CLASS_I32); /* half of them true */
+    default: return 0; /* n, z */
+    }
+}
+
+static inline bool rk_fused(uint32_t op) { return op == RLX_K_CONTRACT || op == RLX_K_REDUCE; }
+
+/* Sizes to check against are those of the buffers, so that the kernel goes on. */
+static inline bool rk_is_size(uint32_t op, uint32_t position)
+{
+    return (op == RLX_K_CHECK && position == 2) || (op == RLX_K_CHECK_EACH && position == 1) ||
+           (op == RLX_K_WANT_DIM && position == 2) || (op == RLX_K_ALLOC && position == 1);
+}
+
+static inline void rk_instruction(rk_kernel *k, uint32_t op)
+{
+    const char *letters = rlx_kernel_ops[op].operands;
+    rk_choice c = { op, op == RLX_K_BROADCAST || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT || (!k->scalars_only && k->in_strip && rk_below(k->random, 4)),
+                    (int)rk_below(k->random, RLX_CLASS_COUNT), 0, -1 };
+    if (rk_fused(op)) /* one element type that has a loop */
+        c.buffer = 2 + (int)rk_below(k->random, 2);
+    for (const char *p = letters; *p; p++)
+        if (strchr("bBt", *p) && c.buffer < 0)
+            c.buffer = rk_buffer(k, op, *p);
+    c.buffer_class = c.buffer >= 0 ? rlx_kernel_elems[rk_elem((uint32_t)c.buffer)].klass : 0;
+    k->used[op] = 1;
+    rk_word(k, op);
+    for (uint32_t i = 0; letters[i]; i++) {
+        if (strchr("bBt", letters[i]))
+            rk_word(k, (uint32_t)c.buffer);
+        else if (letters[i] == 'n')
+            rk_word(k, op == RLX_K_REDUCE ? rk_below(k->random, RLX_KERNEL_REDUCE_COUNT) : 0);
+        else if (rk_is_size(op, i))
+            rk_word(k, RK_SIZE_REG);
+        else
+            rk_word(k, rk_operand(k, &c, letters[i]));
+    }
+    if (op == RLX_K_VIEW)
+        k->views[c.buffer_class] = true;
+    if (op == RLX_K_VIEW_OUT)
+        k->out_views[c.buffer_class] = true;
+    if (op == RLX_K_ALLOC)
+        rk_forget_views(k);
+}
+
+static inline bool rk_is_control(uint32_t op)
+{
+    return op == RLX_K_END || strchr(rlx_kernel_ops[op].operands, 'j');
+}
+
+/* The operations of a kernel that rk_model reads. */
+static inline bool rk_is_modelled(uint32_t op)
+{
+    switch (op) {
+    case RLX_K_XMOVE: case RLX_K_XADD: case RLX_K_XSUB: case RLX_K_XMUL: case RLX_K_XMADD: case RLX_K_XMIN: case RLX_K_XMAX:
+    case RLX_K_MOVE_I64: case RLX_K_ADD_I64: case RLX_K_SUB_I64: case RLX_K_MUL_I64: case RLX_K_MIN_I64: case RLX_K_MAX_I64:
+    case RLX_K_MIN_U64: case RLX_K_MAX_U64: case RLX_K_AND_I64: case RLX_K_OR_I64: case RLX_K_XOR_I64: return true;
+    default: return false;
+    }
+}
+
+static inline void rk_patch(rk_kernel *k, size_t at, size_t begin, size_t target)
+{
+    uint32_t distance = (uint32_t)(int32_t)((int64_t)target - (int64_t)begin);
+    k->code[at] = (uint16_t)distance;
+    k->code[at + 1] = (uint16_t)(distance >> 16);
+}
+
+static inline void rk_block(rk_kernel *k, int depth, uint32_t count);
+
+/* LOOP, its body and NEXT; the same for strips. */
+static inline void rk_loop(rk_kernel *k, int depth, bool strip)
+{
+    uint16_t var = rk_scalar(k, RLX_CLASS_I64), limit = (uint16_t)(strip ? RK_HALF_REG : rk_scalar(k, RLX_CLASS_I64));
+    size_t begin = k->len;
+    if (!strip && limit == var)
+        limit = (uint16_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS + (limit - RK_CONSTS - RLX_CLASS_I64 * RK_PER_CLASS + 1) % RK_SCALARS);
+    uint32_t op = strip ? RLX_K_STRIP : RLX_K_LOOP;
+    k->used[op] = 1;
+    rk_word(k, op);
+    rk_word(k, var);
+    if (strip) {
+        rk_word(k, limit);
+    } else {
+        rk_word(k, rk_below(k->random, 4));
+        rk_word(k, rk_below(k->random, 4));
+        rk_word(k, limit);
+    }
+    size_t out = k->len;
+    rk_word(k, 0);
+    rk_word(k, 0);
+    rk_forget_views(k);
+    size_t body = k->len;
+    k->in_strip += strip;
+    rk_block(k, depth + 1, 1 + rk_below(k->random, 5));
+    k->in_strip -= strip;
+    size_t next = k->len;
+    k->used[strip ? RLX_K_NEXT_STRIP : RLX_K_NEXT] = 1;
+    rk_word(k, strip ? RLX_K_NEXT_STRIP : RLX_K_NEXT);
+    rk_word(k, var);
+    rk_word(k, limit);
+    size_t back = k->len;
+    rk_word(k, 0);
+    rk_word(k, 0);
+    rk_patch(k, back, next, body);
+    rk_patch(k, out, begin, k->len);
+    rk_forget_views(k);
+}
+
+static inline void rk_skip(rk_kernel *k, int depth)
+{
+    static const uint16_t ops[] = { RLX_K_JUMP, RLX_K_JUMP_IF_NOT, RLX_K_JUMP_IF_EMPTY };
+    uint32_t op = ops[rk_below(k->random, k->scalars_only ? 1 : 3)];
+    size_t begin = k->len;
+    if (k->scalars_only)
+        op = rk_below(k->random, 2) ? RLX_K_JUMP : RLX_K_JUMP_IF_EMPTY;
+    k->used[op] = 1;
+    rk_word(k, op);
+    if (op != RLX_K_JUMP)
+        rk_word(k, op == RLX_K_JUMP_IF_NOT ? rk_scalar(k, RLX_CLASS_I32) : rk_int(k));
+    size_t at = k->len;
+    rk_word(k, 0);
+    rk_word(k, 0);
+    rk_forget_views(k);
+    rk_block(k, depth + 1, 1 + rk_below(k->random, 3));
+    rk_patch(k, at, begin, k->len);
+    rk_forget_views(k);
+}
+
+static inline void rk_block(rk_kernel *k, int depth, uint32_t count)
+{
+    for (; count && k->len < RK_MAX_WORDS - 600; count--) {
+        uint32_t way = rk_below(k->random, 12), op;
+        if (depth < 3 && way < 2) {
+            rk_loop(k, depth, !k->scalars_only && !k->in_strip && way);
+        } else if (depth < 3 && way == 2) {
+            rk_skip(k, depth);
+        } else {
+            do
+                op = rk_below(k->random, RLX_K_COUNT);
+            while (rk_is_control(op) || (k->scalars_only && !rk_is_modelled(op)) || (op == RLX_K_ASSERT && rk_below(k->random, 20)));
+            rk_instruction(k, op);
+        }
+    }
+}
+
+/* Stores the scalars of class int64 into the second parameter: what the model can be compared with. */
+static inline void rk_show(rk_kernel *k)
+{
+    for (uint32_t i = 0; i < RK_SCALARS; i++) {
+        rk_word(k, RLX_K_STORE);
+        rk_word(k, 1);
+        rk_word(k, i);
+        rk_word(k, (uint32_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS) + i);
+    }
+    k->used[RLX_K_STORE] = 1;
+}
+
+static inline void rk_generate(rk_kernel *k, rk_random *random, bool scalars_only)
+{
+    memset(k, 0, sizeof *k);
+    k->random = random;
+    k->scalars_only = scalars_only;
+    for (uint32_t i = 0; i < RK_SCALARS; i++) { /* the frame is shared between kernels: nothing is zero by itself */
+        rk_word(k, RLX_K_XMOVE);
+        rk_word(k, (uint32_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS) + i);
+        rk_word(k, i);
+    }
+    for (uint32_t t = 0; t < RK_TEMPS && !scalars_only; t++) {
+        rk_word(k, RLX_K_ALLOC);
+        rk_word(k, RK_PARAMS + t);
+        rk_word(k, RK_SIZE_REG);
+    }
+    rk_block(k, 0, 4 + rk_below(random, 12));
+    if (scalars_only)
+        rk_show(k);
+    rk_word(k, RLX_K_END);
+    k->used[RLX_K_END] = 1;
+}
+
+/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+
+static inline void rk_u32(rlx_buf *out, uint32_t v) { rlx_buf_put(out, (const char *)&v, 4); }
+static inline void rk_u64(rlx_buf *out, uint64_t v) { rlx_buf_put(out, (const char *)&v, 8); }
+static inline void rk_pad(rlx_buf *out)
+{
+    while (out->len % 8)
+        rlx_buf_put(out, "", 1);
+}
+
+static inline void rk_buffer_record(rlx_buf *out, uint32_t b)
+{
+    uint32_t kind = b < RK_PARAMS ? RLX_KERNEL_BUFFER_PARAM : b < RK_PARAMS + RK_TEMPS ? RLX_KERNEL_BUFFER_TEMP : RLX_KERNEL_BUFFER_CONST;
+    rk_u32(out, (uint32_t)rlx_kernel_elems[rk_elem(b)].dtype);
+    rk_u32(out, kind | 1u << 8);
+    rk_u32(out, 0);
+    rk_u32(out, kind == RLX_KERNEL_BUFFER_CONST && b + 1 == RK_BUFFERS ? RK_TABLE_BYTES : 0);
+    rk_u64(out, kind == RLX_KERNEL_BUFFER_CONST ? RK_SIZE : 0);
+}
+
+static inline void rk_write(const rk_kernel *k, rlx_buf *out)
+{
+    uint32_t counts[RLX_KERNEL_PARTS] = { RK_PARAMS, RK_BUFFERS, RK_REGS, RK_CONSTS, (uint32_t)k->len, 8, 2 * RK_TABLE_BYTES };
+    size_t begin = out->len;
+    rk_u32(out, RLX_KERNEL_MAGIC);
+    rk_u32(out, RLX_KERNEL_VERSION);
+    rk_u32(out, 0);
+    for (int p = 0; p < RLX_KERNEL_PARTS; p++)
+        rk_u32(out, counts[p]);
+    for (uint32_t p = 0; p < RK_PARAMS; p++) {
+        rk_u32(out, RLX_KERNEL_PARAM_BUFFER | p << 16);
+        rk_u32(out, (uint32_t)rk_param_dtypes[p]);
+    }
+    for (uint32_t b = 0; b < RK_BUFFERS; b++)
+        rk_buffer_record(out, b);
+    for (uint32_t r = 0; r < RK_REGS; r++) {
+        uint32_t i = r < RK_CONSTS ? 0 : (r - RK_CONSTS) % RK_PER_CLASS;
+        char b = (char)(r < RK_INTS ? RLX_CLASS_I64 : r < RK_CONSTS ? (r - RK_INTS) % 4 : (r - RK_CONSTS) / RK_PER_CLASS);
+        b = (char)(b | (i < RK_SCALARS ? 0 : i < RK_SCALARS + RK_STRIPS ? RLX_KERNEL_STRIP_REG : RLX_KERNEL_VIEW_REG));
+        rlx_buf_put(out, &b, 1);
+    }
+    rk_pad(out);
+    for (uint32_t c = 0; c < RK_CONSTS; c++)
+        rk_u64(out, c < RK_INTS ? (uint64_t)rk_ints[c] : 1);
+    rlx_buf_put(out, (const char *)k->code, k->len * 2);
+    rk_pad(out);
+    rlx_buf_put(out, "random\0", 8);
+    for (uint32_t i = 0; i < 2 * RK_TABLE_BYTES / 8; i++)
+        rk_u64(out, i % RK_SIZE);
+    uint32_t size = (uint32_t)(out->len - begin);
+    memcpy(out->data + begin + 8, &size, 4);
+}
+
+/* ---- the model ------------------------------------------------------------------------------------------------------ */
+
+static inline int64_t rk_compute(uint32_t op, int64_t a, int64_t b, int64_t c)
+{
+    uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    switch (op) {
+    case RLX_K_XADD: case RLX_K_ADD_I64: return (int64_t)(x + y);
+    case RLX_K_XSUB: case RLX_K_SUB_I64: return (int64_t)(x - y);
+    case RLX_K_XMUL: case RLX_K_MUL_I64: return (int64_t)(x * y);
+    case RLX_K_XMADD: return (int64_t)(x * y + (uint64_t)c);
+    case RLX_K_XMIN: case RLX_K_MIN_I64: return a < b ? a : b;
+    case RLX_K_XMAX: case RLX_K_MAX_I64: return a > b ? a : b;
+    case RLX_K_MIN_U64: return (int64_t)(x < y ? x : y);
+    case RLX_K_MAX_U64: return (int64_t)(x > y ? x : y);
+    case RLX_K_AND_I64: return (int64_t)(x & y);
+    case RLX_K_OR_I64: return (int64_t)(x | y);
+    case RLX_K_XOR_I64: return (int64_t)(x ^ y);
+    default: return a; /* moves */
+    }
+}
+
+/* Follows a kernel of scalars; the first RK_SCALARS elements of the second parameter. False: too long. */
+static inline bool rk_model(const rk_kernel *k, int64_t *out)
+{
+    int64_t x[RK_REGS] = { 0 };
+    const uint16_t *w = k->code;
+    memcpy(x, rk_ints, sizeof rk_ints);
+    for (int steps = 0; steps < 100000; steps++) {
+        uint32_t op = w[0], at = 1 + (uint32_t)(strcspn(rlx_kernel_ops[op].operands, "j"));
+        int32_t jump = rk_is_control(op) && op != RLX_K_END ? (int32_t)((uint32_t)w[at] | (uint32_t)w[at + 1] << 16) : 0;
+        bool taken = false;
+        switch (op) {
+        case RLX_K_END: return true;
+        case RLX_K_JUMP: taken = true; break;
+        case RLX_K_JUMP_IF_EMPTY: taken = x[w[1]] <= 0; break;
+        case RLX_K_LOOP: {
+            int64_t first = x[w[2]], extent = x[w[3]];
+            x[w[1]] = first;
+            x[w[4]] = first + extent;
+            taken = extent <= 0;
+            break;
+        }
+        case RLX_K_NEXT:
+            x[w[1]] = (int64_t)((uint64_t)x[w[1]] + 1);
+            taken = x[w[1]] < x[w[2]];
+            break;
+        case RLX_K_STORE: out[x[w[2]]] = x[w[3]]; break;
+        default: x[w[1]] = rk_compute(op, x[w[2]], x[w[3]], op == RLX_K_XMADD ? x[w[4]] : 0); break;
+        }
+        w += taken ? jump : (int32_t)rlx_kernel_op_words(op);
+    }
+    return false;
+}
+
+#endif
