@@ -4,6 +4,8 @@
  * handles: nobody frees them, they live as long as their context. Calls that fail return NULL (or a status) and leave
  * diagnostics in the context; a chain of calls can be checked once, because NULL for a required handle gives NULL and
  * counts as an error. A context is used by one thread at a time and may move between threads.
+ *
+ * However deep or large a program is: calls of this library need at most 256 KiB of stack, that of the host's callbacks not counted.
  */
 #ifndef RELAX_CONTEXT_H
 #define RELAX_CONTEXT_H

@@ -18,12 +18,16 @@ static enum rlx_step note(collect *c, const rlx_node *n, unsigned bit)
     return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
+static bool is_def(const rlx_field *via)
+{
+    return via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
+}
+
 /* Relax variables: bound where they are defined. */
 static enum rlx_step enter_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
-    bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
     if (rlx_as_var(n))
-        return note(user, n, def ? BOUND : MENTIONED);
+        return note(user, n, is_def(via) ? BOUND : MENTIONED);
     return n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
          ? RLX_STEP_SKIP : RLX_STEP_ON;
 }
@@ -62,7 +66,7 @@ bool rlx_free_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out) { return 
 bool rlx_bound_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out) { return collect_vars(ctx, n, BOUND, BOUND, out); }
 bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out) { return collect_vars(ctx, n, 0, 0, out); }
 
-/* ---- shape variables: bound alone in parameters and casts, and as binders of function descriptions ---------- */
+/* ---- shape variables: bound alone in parameters and casts, as binders of function descriptions, and what TIR defines ---------- */
 
 static void bind_position(void *user, const rlx_prim *p, bool is_size)
 {
@@ -77,7 +81,7 @@ static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *
     const rlx_match_cast *cast = rlx_as_match_cast(n);
     const rlx_func_sinfo *s = rlx_as_func_sinfo(n);
     if (n->kind == RLX_NODE_PRIM_VAR)
-        return note(c, n, MENTIONED);
+        return note(c, n, is_def(via) ? BOUND : MENTIONED);
     for (size_t i = 0; f && i < f->num_params; i++)
         c->failed |= !rlx_each_position(c->ctx, ((const rlx_var *)f->params[i])->sinfo, bind_position, c);
     if (cast)

@@ -331,12 +331,13 @@ kw_value kw_load(kw *w, const rlx_buffer_load *l, kw_value mask)
         kw_fail(w, "a predicated load is not supported in kernels");
         return kw_failure();
     }
-    if (++w->depth > KW_MAX_DEPTH + MAX_LOAD_DEPTH) {
+    if (w->load_depth >= MAX_LOAD_DEPTH) {
         kw_too_large(w, "loads inside each other");
         return kw_failure();
     }
+    w->load_depth++;
     bool ok = locate(w, b, l->indices, l->num_indices, mask, &p);
-    w->depth--;
+    w->load_depth--;
     return ok ? load_at(w, b, l->buffer, &p) : kw_failure();
 }
 

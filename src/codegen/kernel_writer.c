@@ -376,6 +376,8 @@ static bool want_dims(kw *w, const rlx_buffer *b, uint32_t row)
 
 static bool params(kw *w, const rlx_prim_func *f)
 {
+    if (f->num_params > RLX_KERNEL_MAX_PARAMS)
+        return kw_too_large(w, "parameters");
     /* buffers of parameters come first in the table, in order */
     for (size_t i = 0; i < f->num_params; i++) {
         const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);

@@ -79,7 +79,7 @@ typedef struct kw {
     rlx_place place;               /* of the statement at work, for messages */
     rlx_slice name;
     bool failed;
-    int depth;
+    int depth, load_depth;         /* of statements; of loads in indices of loads */
     uint32_t num_masks;
     kw_level levels[KW_MAX_LEVELS];
     int32_t top;                   /* innermost open level */

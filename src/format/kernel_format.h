@@ -20,6 +20,8 @@
 #define RLX_KERNEL_VERSION 1u
 #define RLX_KERNEL_STRIP 256         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
+#define RLX_KERNEL_MAX_PARAMS 4096u
+#define RLX_KERNEL_MAX_BUFFERS 60000u
 #define RLX_KERNEL_MAX_REGS 60000u
 #define RLX_KERNEL_MAX_FRAME ((size_t)8 << 20)
 #define RLX_KERNEL_MAX_WORDS (1u << 24)

@@ -1,9 +1,6 @@
 /* kernel_load.c: from untrusted bytes to a kernel that may be trusted. Everything is checked here once. */
 #include "runtime/kernel_int.h"
 
-#define MAX_PARAMS 4096u
-#define MAX_BUFFERS 60000u
-
 typedef struct loading {
     rlx_memory *memory;
     const uint8_t *bytes;
@@ -34,7 +31,7 @@ static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
 {
     static const uint32_t item[RLX_KERNEL_PARTS] = RLX_KERNEL_PART_ITEM;
     static const uint32_t most[RLX_KERNEL_PARTS] = {
-        MAX_PARAMS, MAX_BUFFERS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_WORDS, 1u << 30, 1u << 30
+        RLX_KERNEL_MAX_PARAMS, RLX_KERNEL_MAX_BUFFERS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_WORDS, 1u << 30, 1u << 30
     };
     if (len < RLX_KERNEL_HEADER_BYTES || rlx_get_u32(bytes) != RLX_KERNEL_MAGIC)
         return rlx_fail(l->why, RLX_LD08, "malformed kernel: no header");

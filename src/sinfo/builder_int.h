@@ -52,6 +52,7 @@ struct rlx_builder {
     const rlx_string *lv, *gv;
     int32_t next_lv, next_gv;
     uint32_t next_serial;
+    size_t num_impure;                   /* impure calls emitted so far */
     struct rlx_work *work;               /* normal_form.c */
 };
 

@@ -108,6 +108,7 @@ static void check_purity(rlx_builder *b, const rlx_call *c, bool pure)
 {
     if (RLX_LIKELY(pure))
         return;
+    b->num_impure++;
     const rlx_frame *f = rlx_function_frame(b);
     const char *prefix = rlx_as_op(c->op) ? "R." : "";
     if (rlx_top_frame(b)->in_dataflow) {

@@ -11,26 +11,39 @@ void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope, 
     m->binders = binders;
     m->num_binders = count;
     rlx_ptrmap_init(&m->pairs, &ctx->memory);
+    rlx_ptrmap_init(&m->known_binders, &ctx->memory);
 }
 
 void rlx_mapping_free(rlx_mapping *m)
 {
     rlx_ptrmap_free(&m->pairs);
+    rlx_ptrmap_free(&m->known_binders);
     rlx_vec_free(&m->ctx->memory, &m->list);
-}
-
-static bool mappable(const rlx_mapping *m, const rlx_prim *p)
-{
-    for (size_t i = 0; p->kind == RLX_NODE_PRIM_VAR && i < m->num_binders; i++)
-        if (m->binders[i] == p)
-            return true;
-    return false;
 }
 
 static void fail(rlx_mapping *m)
 {
     m->failed = true;
     rlx_no_memory(m->ctx);
+}
+
+#define FEW 16
+
+/* Few binders are looked through; of many a set is made when the first is asked for. */
+static bool mappable(rlx_mapping *m, const rlx_prim *p)
+{
+    if (p->kind != RLX_NODE_PRIM_VAR)
+        return false;
+    if (m->num_binders > FEW) {
+        for (size_t i = m->known_binders.len ? m->num_binders : 0; i < m->num_binders && !m->failed; i++)
+            if (!rlx_ptrmap_put(&m->known_binders, m->binders[i], 1))
+                fail(m);
+        return rlx_ptrmap_has(&m->known_binders, p);
+    }
+    for (size_t i = 0; i < m->num_binders; i++)
+        if (m->binders[i] == p)
+            return true;
+    return false;
 }
 
 static int32_t arg_of(const rlx_mapping *m, const rlx_prim *var)
@@ -146,7 +159,23 @@ static const rlx_sinfo *apply_all(rlx_mapping *m, const rlx_sinfo *s)
     return out;
 }
 
-#define FEW 16
+/* Many pairs, of which one description mentions few: those alone are substituted. */
+static const rlx_sinfo *apply_mentioned(rlx_mapping *m, const rlx_sinfo *s)
+{
+    rlx_memory *memory = &m->ctx->memory;
+    RLX_VEC(const rlx_prim *) from = { 0 }, to = { 0 };
+    rlx_prim_vars vars = { 0 };
+    bool ok = rlx_collect_prim_vars(memory, s, false, &vars);
+    for (size_t i = 0; ok && i < vars.len; i++) {
+        const rlx_prim *value = rlx_ptrmap_get(&m->pairs, vars.data[i]);
+        ok = !value || (rlx_vec_push(memory, &from, &vars.data[i]->node) && rlx_vec_push(memory, &to, value));
+    }
+    const rlx_sinfo *out = ok ? rlx_substitute(m->ctx, s, from.data, to.data, from.len) : (rlx_no_memory(m->ctx), NULL);
+    rlx_vec_free(memory, &vars);
+    rlx_vec_free(memory, &from);
+    rlx_vec_free(memory, &to);
+    return out;
+}
 
 const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s)
 {
@@ -155,8 +184,10 @@ const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s)
         return NULL;
     if (!m->pairs.len || !(s->flags & RLX_FLAG_HAS_VARS))
         return s;
-    if (m->list.len != m->pairs.len || m->list.len > FEW)
+    if (m->list.len != m->pairs.len)
         return apply_all(m, s);
+    if (m->list.len > FEW)
+        return apply_mentioned(m, s);
     for (size_t i = 0; i < m->list.len; i++) {
         from[i] = &m->list.data[i].var->node;
         to[i] = m->list.data[i].value;

@@ -23,9 +23,14 @@ typedef struct job {
     size_t at, sub;         /* BUILD: first of its values. SEQ: block, binding */
 } job;
 
+/* An operand that was bound: while its frame and block are open, the same node is the same variable. */
+typedef struct bound { const rlx_expr *var; uint32_t serial, block_serial; } bound;
+
 typedef struct rlx_work {
     RLX_VEC(job) jobs;
     RLX_VEC(const rlx_expr *) values;
+    RLX_VEC(bound) bound;
+    rlx_ptrmap bound_at;    /* operand -> index in bound. Hosts share nodes: what is nested n deep may be 2^n calls */
     rlx_mutator *mutator;
 } rlx_work;
 
@@ -36,6 +41,8 @@ void rlx_work_free(rlx_builder *b)
         return;
     rlx_vec_free(&b->ctx->memory, &w->jobs);
     rlx_vec_free(&b->ctx->memory, &w->values);
+    rlx_vec_free(&b->ctx->memory, &w->bound);
+    rlx_ptrmap_free(&w->bound_at);
     rlx_mem_free(&b->ctx->memory, w, sizeof *w);
     b->work = NULL;
 }
@@ -58,7 +65,44 @@ static bool push_value(rlx_builder *b, const rlx_expr *e)
 
 static bool push_operand(rlx_builder *b, const rlx_expr *e)
 {
-    return push_job(b, JOB_LEAF, e) && push_job(b, JOB_VALUE, e);
+    return push_again(b, (job){ .kind = JOB_LEAF, .node = e, .at = b->num_impure }, 0) && push_job(b, JOB_VALUE, e);
+}
+
+/* --- operands that occur again (3.2.2) --- */
+
+static uint32_t open_block(const rlx_frame *f)
+{
+    return f->in_dataflow ? f->block_serial : 0;
+}
+
+static const rlx_expr *bound_before(const rlx_builder *b, const rlx_expr *e)
+{
+    const rlx_work *w = b->work;
+    const rlx_frame *f = rlx_top_frame(b);
+    uintptr_t at;
+    if (!w->bound.len || !rlx_ptrmap_find(&w->bound_at, e, &at))
+        return NULL;
+    const bound *known = &w->bound.data[at];
+    return known->serial == f->serial && known->block_serial == open_block(f) ? known->var : NULL;
+}
+
+/* Only what is pure may be computed once instead of twice. */
+static bool remember_bound(rlx_builder *b, job j, const rlx_expr *var)
+{
+    rlx_work *w = b->work;
+    const rlx_frame *f = rlx_top_frame(b);
+    if (j.at != b->num_impure)
+        return true;
+    return (rlx_vec_push(&b->ctx->memory, &w->bound, ((bound){ var, f->serial, open_block(f) })) &&
+            rlx_ptrmap_put(&w->bound_at, j.node, w->bound.len - 1)) || rlx_no_memory(b->ctx);
+}
+
+static void forget_bound(rlx_work *w)
+{
+    if (!w->bound.len)
+        return;
+    w->bound.len = 0;
+    rlx_ptrmap_free(&w->bound_at);
 }
 
 /* --- renaming --- */
@@ -210,8 +254,9 @@ static bool start_function(rlx_builder *b, job j)
 
 static bool value_step(rlx_builder *b, job j)
 {
-    if (!j.node)
-        return false;
+    const rlx_expr *known = j.node ? bound_before(b, j.node) : NULL;
+    if (!j.node || known)
+        return push_value(b, known);
     switch (j.node->kind) {
     case RLX_NODE_CALL:
     case RLX_NODE_TUPLE_GET_ITEM: return begin_build(b, j);
@@ -231,14 +276,14 @@ static bool value_step(rlx_builder *b, job j)
     }
 }
 
-static bool leaf_step(rlx_builder *b)
+static bool leaf_step(rlx_builder *b, job j)
 {
     const rlx_expr **top = &rlx_vec_last(&b->work->values);
     if (rlx_is_leaf(*top))
         return true;
     const rlx_expr *v = rlx_builder_fresh(b, *top);
     rlx_vec_last(&b->work->values) = v;
-    return v != NULL;
+    return v && remember_bound(b, j, v);
 }
 
 static bool same_items(const rlx_expr *const *a, const rlx_expr *const *b, size_t count)
@@ -538,7 +583,7 @@ static bool step(rlx_builder *b, job j)
 {
     switch (j.kind) {
     case JOB_VALUE: return value_step(b, j);
-    case JOB_LEAF: return leaf_step(b);
+    case JOB_LEAF: return leaf_step(b, j);
     case JOB_BUILD: return build_step(b, j);
     case JOB_IF: return if_step(b, j);
     case JOB_SEQ: return seq_step(b, j);
@@ -550,9 +595,13 @@ static bool step(rlx_builder *b, job j)
 
 static bool have_work(rlx_builder *b)
 {
+    if (b->work)
+        return true;
+    b->work = rlx_mem_alloc_zero(&b->ctx->memory, sizeof *b->work);
     if (!b->work)
-        b->work = rlx_mem_alloc_zero(&b->ctx->memory, sizeof *b->work);
-    return b->work || rlx_no_memory(b->ctx);
+        return rlx_no_memory(b->ctx);
+    rlx_ptrmap_init(&b->work->bound_at, &b->ctx->memory);
+    return true;
 }
 
 /* Runs what is above `base`; the value it leaves, or NULL. Hooks may get here again. */
@@ -567,6 +616,8 @@ static const rlx_expr *run(rlx_builder *b, size_t base, size_t values)
     const rlx_expr *out = ok && w->values.len > values ? rlx_vec_last(&w->values) : NULL;
     w->jobs.len = base;
     w->values.len = values;
+    if (!base || !out) /* after a failure variables are taken back */
+        forget_bound(w);
     return out;
 }
 

@@ -33,6 +33,7 @@ typedef struct rlx_mapping {
     rlx_context *ctx;
     const rlx_scope *scope;
     const rlx_prim *const *binders; size_t num_binders;   /* what may be mapped */
+    rlx_ptrmap known_binders;                              /* the same as a set, if they are many */
     rlx_ptrmap pairs;                                      /* PRIM_VAR -> PRIM; Relax VAR -> shape expression */
     RLX_VEC(struct rlx_map_pair { const rlx_prim_var *var; const rlx_prim *value; int32_t arg; }) list;
     const rlx_prim_var *conflict; const rlx_prim *first, *second; int32_t first_arg, second_arg; /* provably different; NULL: none */

@@ -351,7 +351,7 @@ static const rlx_prim *add_axis(rlx_tir *t, enum rlx_iter_type type, const char 
     const rlx_prim_var *v = new_var(t, "v_", name, rlx_prim_dtype(extent));
     const rlx_node *dom = rlx_range_new(t->ctx, min, extent);
     rlx_iter_var *iter = rlx_node_new(t->ctx, RLX_NODE_ITER_VAR);
-    if (!v || !dom || !iter) {
+    if (!v || !dom || !iter || !(iter->thread_tag = rlx_string_z(t->ctx, ""))) {
         fail(t);
         return NULL;
     }

@@ -215,11 +215,46 @@ static void a_local_function(void **state)
     assert_true(strncmp(relax_diagnostic_code(ctx, 0), "CG", 2) == 0);
 }
 
+/* The same expression object as operand twice: one binding if it is pure, two calls if it is not. */
+static void shared_operands(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_function_options impure;
+    relax_function_options_init(&impure, sizeof impure);
+    impure.pure = 0;
+    const relax_struct_info *info = floats(ctx, relax_prim_int(ctx, 2), 3);
+    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *draw = relax_extern_func(ctx, Z("draw"));
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    relax_builder_begin_function(b, Z("main"), &x, 1, &impure);
+    const relax_expr *y = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0), *r = relax_call(ctx, draw, &x, 1, info, 0);
+    for (int i = 0; i < 2; i++)
+        y = relax_call_op(ctx, Z("add"), (const relax_expr *[]){ y, y }, 2, NULL, 0);
+    y = relax_builder_emit(b, y, NULL, 0, 0);
+    y = relax_builder_emit(b, relax_call_op(ctx, Z("multiply"), (const relax_expr *[]){ r, r }, 2, NULL, 0), NULL, 0, 0);
+    assert_non_null(relax_builder_end_function(b, y));
+    const relax_module *m = relax_module_builder_finish(mb);
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+    assert_quiet(ctx);
+    char *text = printed(ctx, relax_base_func_as_node(relax_module_function(m, 0)));
+#define INFO "R.Tensor((2, 3), dtype=\"float32\") "
+    assert_string_equal(strstr(text, "    gv"), "    gv: " INFO "= R.exp(x)\n"
+        "    gv1: " INFO "= R.add(gv, gv)\n"
+        "    gv2: " INFO "= R.add(gv1, gv1)\n"
+        "    gv3: " INFO "= R.call_packed(\"draw\", x, sinfo_args=(R.Tensor((2, 3), dtype=\"float32\"),))\n"
+        "    gv4: " INFO "= R.call_packed(\"draw\", x, sinfo_args=(R.Tensor((2, 3), dtype=\"float32\"),))\n"
+        "    gv5: " INFO "= R.multiply(gv3, gv4)\n"
+        "    return gv5");
+    free(text);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
         TEST(network_runs), TEST(printed_reads_back), TEST(getters_find_everything), TEST(walks_and_casts), TEST(branches_and_recursion), TEST(a_local_function),
+        TEST(shared_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
