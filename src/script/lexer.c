@@ -66,7 +66,7 @@ void rlx_words_free(rlx_words *t)
 }
 
 /* Words lie in memory in the order they were made: visiting them in that order is what makes this cheap. */
-static bool grow_names(rlx_words *t)
+static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
     size_t cap = t->cap ? t->cap * 4 : 512;
     rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
@@ -116,7 +116,7 @@ static inline name_key short_key(rlx_slice text, uint64_t first, uint64_t second
     return (name_key){ text, { first, second }, (uint32_t)mixed(first, second) };
 }
 
-static name_key key_of(rlx_slice text)
+static RLX_NOINLINE name_key key_of(rlx_slice text)
 {
     size_t second = text.len > 8 ? text.len - 8 : 0;
     name_key key = short_key(text, load_some(text.data, text.len), second ? load_some(text.data + 8, second) : 0);
@@ -141,7 +141,7 @@ static inline rlx_word **slot_of(const rlx_words *t, const name_key *key)
     return &t->slots[at];
 }
 
-static rlx_word *new_name(rlx_words *t, const name_key *key)
+static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
 {
     const rlx_string *string = rlx_string_intern(t->ctx, key->text);
     rlx_word *w = string ? rlx_region_alloc(&t->region, sizeof *w) : NULL;
@@ -316,13 +316,10 @@ static inline uint32_t plain_string(const char *text, uint32_t at, uint32_t len)
 }
 
 /* Passes a string literal that begins at `at`; a short one that does not end is cut at the end of its line. */
-static uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
+static RLX_NOINLINE uint32_t skip_odd_string(const char *text, uint32_t at, uint32_t len)
 {
     char quote = text[at];
     bool triple = at + 2 < len && text[at + 1] == quote && text[at + 2] == quote;
-    uint32_t plain = plain_string(text, at, len);
-    if (plain)
-        return plain;
     for (at += triple ? 3 : 1; at < len; at++) {
         if (text[at] == '\\')
             at++;
@@ -334,44 +331,52 @@ static uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
     return len;
 }
 
-/* The first character from `at` on that decides where a logical line ends: a newline, quote, '#', bracket or backslash;
- * or one of $ % & |, which do not, but go with the others. `len` or beyond if there is none. */
-static inline uint32_t next_stop(const char *text, uint32_t at, uint32_t len)
+static inline uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
 {
-    for (; at < len; at += 8) {
-        uint64_t v = rlx_load8(text + at), lower = v | RLX_EACH_BYTE(0x20);
-        uint64_t found = rlx_bytes_equal(v, '\n') | rlx_bytes_within(v, '"', ')') | rlx_bytes_within(lower, '{', '}');
-        if (found)
-            return at + rlx_first_byte(found);
+    uint32_t plain = plain_string(text, at, len);
+    return RLX_LIKELY(plain) ? plain : skip_odd_string(text, at, len);
+}
+
+/* Characters that decide where a logical line, or a group in brackets, ends: newlines, quotes, '#', brackets, backslashes;
+ * and $ % & |, which do not, but go with the others. */
+static inline uint64_t stops_in(uint64_t v)
+{
+    return rlx_bytes_equal(v, '\n') | rlx_bytes_within(v, '"', ')') | rlx_bytes_within(v | RLX_EACH_BYTE(0x20), '{', '}');
+}
+
+/* Passes strings and groups in brackets from `at` on. Stops behind the character that closes the bracket opened first, if
+ * asked for groups, else at the newline where the logical line ends. `len`: there is none. */
+static uint32_t pass_groups(const char *text, uint32_t at, uint32_t len, bool group)
+{
+    uint32_t depth = 0;
+    while (at < len) {
+        uint64_t stops = stops_in(rlx_load8(text + at));
+        uint32_t from = at;
+        for (at += 8; stops; stops &= stops - 1) {
+            uint32_t here = from + rlx_first_byte(stops);
+            char c = text[here];
+            if (c == '(' || c == '[' || c == '{') {
+                depth++;
+            } else if (c == ')' || c == ']' || c == '}') {
+                depth -= depth > 0;
+                if (group && !depth)
+                    return here + 1 < len ? here + 1 : len;
+            } else if (c == '\n') {
+                if (here < len && (!depth || starts_statement(text, here + 1, len)))
+                    return here;
+            } else if (c == '"' || c == '\'' || c == '#' || c == '\\') {
+                at = c == '#' ? line_end(text, here, len) : c == '\\' ? here + 2 : here < len ? skip_string(text, here, len) : len;
+                break;
+            }
+        }
     }
-    return at;
+    return len;
 }
 
 void rlx_lines_skip(rlx_lines *l)
 {
-    enum { OTHER, LINE, STRING, COMMENT, OPEN, CLOSE, HIDE };
-    static const uint8_t stops[256] = { ['\n'] = LINE, ['"'] = STRING, ['\''] = STRING, ['#'] = COMMENT, ['('] = OPEN, ['['] = OPEN,
-                                        ['{'] = OPEN, [')'] = CLOSE, [']'] = CLOSE, ['}'] = CLOSE, ['\\'] = HIDE };
-    const char *text = l->text;
-    uint32_t at = l->begin, len = l->len, depth = 0;
-    while ((at = next_stop(text, at, len)) < len) {
-        switch (stops[(unsigned char)text[at]]) {
-        case LINE:
-            at++;
-            if (!depth || starts_statement(text, at, len)) {
-                l->pos = at;
-                return;
-            }
-            break;
-        case STRING: at = skip_string(text, at, len); break;
-        case COMMENT: at = line_end(text, at, len); break;
-        case OPEN: depth++, at++; break;
-        case CLOSE: depth -= depth > 0, at++; break;
-        case HIDE: at += at + 1 < len ? 2 : 1; break; /* what follows a backslash */
-        default: at++;
-        }
-    }
-    l->pos = len;
+    uint32_t end = pass_groups(l->text, l->begin, l->len, false);
+    l->pos = end + (end < l->len);
 }
 
 /* ---- tokens ------------------------------------------------------------------------------------- */
@@ -414,6 +419,26 @@ static bool indent_token(rlx_lexer *lx)
     return false;
 }
 
+static void unclosed(rlx_lexer *lx)
+{
+    uint32_t at = lx->open[lx->depth - 1];
+    report(lx, RLX_PA03, at, at + 1, "'%c' is never closed", lx->text[at]);
+    lx->depth = 0;
+}
+
+static RLX_NOINLINE void end_token(rlx_lexer *lx)
+{
+    if (lx->depth)
+        unclosed(lx);
+    uint8_t before = lx->tok.kind;
+    if (!lx->single && before != RLX_TOK_NEWLINE && before != RLX_TOK_DEDENT && before != RLX_TOK_END && lx->prev_end) {
+        give(lx, RLX_TOK_NEWLINE, lx->len, lx->len);
+        lx->line_start = true;
+        return;
+    }
+    give(lx, RLX_TOK_END, lx->len, lx->len);
+}
+
 /* Is the text at `at` a prefix of a string literal ("r", "rb", "f" ...)? Gives its length. */
 static uint32_t string_prefix(const rlx_lexer *lx, uint32_t at, rlx_tok *flags)
 {
@@ -434,13 +459,13 @@ static uint32_t string_prefix(const rlx_lexer *lx, uint32_t at, rlx_tok *flags)
     return 0;
 }
 
-static void string_token(rlx_lexer *lx, uint32_t begin, uint32_t prefix, rlx_tok flags)
+static RLX_NOINLINE void odd_string(rlx_lexer *lx, uint32_t begin, uint32_t prefix, rlx_tok flags)
 {
     const char *text = lx->text;
     uint32_t at = begin + prefix;
     char quote = text[at];
     flags.triple = at + 2 < lx->len && text[at + 1] == quote && text[at + 2] == quote;
-    uint32_t end = skip_string(text, at, lx->len);
+    uint32_t end = skip_odd_string(text, at, lx->len);
     uint32_t quotes = flags.triple ? 3 : 1;
     bool closed = end <= lx->len && end >= at + 2 * quotes && text[end - 1] == quote;
     if (closed && flags.triple)
@@ -455,13 +480,26 @@ static void string_token(rlx_lexer *lx, uint32_t begin, uint32_t prefix, rlx_tok
     lx->tok.raw = flags.raw, lx->tok.bytes = flags.bytes, lx->tok.format = flags.format, lx->tok.triple = flags.triple;
 }
 
-static bool prefixed_string(rlx_lexer *lx, uint32_t begin)
+static RLX_NOINLINE bool prefixed_string(rlx_lexer *lx, uint32_t begin)
 {
     rlx_tok flags = { 0 };
     uint32_t prefix = string_prefix(lx, begin, &flags);
     if (prefix)
-        string_token(lx, begin, prefix, flags);
+        odd_string(lx, begin, prefix, flags);
     return prefix != 0;
+}
+
+static inline void string_token(rlx_lexer *lx, uint32_t begin)
+{
+    uint32_t end = plain_string(lx->text, begin, lx->len);
+    if (RLX_LIKELY(end)) {
+        give(lx, RLX_TOK_STRING, begin, end);
+        lx->tok.plain = true;
+    } else if (begin < lx->len) {
+        odd_string(lx, begin, 0, (rlx_tok){ 0 });
+    } else {
+        end_token(lx); /* the quote that ends the string around this text */
+    }
 }
 
 /* Bit 7 of each byte that cannot stand in a name. */
@@ -478,7 +516,7 @@ static inline uint64_t bytes_below(uint64_t mask) { return ((mask & -mask) >> 7)
 static inline name_key name_at(const char *text, uint32_t at)
 {
     uint64_t first = rlx_load8(text + at), end = outside_names(first);
-    if (end)
+    if (RLX_LIKELY(end))
         return short_key((rlx_slice){ text + at, rlx_first_byte(end) }, first & bytes_below(end), 0);
     uint64_t second = rlx_load8(text + at + 8);
     end = outside_names(second);
@@ -508,7 +546,7 @@ static inline void name_token(rlx_lexer *lx, uint32_t begin)
 }
 
 /* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
-static void odd_number(rlx_lexer *lx, uint32_t begin)
+static RLX_NOINLINE void odd_number(rlx_lexer *lx, uint32_t begin)
 {
     const char *text = lx->text;
     uint32_t at = begin;
@@ -537,6 +575,14 @@ static inline void number_token(rlx_lexer *lx, uint32_t begin)
         give(lx, RLX_TOK_INT, begin, at);
     else
         odd_number(lx, begin);
+}
+
+static inline void dot_token(rlx_lexer *lx, uint32_t begin)
+{
+    if (class_of(lx->text[begin + 1]) == C_DIGIT && begin + 1 < lx->len)
+        odd_number(lx, begin);
+    else
+        give(lx, RLX_TOK_DOT, begin, begin + 1);
 }
 
 /* Punctuation: the longest that matches. Rows with the same first character stand together, longest first. */
@@ -581,7 +627,7 @@ static inline void open_bracket(rlx_lexer *lx, uint32_t begin)
     lx->open[lx->depth++] = begin;
 }
 
-static void odd_bracket(rlx_lexer *lx, uint32_t begin)
+static RLX_NOINLINE void odd_bracket(rlx_lexer *lx, uint32_t begin)
 {
     if (lx->depth)
         report(lx, RLX_PA03, begin, begin + 1, "'%c' does not close the '%c' before it", lx->text[begin], lx->text[lx->open[lx->depth - 1]]);
@@ -602,7 +648,7 @@ static inline void close_bracket(rlx_lexer *lx, uint32_t begin)
     give(lx, kind, begin, begin + 1);
 }
 
-static void odd_punct(rlx_lexer *lx, uint32_t begin)
+static RLX_NOINLINE void odd_punct(rlx_lexer *lx, uint32_t begin)
 {
     uint32_t len = 1;
     uint8_t kind = longest_punct(lx->text + begin, lx->len - begin, &len);
@@ -611,13 +657,6 @@ static void odd_punct(rlx_lexer *lx, uint32_t begin)
         kind = RLX_TOK_ERROR;
     }
     give(lx, kind, begin, begin + len);
-}
-
-static void unclosed(rlx_lexer *lx)
-{
-    uint32_t at = lx->open[lx->depth - 1];
-    report(lx, RLX_PA03, at, at + 1, "'%c' is never closed", lx->text[at]);
-    lx->depth = 0;
 }
 
 /* White space, comments and line ends up to the next token. True if the logical line ended (NEWLINE was given). */
@@ -662,19 +701,6 @@ static bool skip_white(rlx_lexer *lx, bool *first)
     }
 }
 
-static void end_token(rlx_lexer *lx)
-{
-    if (lx->depth)
-        unclosed(lx);
-    uint8_t before = lx->tok.kind;
-    if (!lx->single && before != RLX_TOK_NEWLINE && before != RLX_TOK_DEDENT && before != RLX_TOK_END && lx->prev_end) {
-        give(lx, RLX_TOK_NEWLINE, lx->len, lx->len);
-        lx->line_start = true;
-        return;
-    }
-    give(lx, RLX_TOK_END, lx->len, lx->len);
-}
-
 /* What stands at the begin of a line. True if a token was given. */
 static bool line_token(rlx_lexer *lx, bool *first)
 {
@@ -696,31 +722,52 @@ static void odd_token(rlx_lexer *lx, uint32_t begin)
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
 }
 
-/* The token at `begin`, which is no white space. */
-static inline void solid_token(rlx_lexer *lx, uint32_t begin)
+/* After a token that is no text: the end of a line, of a block. True if a token was given. */
+static RLX_NOINLINE bool after_line(rlx_lexer *lx, bool *first)
+{
+    uint8_t before = lx->tok.kind;
+    if (lx->tok.end > lx->prev_end && before != RLX_TOK_NEWLINE)
+        lx->prev_end = lx->tok.end;
+    *first = before == RLX_TOK_INDENT || before == RLX_TOK_DEDENT;
+    return line_token(lx, first);
+}
+
+/* What stands at `begin` is white space, the end of the text, or no token. True if a token was given; else *begin is the
+ * next solid character. */
+static RLX_NOINLINE bool odd_begin(rlx_lexer *lx, uint32_t *begin, bool *first)
+{
+    uint8_t class = class_of(lx->text[*begin]);
+    lx->pos = *begin;
+    if ((class == C_LINE || class == C_SPACE) && skip_white(lx, first))
+        return true;
+    *begin = lx->pos;
+    if (*begin < lx->len && class_of(lx->text[*begin]) > C_LINE)
+        return false;
+    if (*begin >= lx->len)
+        end_token(lx);
+    else
+        odd_token(lx, *begin);
+    return true;
+}
+
+void rlx_lexer_next(rlx_lexer *lx)
 {
     const char *text = lx->text;
-    uint8_t class = class_of(text[begin]);
-    uint32_t end;
-    switch (class) {
+    bool first = false;
+    if (lx->tok.kind >= RLX_TOK_NAME)
+        lx->prev_end = lx->tok.end;
+    else if (after_line(lx, &first))
+        return;
+    uint32_t begin = lx->pos + (text[lx->pos] == ' ');
+    if (class_of(text[begin]) <= C_LINE && odd_begin(lx, &begin, &first))
+        return;
+    switch (class_of(text[begin])) {
     case C_NAME: name_token(lx, begin); break;
     case C_DIGIT: number_token(lx, begin); break;
-    case C_QUOTE:
-        if ((end = plain_string(text, begin, lx->len)) != 0) {
-            give(lx, RLX_TOK_STRING, begin, end);
-            lx->tok.plain = true;
-        } else {
-            string_token(lx, begin, 0, (rlx_tok){ 0 });
-        }
-        break;
+    case C_QUOTE: string_token(lx, begin); break;
     case C_OPEN: open_bracket(lx, begin); break;
     case C_CLOSE: close_bracket(lx, begin); break;
-    case C_DOT:
-        if (class_of(text[begin + 1]) == C_DIGIT && begin + 1 < lx->len)
-            odd_number(lx, begin);
-        else
-            give(lx, RLX_TOK_DOT, begin, begin + 1);
-        break;
+    case C_DOT: dot_token(lx, begin); break;
     case C_LONE:
         if (!joins[(unsigned char)text[begin + 1]]) {
             give(lx, alone[(unsigned char)text[begin]], begin, begin + 1);
@@ -728,32 +775,8 @@ static inline void solid_token(rlx_lexer *lx, uint32_t begin)
         }
         odd_punct(lx, begin);
         break;
-    case C_PUNCT: odd_punct(lx, begin); break;
-    default: odd_token(lx, begin);
+    default: odd_punct(lx, begin);
     }
-}
-
-void rlx_lexer_next(rlx_lexer *lx)
-{
-    uint8_t before = lx->tok.kind;
-    bool first = before == RLX_TOK_INDENT || before == RLX_TOK_DEDENT;
-    if (lx->tok.end > lx->prev_end && before != RLX_TOK_NEWLINE)
-        lx->prev_end = lx->tok.end;
-    if (RLX_UNLIKELY(lx->line_start || lx->dedents) && line_token(lx, &first))
-        return;
-    uint32_t begin = lx->pos + (lx->text[lx->pos] == ' ');
-    uint8_t class = class_of(lx->text[begin]);
-    if (class == C_LINE || class == C_SPACE) {
-        lx->pos = begin;
-        if (skip_white(lx, &first))
-            return;
-        begin = lx->pos;
-    }
-    if (begin >= lx->len) {
-        end_token(lx);
-        return;
-    }
-    solid_token(lx, begin);
     lx->tok.first = first;
 }
 
@@ -777,26 +800,7 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
     rlx_lexer_next(lx);
 }
 
-uint32_t rlx_lexer_group_end(const rlx_lexer *lx)
-{
-    const char *text = lx->text;
-    uint32_t at = lx->tok.end, len = lx->len, depth = 0;
-    while ((at = next_stop(text, at, len)) < len) {
-        switch (text[at]) {
-        case '(': case '[': case '{': depth++; break;
-        case ')': case ']': case '}':
-            if (depth <= 1)
-                return depth ? at + 1 : 0;
-            depth--;
-            break;
-        case '"': case '\'': at = skip_string(text, at, len) - 1; break;
-        case '\n': case '#': case '\\': return 0;
-        default: break;
-        }
-        at++;
-    }
-    return 0;
-}
+uint32_t rlx_lexer_group_end(const rlx_lexer *lx) { return pass_groups(lx->text, lx->tok.end, lx->len, true); }
 
 uint32_t rlx_name_end(const char *text, uint32_t at)
 {

@@ -136,7 +136,8 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
                     uint32_t begin, uint32_t end, bool single);
 /* Moves on to the next token. */
 void rlx_lexer_next(rlx_lexer *lx);
-/* Where the bracket that opens next after the current token is closed, if that is on the same line; else 0. */
+/* Behind the bracket that closes the one that opens next after the current token; or where the line, or the text, ends
+ * before that. */
 uint32_t rlx_lexer_group_end(const rlx_lexer *lx);
 /* Where the name at `at` ends; `at` itself if there is none. */
 uint32_t rlx_name_end(const char *text, uint32_t at);

@@ -10,17 +10,6 @@ static const uint8_t strength[RLX_TOK_COUNT] = {
     [RLX_TOK_SLASH] = P_PRODUCT, [RLX_TOK_DSLASH] = P_PRODUCT, [RLX_TOK_PERCENT] = P_PRODUCT, [RLX_TOK_AT] = P_PRODUCT,
 };
 
-rlx_ast *rlx_ast_new(rlx_parser *p, uint8_t kind, uint32_t begin)
-{
-    rlx_ast *a = rlx_region_alloc(&p->region, sizeof *a);
-    if (!a)
-        return rlx_no_memory(p->ctx), NULL;
-    memset(a, 0, sizeof *a);
-    a->kind = kind;
-    a->begin = begin;
-    return a;
-}
-
 static rlx_ast *finish(rlx_parser *p, rlx_ast *a)
 {
     if (a)
@@ -67,14 +56,6 @@ void *rlx_parser_expected(rlx_parser *p, const char *what)
     return NULL;
 }
 
-bool rlx_parser_take(rlx_parser *p, uint8_t kind)
-{
-    if (p->lexer.tok.kind != kind)
-        return false;
-    rlx_lexer_next(&p->lexer);
-    return true;
-}
-
 bool rlx_parser_need(rlx_parser *p, uint8_t kind)
 {
     if (rlx_parser_take(p, kind))
@@ -98,12 +79,26 @@ static bool deeper(rlx_parser *p)
 
 /* ---- atoms -------------------------------------------------------------------------------------- */
 
+/* Up to eight digits, the first no 0 unless alone: what most numbers are. */
+static bool short_number(const char *digits, size_t len, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (len > 8 || (digits[0] == '0' && len > 1))
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return false;
+        v = v * 10 + (uint64_t)(digits[i] - '0');
+    }
+    return *out = v, true;
+}
+
 static rlx_ast *parse_int(rlx_parser *p)
 {
     rlx_tok t = p->lexer.tok;
     bool overflow = false;
     uint64_t v = 0;
-    if (!rlx_parse_u64((rlx_slice){ p->lexer.text + t.begin, t.end - t.begin }, &v, &overflow)) {
+    if (!short_number(p->lexer.text + t.begin, t.end - t.begin, &v) && !rlx_parse_u64((rlx_slice){ p->lexer.text + t.begin, t.end - t.begin }, &v, &overflow)) {
         rlx_parser_report(p, RLX_PA05, t.begin, t.end, "'%.*s' is not a number", (int)(t.end - t.begin > 60 ? 60 : t.end - t.begin), p->lexer.text + t.begin);
         return NULL;
     }
@@ -139,8 +134,7 @@ static rlx_ast *parse_strings(rlx_parser *p)
     if (!a)
         return NULL;
     rlx_lexer_next(&p->lexer);
-    bool plain = !t.raw && !t.bytes && !t.format && !t.triple && p->lexer.tok.kind != RLX_TOK_STRING;
-    if (plain && !memchr(text + t.begin, '\\', t.end - t.begin)) {
+    if (t.plain && p->lexer.tok.kind != RLX_TOK_STRING) {
         a->string = (rlx_slice){ text + t.begin + 1, t.end - t.begin - 2 };
         a->op = 1;
         return finish(p, a);
@@ -207,7 +201,7 @@ static rlx_ast *known_item(rlx_parser *p)
         return NULL;
     uint32_t end = rlx_lexer_group_end(&p->lexer);
     char next = p->lexer.text[end];
-    return end && (next == ',' || next == ')' || next == ']') ? rlx_parse_known(p, end) : NULL;
+    return (next == ',' || next == ')' || next == ']') ? rlx_parse_known(p, end) : NULL;
 }
 
 static rlx_ast *parse_item(rlx_parser *p)
