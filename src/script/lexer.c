@@ -236,12 +236,12 @@ static bool starts_statement(const char *text, uint32_t at, uint32_t len)
 /* How many blanks stand at `at`. */
 static uint32_t blanks_at(const char *text, uint32_t at, uint32_t len)
 {
-    uint32_t n = 0;
-    while (at + n + 8 <= len && memcmp(text + at + n, "        ", 8) == 0)
-        n += 8;
-    while (at + n < len && text[at + n] == ' ')
-        n++;
-    return n;
+    for (uint32_t n = 0; at + n < len; n += 8) {
+        uint64_t others = rlx_load8(text + at + n) ^ RLX_EACH_BYTE(' ');
+        if (others)
+            return n + rlx_first_byte(others);
+    }
+    return len - at;
 }
 
 /* Columns of white space from `at`; tabs go to the next multiple of 8. */

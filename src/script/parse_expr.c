@@ -155,6 +155,47 @@ static rlx_ast *parse_strings(rlx_parser *p)
     return copy ? finish(p, a) : NULL;
 }
 
+/* ---- text that is known ---------------------------------------------------------------------------------- */
+
+rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end)
+{
+    if (!known)
+        return NULL;
+    p->lexer.tok = (rlx_tok){ .kind = RLX_TOK_NAME, .begin = known->begin, .end = end };
+    p->lexer.pos = end;
+    rlx_lexer_next(&p->lexer);
+    return known;
+}
+
+/* R.Tensor(...) and its like among arguments are looked up like the annotations of bindings. */
+static rlx_ast *known_item(rlx_parser *p)
+{
+    const rlx_tok *t = &p->lexer.tok;
+    const char *after = p->lexer.text + t->end;
+    if (t->kind != RLX_TOK_NAME || after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment || !p->known)
+        return NULL;
+    uint32_t end = rlx_lexer_group_end(&p->lexer);
+    char next = p->lexer.text[end];
+    return (next == ',' || next == ')' || next == ']') ? rlx_parser_skip(p, p->known(p->user, t->begin, end), end) : NULL;
+}
+
+/* Keywords repeat themselves, too: axes=[1, 0]. Their text up to the first ')' is looked up at the first of them. */
+static rlx_ast *known_keywords(rlx_parser *p, rlx_ast *call)
+{
+    enum { LONGEST = 256 };
+    const rlx_tok *t = &p->lexer.tok;
+    const char *text = p->lexer.text;
+    if (text[t->end] != '=' || t->kind != RLX_TOK_NAME || !p->in_assignment || !p->known_keywords || call->kind != RLX_AST_CALL || call->op)
+        return NULL;
+    uint32_t left = p->lexer.len - t->end;
+    const char *close = memchr(text + t->end, ')', left < LONGEST ? left : LONGEST);
+    uint32_t end = close ? (uint32_t)(close - text) : 0;
+    call->op = close != NULL;
+    return close ? rlx_parser_skip(p, p->known_keywords(p->user, call, t->begin, end), end) : NULL;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------ */
+
 static rlx_ast *parse_slice(rlx_parser *p);
 
 /* Items up to `close`, which is passed over. comma: was there one? */
@@ -164,8 +205,8 @@ static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parse
     while (*tail)
         tail = &(*tail)->next;
     while (p->lexer.tok.kind != close) {
-        rlx_ast *a = item(p);
-        if (!a)
+        rlx_ast *a = known_keywords(p, into);
+        if (!a && !(a = item(p)))
             return false;
         *tail = a;
         tail = &a->next;
@@ -179,29 +220,6 @@ static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parse
     }
     rlx_lexer_next(&p->lexer);
     return true;
-}
-
-rlx_ast *rlx_parse_known(rlx_parser *p, uint32_t end)
-{
-    rlx_ast *a = p->known(p->user, p->lexer.tok.begin, end);
-    if (a) {
-        p->lexer.tok = (rlx_tok){ .kind = RLX_TOK_NAME, .begin = a->begin, .end = end };
-        p->lexer.pos = end;
-        rlx_lexer_next(&p->lexer);
-    }
-    return a;
-}
-
-/* R.Tensor(...) and its like among arguments are looked up like the annotations of bindings. */
-static rlx_ast *known_item(rlx_parser *p)
-{
-    const rlx_tok *t = &p->lexer.tok;
-    const char *after = p->lexer.text + t->end;
-    if (t->kind != RLX_TOK_NAME || after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment || !p->known)
-        return NULL;
-    uint32_t end = rlx_lexer_group_end(&p->lexer);
-    char next = p->lexer.text[end];
-    return (next == ',' || next == ')' || next == ']') ? rlx_parse_known(p, end) : NULL;
 }
 
 static rlx_ast *parse_item(rlx_parser *p)
@@ -364,7 +382,8 @@ static rlx_ast *parse_postfix(rlx_parser *p)
         }
         if (kind == RLX_TOK_LBRACKET && !outer->count)
             return rlx_parser_expected(p, "an index in the brackets before this");
-        outer->op = comma;
+        if (kind == RLX_TOK_LBRACKET)
+            outer->op = comma;
         a = finish(p, outer);
     }
     return NULL;

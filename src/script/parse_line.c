@@ -5,6 +5,7 @@ void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t
 {
     p->ctx = ctx;
     p->known = NULL;
+    p->known_keywords = NULL;
     p->in_assignment = false;
     p->depth = p->blocks = 0;
     p->line_ended = true;
@@ -142,7 +143,8 @@ static rlx_ast *known_annotation(rlx_parser *p)
         return NULL;
     while (at[-1] == ' ')
         at--;
-    return rlx_parse_known(p, (uint32_t)(at - text));
+    uint32_t end = (uint32_t)(at - text);
+    return rlx_parser_skip(p, p->known(p->user, begin, end), end);
 }
 
 static bool parse_assignment(rlx_parser *p, rlx_line *out)

@@ -18,8 +18,9 @@ enum rlx_ast_kind {
     RLX_AST_LIST, RLX_AST_DICT, /* dict: key, value, key, value ... */
     RLX_AST_ATTR,      /* base, name */
     RLX_AST_INDEX,     /* base, first: items, count; op 1: has a comma (x[a,] is a tuple of one) */
-    RLX_AST_CALL,      /* base, first: arguments, count */
+    RLX_AST_CALL,      /* base, first: arguments, count; op 1: its keywords are worth remembering */
     RLX_AST_KEYWORD,   /* name = base */
+    RLX_AST_KEYWORDS,  /* all keywords of a call, known already: node is what they give */
     RLX_AST_STAR,      /* *base */
     RLX_AST_SLICE,     /* first: start, stop, step; RLX_AST_NONE with an empty place if absent */
     RLX_AST_BINARY,    /* op: token; base, first */
@@ -43,6 +44,7 @@ typedef struct rlx_ast {
         double number;
         rlx_slice string;
         const rlx_val *value;
+        const rlx_node *node;
     };
 } rlx_ast;
 
@@ -83,6 +85,8 @@ typedef struct rlx_parser {
     bool in_assignment;     /* behind a target: annotations are looked up before they are parsed */
     /* Gives the tree (a RLX_AST_VALUE) of an annotation if the text begin..end is known. May be NULL. */
     struct rlx_ast *(*known)(void *user, uint32_t begin, uint32_t end);
+    /* Gives the tree (a RLX_AST_KEYWORDS) of the keywords begin..end behind that many arguments of a call, likewise. */
+    struct rlx_ast *(*known_keywords)(void *user, const struct rlx_ast *call, uint32_t begin, uint32_t end);
     void *user;
 } rlx_parser;
 

@@ -15,7 +15,7 @@ RLX_INLINE rlx_ast *rlx_ast_new(rlx_parser *p, uint8_t kind, uint32_t begin)
 }
 rlx_ast *rlx_parse_expr(rlx_parser *p);      /* one expression without commas; NULL after a report */
 rlx_ast *rlx_parse_expr_list(rlx_parser *p); /* with commas: a tuple */
-rlx_ast *rlx_parse_known(rlx_parser *p, uint32_t end); /* the text from the current token to `end`, if it is known; else NULL */
+rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end); /* passes over the text that is known; not if NULL */
 /* Passes over the token if it is of that kind. */
 RLX_INLINE bool rlx_parser_take(rlx_parser *p, uint8_t kind)
 {

@@ -374,6 +374,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     uint32_t bom = s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     rlx_parser_init(&r->parser, ctx, &r->names, source, s->text, bom, (uint32_t)s->len, single);
     r->parser.known = rlx_known_annotation_at;
+    r->parser.known_keywords = rlx_known_keywords_at;
     r->parser.user = r;
     return true;
 }

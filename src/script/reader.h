@@ -106,6 +106,7 @@ typedef struct rlx_reader {
     rlx_region kept;                    /* metadata: lives as long as the reader */
 
     struct rlx_known_annotation *known; /* annotations by their text; see rlx_annotation_of */
+    struct rlx_known_keywords *keywords; /* attributes by the text of keywords; see reader_call.c */
     uint32_t known_epoch;               /* changes with the meaning of any name that is not a Relax value */
     rlx_ptrs stack;                     /* node arrays under construction */
     RLX_VEC(rlx_place) places;          /* of the annotation being read */
@@ -209,6 +210,7 @@ bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *ou
 const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype dtype);
 /* Call of an operator by its row with arguments as written. path: its name, which remembers the parameters; may be NULL. */
 bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call, rlx_val *out);
+struct rlx_ast *rlx_known_keywords_at(void *reader, const struct rlx_ast *call, uint32_t begin, uint32_t end); /* for the parser */
 bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
 /* T.name without a call: dtype or NULL. */
 bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out);

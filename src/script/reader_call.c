@@ -149,6 +149,7 @@ typedef struct op_call {
     const rlx_ast *slots[MAX_PARAMS];
     const rlx_ast *rest;      /* operators with a repeated argument: the first of them */
     size_t rest_count;
+    const rlx_attr *known;    /* what all keywords give, if that is known */
 } op_call;
 
 static const char *op_param_at(void *user, size_t i)
@@ -208,6 +209,10 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
                 return false;
             continue;
         }
+        if (a->kind == RLX_AST_KEYWORDS) {
+            c->known = a->node;
+            continue;
+        }
         if (a->kind == RLX_AST_STAR)
             return rlx_read_error(r, RLX_PA16, a, "an unpacked argument is not supported here");
         const op_param *p = position < c->num_params ? &c->params[position] : NULL;
@@ -225,11 +230,104 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
     return true;
 }
 
+/* ---- keywords by their text: axes=[1, 0] gives the same attributes every time */
+
+/* One slot of a direct-mapped table. */
+#define KNOWN_KEYWORDS 256
+typedef struct rlx_known_keywords {
+    uint32_t begin, len;
+    size_t before;            /* how many arguments stand before them */
+    const rlx_word *path;     /* of the operator */
+    const rlx_attr *given;
+} rlx_known_keywords;
+
+static rlx_known_keywords *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin, uint32_t len)
+{
+    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->hash) % KNOWN_KEYWORDS];
+}
+
+/* R.add, R.nn.relu: the path below R, if it was looked up before; else NULL. */
+static const rlx_word *known_path(const rlx_ast *callee)
+{
+    if (callee->kind != RLX_AST_ATTR)
+        return NULL;
+    const rlx_ast *base = callee->base;
+    const rlx_word *path = callee->name;
+    if (base->kind == RLX_AST_ATTR) {
+        path = path->functions && path->functions->below == base->name ? path->functions->joined : NULL;
+        base = base->base;
+    }
+    return base->kind == RLX_AST_NAME && base->name->value.kind == RLX_VAL_SPACE && base->name->value.sub == RLX_SPACE_R ? path : NULL;
+}
+
+rlx_ast *rlx_known_keywords_at(void *reader, const rlx_ast *call, uint32_t begin, uint32_t end)
+{
+    rlx_reader *r = reader;
+    const char *text = r->parser.lexer.text;
+    const rlx_word *path = r->keywords && r->dialect == RLX_DIALECT_RELAX ? known_path(call->base) : NULL;
+    const rlx_known_keywords *k = path ? keywords_slot(r, path, begin, end - begin) : NULL;
+    for (const rlx_ast *i = call->first; i; i = i->next)
+        if (i->kind == RLX_AST_STAR)
+            return NULL;
+    if (!k || k->path != path || k->before != call->count || k->len != end - begin || memcmp(text + k->begin, text + begin, k->len) != 0)
+        return NULL;
+    rlx_ast *a = rlx_region_alloc(&r->parser.region, sizeof *a);
+    if (a)
+        *a = (rlx_ast){ .kind = RLX_AST_KEYWORDS, .begin = begin, .end = end, .node = k->given };
+    return a;
+}
+
+static bool is_plain_literal(const rlx_ast *a)
+{
+    return (a->kind >= RLX_AST_INT && a->kind <= RLX_AST_FALSE) || (a->kind == RLX_AST_UNARY && a->base->kind == RLX_AST_INT);
+}
+
+/* A literal, or a list of literals. */
+static bool is_literal(const rlx_ast *a)
+{
+    bool list = a->kind == RLX_AST_LIST || a->kind == RLX_AST_TUPLE, plain = true;
+    for (const rlx_ast *i = list ? a->first : NULL; i; i = i->next)
+        plain &= is_plain_literal(i);
+    return list ? plain : is_plain_literal(a);
+}
+
+/* Where the keywords begin, if they are all there is to say about the attributes, and literals; else 0. */
+static uint32_t literal_keywords(const op_call *c, size_t *before)
+{
+    uint32_t begin = 0;
+    *before = 0;
+    for (const rlx_ast *a = c->call->first; a; a = a->next) {
+        if (a->kind == RLX_AST_KEYWORD ? !is_literal(a->base) : begin || c->params[*before].what != PARAM_ARG)
+            return 0;
+        if (a->kind == RLX_AST_KEYWORD && !begin)
+            begin = a->begin;
+        *before += a->kind != RLX_AST_KEYWORD;
+    }
+    for (size_t i = *before; i < c->num_params; i++)
+        if (c->slots[i] && c->params[i].what != PARAM_ATTR)
+            return 0;
+    return begin;
+}
+
+static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *path, const rlx_attr *given)
+{
+    size_t before;
+    const char *text = r->parser.lexer.text;
+    uint32_t begin = c->row->flags & RLX_OP_VARARGS ? 0 : literal_keywords(c, &before), len = c->call->end - 1 - begin;
+    if (!begin || memchr(text + begin, ')', len) || memchr(text + begin, '\n', len))
+        return;
+    if (!r->keywords && !(r->keywords = rlx_region_zero(&r->kept, KNOWN_KEYWORDS * sizeof *r->keywords)))
+        return; /* nothing is lost */
+    *keywords_slot(r, path, begin, len) = (rlx_known_keywords){ begin, len, before, path, given };
+}
+
 /* Attributes given, as a map; NULL in *given if there are none. */
 static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
 {
     const rlx_attr *keys[MAX_PARAMS], *values[MAX_PARAMS];
     size_t n = 0;
+    if (c->known)
+        return *given = c->known, true;
     for (size_t i = 0; i < c->num_params; i++) {
         if (c->params[i].what != PARAM_ATTR || !c->slots[i])
             continue;
@@ -309,7 +407,7 @@ static bool needs(rlx_reader *r, const op_call *c)
     return true;
 }
 
-static bool finish_op(rlx_reader *r, op_call *c, rlx_val *out)
+static bool finish_op(rlx_reader *r, op_call *c, const rlx_word *path, rlx_val *out)
 {
     size_t mark = r->stack.len;
     const rlx_attr *given = NULL;
@@ -320,6 +418,8 @@ static bool finish_op(rlx_reader *r, op_call *c, rlx_val *out)
             e = r->ctx->ops->call(r->ctx, c->row, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, given, rlx_read_place(r, c->call));
     }
     r->stack.len = mark;
+    if (e && given && !c->known && path && c->call->op)
+        remember_keywords(r, c, path, given);
     return rlx_val_set(out, RLX_VAL_EXPR, e, c->call);
 }
 
@@ -339,7 +439,7 @@ static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
     if (row->params || row->prepare || row->flags & RLX_OP_VARARGS || call->count != row->num_args || call->count > 4)
         return false;
     for (const rlx_ast *a = call->first; a; a = a->next)
-        if (a->kind == RLX_AST_KEYWORD || a->kind == RLX_AST_STAR || a->kind == RLX_AST_NONE)
+        if (a->kind == RLX_AST_KEYWORD || a->kind == RLX_AST_KEYWORDS || a->kind == RLX_AST_STAR || a->kind == RLX_AST_NONE)
             return false;
     return true;
 }
@@ -361,7 +461,7 @@ bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rl
     }
     op_call c = { .row = row, .params = params->items, .num_params = params->count };
     c.call = rlx_expand_stars(r, call);
-    return c.call && finish_op(r, &c, out);
+    return c.call && finish_op(r, &c, path, out);
 }
 
 /* ---- constants ------------------------------------------------------------------------------------------------------- */
