@@ -125,11 +125,12 @@ static RLX_NOINLINE name_key key_of(rlx_slice text)
     return key;
 }
 
+/* No name holds a zero, so that the first bytes of a short one tell its length, too. */
 static inline bool is_called(const rlx_word *w, const name_key *key)
 {
-    if (w->begin[0] != key->begin[0] || w->begin[1] != key->begin[1] || w->text->len != key->text.len)
+    if (w->begin[0] != key->begin[0] || w->begin[1] != key->begin[1])
         return false;
-    return RLX_LIKELY(key->text.len <= 16) || memcmp(w->text->data + 16, key->text.data + 16, key->text.len - 16) == 0;
+    return RLX_LIKELY(key->text.len < 16) || rlx_slice_equal(rlx_string_slice(w->text), key->text);
 }
 
 /* Where the entry is, or belongs. */
