@@ -37,9 +37,9 @@ static void place(rlx_intern_slot *slots, size_t mask, rlx_intern_slot slot)
 }
 
 /* At most half of the slots are used, so that probes stay short and always meet an empty slot. */
-static bool grow(rlx_intern *t)
+static bool grow_to(rlx_intern *t, size_t cap)
 {
-    size_t cap = t->cap ? t->cap * 2 : FIRST_SLOTS, bytes;
+    size_t bytes;
     if (cap < t->cap || !rlx_mul_size(cap, sizeof *t->slots, &bytes))
         return false;
     rlx_intern_slot *slots = rlx_mem_alloc_zero(t->memory, bytes);
@@ -54,9 +54,17 @@ static bool grow(rlx_intern *t)
     return true;
 }
 
+bool rlx_intern_reserve(rlx_intern *t, size_t items)
+{
+    size_t cap = FIRST_SLOTS;
+    while (cap / 2 < items && cap <= SIZE_MAX / 2)
+        cap *= 2;
+    return cap <= t->cap || grow_to(t, cap);
+}
+
 bool rlx_intern_add(rlx_intern *t, uint64_t hash, void *item)
 {
-    if (t->len + 1 > t->cap / 2 && !grow(t))
+    if (t->len + 1 > t->cap / 2 && !grow_to(t, t->cap ? t->cap * 2 : FIRST_SLOTS))
         return false;
     place(t->slots, t->cap - 1, (rlx_intern_slot){ hash, item });
     t->len++;

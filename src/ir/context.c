@@ -141,6 +141,11 @@ const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
     return s;
 }
 
+bool rlx_strings_reserve(rlx_context *ctx, size_t count)
+{
+    return rlx_intern_reserve(&ctx->layers[ctx->top].strings, count) || rlx_no_memory(ctx);
+}
+
 size_t rlx_context_bytes(const rlx_context *ctx)
 {
     return rlx_mem_live(&ctx->memory);

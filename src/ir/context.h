@@ -67,6 +67,7 @@ bool rlx_no_memory(rlx_context *ctx);
 
 /* Interned string (found in any layer, else made in the top one). NULL when out of memory. */
 const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
+bool rlx_strings_reserve(rlx_context *ctx, size_t count); /* room for so many in the top layer; latches out of memory */
 RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z) { return rlx_string_intern(ctx, rlx_slice_z(z)); }
 
 /* Scratch layers. begin pushes a layer; end copies `root` (may be NULL) down into the layer below, drops the layer and

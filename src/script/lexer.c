@@ -50,10 +50,16 @@ static const struct { char text[LONGEST_KEYWORD]; uint8_t kind; } keywords[] = {
 };
 static const uint8_t first_of_length[LONGEST_KEYWORD + 2] = { 0, 0, 0, 5, 11, 18, 26, 31, 31, 33 };
 
-void rlx_words_init(rlx_words *t, rlx_context *ctx)
+/* A name for every so many bytes; tables do not start larger than for MANY_NAMES. */
+enum { BYTES_A_NAME = 64, FEW_NAMES = 256, MANY_NAMES = 32 * 1024 };
+
+void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len)
 {
+    size_t names = text_len / BYTES_A_NAME < MANY_NAMES ? text_len / BYTES_A_NAME : MANY_NAMES;
     memset(t, 0, sizeof *t);
     t->ctx = ctx;
+    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 2 < names;)
+        t->first_cap *= 2;
     t->last = &t->first;
     rlx_region_init(&t->region, &ctx->memory);
 }
@@ -62,16 +68,16 @@ void rlx_words_free(rlx_words *t)
 {
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
     rlx_region_drop(&t->region);
-    rlx_words_init(t, t->ctx);
+    rlx_words_init(t, t->ctx, 0);
 }
 
 /* Words lie in memory in the order they were made: visiting them in that order is what makes this cheap. */
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
-    size_t cap = t->cap ? t->cap * 4 : 512;
+    size_t cap = t->cap ? t->cap * 4 : t->first_cap;
     rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
-    if (!slots)
-        return rlx_no_memory(t->ctx);
+    if (!slots || !rlx_strings_reserve(t->ctx, cap / 2))
+        return rlx_mem_free(&t->ctx->memory, slots, cap * sizeof *slots), rlx_no_memory(t->ctx);
     for (rlx_word *w = t->first; w; w = w->next) {
         size_t at = w->hash & (cap - 1);
         while (slots[at])
@@ -345,28 +351,36 @@ static inline uint64_t stops_in(uint64_t v)
     return rlx_bytes_equal(v, '\n') | rlx_bytes_within(v, '"', ')') | rlx_bytes_within(v | RLX_EACH_BYTE(0x20), '{', '}');
 }
 
+/* How a bracket changes the depth; 0: no bracket. */
+static const int8_t deeper_by[256] = { ['('] = 1, ['['] = 1, ['{'] = 1, [')'] = -1, [']'] = -1, ['}'] = -1 };
+
 /* Passes strings and groups in brackets from `at` on. Stops behind the character that closes the bracket opened first, if
- * asked for groups, else at the newline where the logical line ends. `len`: there is none. */
+ * asked for a group, else at the newline where the logical line ends. `len`: there is none. */
 static uint32_t pass_groups(const char *text, uint32_t at, uint32_t len, bool group)
 {
-    uint32_t depth = 0;
+    int32_t depth = 0;
     while (at < len) {
         uint64_t stops = stops_in(rlx_load8(text + at));
         uint32_t from = at;
         for (at += 8; stops; stops &= stops - 1) {
             uint32_t here = from + rlx_first_byte(stops);
             char c = text[here];
-            if (c == '(' || c == '[' || c == '{') {
-                depth++;
-            } else if (c == ')' || c == ']' || c == '}') {
-                depth -= depth > 0;
-                if (group && !depth)
+            int8_t deeper = deeper_by[(unsigned char)c];
+            if (deeper) {
+                depth += deeper;
+                if (RLX_LIKELY(depth > 0))
+                    continue;
+                depth = 0;
+                if (group)
                     return here + 1 < len ? here + 1 : len;
+            } else if (c == '"' || c == '\'') {
+                at = here < len ? skip_string(text, here, len) : len;
+                break;
             } else if (c == '\n') {
                 if (here < len && (!depth || starts_statement(text, here + 1, len)))
                     return here;
-            } else if (c == '"' || c == '\'' || c == '#' || c == '\\') {
-                at = c == '#' ? line_end(text, here, len) : c == '\\' ? here + 2 : here < len ? skip_string(text, here, len) : len;
+            } else if (c == '#' || c == '\\') {
+                at = c == '#' ? line_end(text, here, len) : here + 2;
                 break;
             }
         }

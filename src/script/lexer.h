@@ -90,11 +90,12 @@ typedef struct rlx_words {
     rlx_context *ctx;
     rlx_region region;
     rlx_word **slots;
-    size_t len, cap;
+    size_t len, cap, first_cap;
     rlx_word *first, **last;    /* in the order they were made */
 } rlx_words;
 
-void rlx_words_init(rlx_words *t, rlx_context *ctx);
+/* text_len: of the text that the names will come from, a hint for the size of tables. */
+void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len);
 void rlx_words_free(rlx_words *t);
 /* The entry of `text`, made on first use. NULL: out of memory. */
 rlx_word *rlx_words_get(rlx_words *t, rlx_slice text);

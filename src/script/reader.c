@@ -365,7 +365,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     r->notes = !options || !options->no_notes;
     r->next_frame = r->frame = 1;
     rlx_ptrmap_init(&r->poisoned, &ctx->memory);
-    rlx_words_init(&r->names, ctx);
+    rlx_words_init(&r->names, ctx, s->len);
     rlx_region_init(&r->unit, &ctx->memory);
     rlx_region_init(&r->kept, &ctx->memory);
     rlx_region_init(&r->parser.region, &ctx->memory);

@@ -1,17 +1,19 @@
 /* reader_missing.c: why a name means nothing where it stands. Only mistakes come here, so nothing needs to be fast. */
 #include "script/reader.h"
 
-/* Known names near an unknown one, from the table of all names of the text. */
+/* Known names near an unknown one, from all names of the text in the order they came. user: the next one. */
 static const char *known_at(void *user, size_t i)
 {
-    const rlx_word *n = ((rlx_reader *)user)->names.slots[i];
-    return n && n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data : NULL;
+    const rlx_word **next = user, *n = *next;
+    *next = n->next;
+    return n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data : NULL;
 }
 
 static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data;
-    const char *near = r->names.cap < 100000 ? rlx_nearest(rlx_string_slice(a->name->text), known_at, r, r->names.cap) : NULL;
+    const rlx_word *next = r->names.first;
+    const char *near = r->names.len < 50000 ? rlx_nearest(rlx_string_slice(a->name->text), known_at, &next, r->names.len) : NULL;
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name, near ? "; did you mean " : "", near ? near : "");
 }
 

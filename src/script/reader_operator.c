@@ -147,7 +147,7 @@ static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_
 {
     if (!a || !b)
         return false;
-    for (size_t i = 0; i < RLX_COUNT(bit_calls); i++)
+    for (size_t i = 0; !prim_kinds[op] && i < RLX_COUNT(bit_calls); i++)
         if (bit_calls[i].tok == op)
             return rlx_prim_intrinsic(r, bit_calls[i].name, at, a, b, out);
     if (!prim_kinds[op])
@@ -206,6 +206,15 @@ static bool compare_strings(uint8_t op, const rlx_ast *at, const rlx_val *a, con
     return true;
 }
 
+/* One operand of a scalar expression. A number beside an int64 becomes int64 when the types are matched: it is made so. */
+static const rlx_prim *prim_operand(rlx_reader *r, const rlx_val *v, const rlx_val *other)
+{
+    const rlx_ast at = { .begin = v->begin, .end = v->end };
+    if (v->kind == RLX_VAL_INT && !v->sub && other->kind == RLX_VAL_PRIM && rlx_prim_dtype(other->node) == RELAX_INT64)
+        return rlx_int64(r->ctx, v->i);
+    return rlx_to_prim(r, &at, v);
+}
+
 bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
 {
     if (is_number(a) && is_number(b))
@@ -217,8 +226,7 @@ bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val
     bool relax = (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node)) || (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
     if (relax && r->dialect == RLX_DIALECT_RELAX)
         return relax_binary(r, op, at, a, b, out);
-    const rlx_ast pa = { .begin = a->begin, .end = a->end }, pb = { .begin = b->begin, .end = b->end };
-    const rlx_prim *x = rlx_to_prim(r, &pa, a), *y = x ? rlx_to_prim(r, &pb, b) : NULL;
+    const rlx_prim *x = prim_operand(r, a, b), *y = x ? prim_operand(r, b, a) : NULL;
     return prim_binary(r, op, at, x, y, out);
 }
 
