@@ -455,6 +455,16 @@ relax_status relax_node_walk(relax_context *ctx, const relax_node *node, RELAX_N
 /* A deep copy of a module in another context (in its own: the module itself); both are used exclusively. Places keep their source numbers if `with_sources`, and the sources are copied too; else they are dropped. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(to)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module, int32_t with_sources);
+/* Frees what the context holds beyond these `count` modules, so that a context may serve any number of jobs. On success each modules[i] is
+ * replaced: a new handle of the same module, equal to the old one and with the same places. Every other handle of a node of the context dies with
+ * that: modules not named, functions, expressions, struct info, also those inside of the modules kept; get them from the new handles. Sources
+ * that relax_module_parse, relax_struct_info_parse and relax_module_copy added are forgotten unless a kept module or a diagnostic refers to them,
+ * and their numbers are used again; those of relax_context_add_source stay, as do diagnostics, settings and executables.
+ * Needs as much memory again as the modules kept while it runs; RELAX_ERROR_OUT_OF_MEMORY leaves everything as it was, old handles included.
+ * RELAX_ERROR_INVALID_ARGUMENT (OP09), and nothing is done, while a builder or pipeline of the context is alive. Not from inside a callback.
+ */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+relax_status relax_context_collect(relax_context *ctx, relax_module **modules, size_t count);
 
 #ifdef __cplusplus
 }

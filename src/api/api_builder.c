@@ -47,7 +47,7 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
-    mb->ctx = rlx_context_retain(ctx);
+    mb->ctx = api_hold(ctx);
     mb->errors = rlx_errors_mark(ctx);
     return mb;
 }
@@ -59,7 +59,7 @@ void relax_module_builder_destroy(relax_module_builder *mb)
     relax_context *ctx = mb->ctx;
     rlx_module_builder_free(mb->mb);
     rlx_mem_free(&ctx->memory, mb, sizeof *mb);
-    rlx_context_release(ctx);
+    api_let_go(ctx);
 }
 
 relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *name, size_t name_len, const relax_struct_info *signature)
@@ -150,7 +150,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
-    b->ctx = rlx_context_retain(ctx);
+    b->ctx = api_hold(ctx);
     b->module = mb;
     return b;
 }
@@ -163,7 +163,7 @@ void relax_builder_destroy(relax_builder *builder)
     rlx_builder_free(builder->b);
     rlx_vec_free(&ctx->memory, &builder->frames);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
-    rlx_context_release(ctx);
+    api_let_go(ctx);
 }
 
 static frame *top_frame(relax_builder *b) { return b->frames.len ? &rlx_vec_last(&b->frames) : NULL; }

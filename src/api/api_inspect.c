@@ -353,7 +353,9 @@ static bool copy_sources(relax_context *to, relax_context *from, uint32_t *map)
 {
     for (size_t i = 0; i < from->diags.sources.len; i++) {
         const rlx_source *s = from->diags.sources.data[i];
-        map[i + 1] = rlx_diags_add_source(&to->diags, (rlx_slice){ s->name, s->name_len }, s->text, s->len);
+        if (!s)
+            continue;
+        map[i + 1] = rlx_diags_add_read_source(&to->diags, (rlx_slice){ s->name, s->name_len }, s->text, s->len);
         if (!map[i + 1])
             return false;
     }
@@ -374,4 +376,43 @@ relax_module *relax_module_copy(relax_context *to, relax_context *from, const re
     const rlx_node *copy = ok ? rlx_copy_to(to, node_of(module), map, count) : (rlx_no_memory(to), NULL);
     rlx_mem_free(&to->memory, map, count * sizeof *map);
     return give(to, copy);
+}
+
+/* ---- collecting */
+
+/* A pass of the host, or somebody with nodes in hand. */
+static bool may_collect(relax_context *ctx)
+{
+    if (ctx->top)
+        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE, "the context is running a pipeline: collect when it is done");
+    else if (ctx->holders)
+        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE, "%zu builder%s or pipeline%s of the context are alive: destroy them before collecting", ctx->holders,
+                  ctx->holders == 1 ? "" : "s", ctx->holders == 1 ? "" : "s");
+    else
+        return true;
+    return false;
+}
+
+/* Copies are modules that passes made; these stay what they were. */
+static void keep_standalone(const rlx_node *was, uint8_t flags)
+{
+    ((rlx_node *)(uintptr_t)was)->flags |= flags & RLX_FLAG_STANDALONE;
+}
+
+relax_status relax_context_collect(relax_context *ctx, relax_module **modules, size_t count)
+{
+    if (!ctx)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t errors = rlx_error_count(ctx), flag_bytes = count;
+    const rlx_node **roots = (const rlx_node **)(void *)modules;
+    if (!api_family_array(ctx, (const void *const *)(void *)modules, count, RLX_FAMILY_MODULE, "modules") || !may_collect(ctx))
+        return api_failed(ctx, errors);
+    uint8_t *flags = count ? rlx_mem_alloc(&ctx->memory, flag_bytes) : NULL;
+    for (size_t i = 0; flags && i < count; i++)
+        flags[i] = roots[i]->flags;
+    bool good = (flags || !count) && rlx_context_collect(ctx, roots, count);
+    for (size_t i = 0; good && i < count; i++)
+        keep_standalone(roots[i], flags[i]);
+    rlx_mem_free(&ctx->memory, flags, flag_bytes);
+    return give_status(ctx, good ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY);
 }

@@ -41,6 +41,18 @@ bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, 
 bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what);
 bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what);
 
+/* ---- objects of the host that keep the context alive and point to its nodes */
+static inline rlx_context *api_hold(rlx_context *ctx)
+{
+    ctx->holders++;
+    return rlx_context_retain(ctx);
+}
+static inline void api_let_go(rlx_context *ctx)
+{
+    ctx->holders--;
+    rlx_context_release(ctx);
+}
+
 /* ---- bytes: text made with the context's allocator, living on its own */
 typedef struct api_bytes { rlx_shared_memory *memory; rlx_buf buf; } api_bytes;
 bool api_bytes_begin(api_bytes *b, const rlx_context *ctx);

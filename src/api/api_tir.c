@@ -23,7 +23,7 @@ relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place plac
             rlx_no_memory(ctx);
         return NULL;
     }
-    b->ctx = rlx_context_retain(ctx);
+    b->ctx = api_hold(ctx);
     b->errors = rlx_errors_mark(ctx);
     rlx_tir_begin(&b->t, ctx, place);
     return b;
@@ -46,7 +46,7 @@ void relax_tir_builder_destroy(relax_tir_builder *builder)
     builder->t.failed = builder->t.failed || !builder->ended;
     end(builder);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
-    rlx_context_release(ctx);
+    api_let_go(ctx);
 }
 
 relax_base_func *relax_tir_finish(relax_tir_builder *builder)

@@ -45,7 +45,7 @@ relax_pipeline *relax_pipeline_create(relax_context *ctx)
 {
     relax_pipeline *p = ctx ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
     if (p)
-        p->ctx = rlx_context_retain(ctx);
+        p->ctx = api_hold(ctx);
     else if (ctx)
         rlx_no_memory(ctx);
     return p;
@@ -70,7 +70,7 @@ void relax_pipeline_destroy(relax_pipeline *pipeline)
         drop_step(ctx, &pipeline->steps.data[i]);
     rlx_vec_free(&ctx->memory, &pipeline->steps);
     rlx_mem_free(&ctx->memory, pipeline, sizeof *pipeline);
-    rlx_context_release(ctx);
+    api_let_go(ctx);
 }
 
 static relax_status append(relax_pipeline *p, rlx_pass_step step)

@@ -9,7 +9,7 @@ static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len
     rlx_slice slice;
     if (!api_text(ctx, name, name_len, "name", &slice) || (text_len && !api_required(ctx, text, "text")))
         return 0;
-    uint32_t source = rlx_diags_add_source(&ctx->diags, slice, text ? text : "", text_len);
+    uint32_t source = rlx_diags_add_read_source(&ctx->diags, slice, text ? text : "", text_len);
     if (!source)
         rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "%.*s is too large to read, or there are too many sources", api_width(slice), slice.data);
     return source;

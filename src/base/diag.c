@@ -10,17 +10,34 @@
 void rlx_diags_init(rlx_diags *d, rlx_memory *m)
 {
     memset(d, 0, sizeof *d);
-    rlx_region_init(&d->region, m);
+    d->memory = m;
     rlx_region_init(&d->diag_region, m);
     d->max_diags = DEFAULT_MAX_DIAGS;
 }
 
+/* One block: | rlx_source | name, 0 | text, 0 | */
+static bool source_bytes(size_t name_len, size_t len, bool has_text, size_t *out)
+{
+    *out = sizeof(rlx_source) + 1;
+    return rlx_add_size(*out, name_len, out) && (!has_text || (rlx_add_size(*out, 1, out) && rlx_add_size(*out, len, out)));
+}
+
+static void free_source(rlx_memory *m, rlx_source *s)
+{
+    size_t bytes;
+    if (!s || !source_bytes(s->name_len, s->len, s->text != NULL, &bytes))
+        return;
+    rlx_mem_free(m, s->lines, s->num_lines * sizeof *s->lines);
+    rlx_mem_free(m, s, bytes);
+}
+
 void rlx_diags_free(rlx_diags *d)
 {
-    rlx_memory *m = d->region.memory;
+    rlx_memory *m = d->memory;
+    for (size_t i = 0; i < d->sources.len; i++)
+        free_source(m, d->sources.data[i]);
     rlx_vec_free(m, &d->sources);
     rlx_vec_free(m, &d->muted);
-    rlx_region_drop(&d->region);
     rlx_region_drop(&d->diag_region);
     d->first = d->last = NULL;
     d->unfinished = NULL;
@@ -53,46 +70,86 @@ void rlx_diags_out_of_memory(rlx_diags *d)
 
 /* --- sources --- */
 
-static const char *copy_text(rlx_region *r, const char *text, size_t len)
+static const char *put_text(char **at, const char *text, size_t len)
 {
-    size_t bytes;
-    if (!rlx_add_size(len, RLX_TEXT_PADDING, &bytes))
-        return NULL;
-    char *copy = rlx_region_alloc(r, bytes);
-    if (!copy)
-        return NULL;
+    char *copy = *at;
     if (len)
         memcpy(copy, text, len);
-    memset(copy + len, 0, RLX_TEXT_PADDING);
+    copy[len] = 0;
+    *at += len + 1;
     return copy;
 }
 
 static rlx_source *make_source(rlx_diags *d, rlx_slice name, const char *text, size_t len)
 {
-    rlx_source *s = rlx_region_zero(&d->region, sizeof *s);
+    size_t bytes;
+    rlx_source *s = source_bytes(name.len, len, text != NULL, &bytes) ? rlx_mem_alloc(d->memory, bytes) : NULL;
     if (!s)
         return NULL;
-    s->name = copy_text(&d->region, name.data, name.len);
-    s->name_len = name.len;
+    char *at = (char *)(s + 1);
+    *s = (rlx_source){ .name_len = name.len };
+    s->name = put_text(&at, name.data, name.len);
     if (text) {
-        s->text = copy_text(&d->region, text, len);
+        s->text = put_text(&at, text, len);
         s->len = len;
     }
-    return s->name && (s->text || !text) ? s : NULL;
+    return s;
+}
+
+/* A number that is free, 0 if there is none. */
+static uint32_t free_number(rlx_diags *d)
+{
+    for (size_t i = 0; d->num_free && i < d->sources.len; i++)
+        if (!d->sources.data[i])
+            return (uint32_t)i + 1;
+    return 0;
 }
 
 uint32_t rlx_diags_add_source(rlx_diags *d, rlx_slice name, const char *text, size_t len)
 {
-    if (d->sources.len >= RLX_MAX_SOURCES || len > RLX_MAX_SOURCE_BYTES)
+    uint32_t number = free_number(d);
+    if ((!number && d->sources.len >= RLX_MAX_SOURCES) || len > RLX_MAX_SOURCE_BYTES)
         return 0;
-    rlx_region_mark mark = rlx_region_save(&d->region);
     rlx_source *s = make_source(d, name, text, len);
-    if (!s || !rlx_vec_push(d->region.memory, &d->sources, s)) {
-        rlx_region_rewind(&d->region, mark);
+    if (!s || (!number && !rlx_vec_push(d->memory, &d->sources, s))) {
+        free_source(d->memory, s);
         rlx_diags_out_of_memory(d);
         return 0;
     }
-    return (uint32_t)d->sources.len;
+    if (!number)
+        return (uint32_t)d->sources.len;
+    d->sources.data[number - 1] = s;
+    d->num_free--;
+    return number;
+}
+
+uint32_t rlx_diags_add_read_source(rlx_diags *d, rlx_slice name, const char *text, size_t len)
+{
+    uint32_t number = rlx_diags_add_source(d, name, text, len);
+    if (number)
+        d->sources.data[number - 1]->is_read = true;
+    return number;
+}
+
+void rlx_diags_mark_sources(const rlx_diags *d, bool *used)
+{
+    for (const rlx_diag *diag = d->first; diag; diag = diag->next) {
+        used[rlx_place_source(diag->place)] = true;
+        for (size_t i = 0; i < diag->num_labels; i++)
+            used[rlx_place_source(diag->labels[i].place)] = true;
+    }
+}
+
+void rlx_diags_forget_sources(rlx_diags *d, const bool *used)
+{
+    for (size_t i = 0; i < d->sources.len; i++) {
+        rlx_source *s = d->sources.data[i];
+        if (!s || !s->is_read || used[i + 1])
+            continue;
+        free_source(d->memory, s);
+        d->sources.data[i] = NULL;
+        d->num_free++;
+    }
 }
 
 static rlx_source *source_at(const rlx_diags *d, uint32_t number)
@@ -109,7 +166,7 @@ const rlx_source *rlx_diags_source(const rlx_diags *d, uint32_t number)
 
 bool rlx_diags_mute(rlx_diags *d, const rlx_code *code)
 {
-    return rlx_vec_push(d->region.memory, &d->muted, code);
+    return rlx_vec_push(d->memory, &d->muted, code);
 }
 
 static bool is_muted(const rlx_diags *d, const rlx_code *code)
@@ -236,7 +293,8 @@ static bool index_lines(rlx_diags *d, rlx_source *s)
     size_t count = 1;
     for (const char *p = s->text, *end = p + s->len; (p = memchr(p, '\n', (size_t)(end - p))); p++)
         count++;
-    uint32_t *lines = rlx_region_array(&d->region, count, sizeof *lines);
+    size_t bytes;
+    uint32_t *lines = rlx_mul_size(count, sizeof *lines, &bytes) ? rlx_mem_alloc(d->memory, bytes) : NULL;
     if (!lines)
         return false;
     size_t n = 0;
@@ -266,7 +324,10 @@ static size_t search_line(const rlx_source *s, size_t offset)
  * counted through: slower, but the message about memory still has its place. */
 static size_t find_line(rlx_diags *d, rlx_source *s, size_t offset, size_t *begin)
 {
-    if (s->lines || index_lines(d, s)) {
+    bool latched = d->out_of_memory;
+    bool indexed = s->lines || index_lines(d, s);
+    d->out_of_memory = latched;
+    if (indexed) {
         size_t line = search_line(s, offset);
         *begin = s->lines[line];
         return line;

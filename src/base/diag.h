@@ -45,13 +45,15 @@ typedef struct rlx_source {
     const char *name; size_t name_len;
     const char *text; size_t len;    /* text NULL: opaque source of the host; else RLX_TEXT_PADDING zeros follow it */
     uint32_t *lines; size_t num_lines; /* begin of each line, made on first use */
+    bool is_read;                    /* added by a reader, not by the host: may be forgotten when nothing refers to it */
 } rlx_source;
 
-/* All sources and diagnostics of one context, each in a region of their own. */
+/* All sources and diagnostics of one context: each source a block of its own, the diagnostics in a region. */
 typedef struct rlx_diags {
-    rlx_region region;               /* sources */
+    rlx_memory *memory;
     rlx_region diag_region;          /* diagnostics; emptied by rlx_diags_clear */
-    RLX_VEC(rlx_source *) sources;
+    RLX_VEC(rlx_source *) sources;   /* NULL: forgotten, the number is free */
+    size_t num_free;                 /* such numbers */
     rlx_diag *first, *last;
     size_t num_errors, num_warnings, num_diags;
     const rlx_code *first_error;     /* code of the first error, whether it was kept or not */
@@ -73,7 +75,13 @@ void rlx_diags_clear(rlx_diags *d);  /* diagnostics, counts and out_of_memory; s
 void rlx_diags_out_of_memory(rlx_diags *d); /* latches out_of_memory and counts one error */
 /* Copies name and text. Returns source number (index + 1), 0 when out of memory or over a limit. text NULL: opaque. */
 uint32_t rlx_diags_add_source(rlx_diags *d, rlx_slice name, const char *text, size_t len);
+/* The same for what a reader reads. */
+uint32_t rlx_diags_add_read_source(rlx_diags *d, rlx_slice name, const char *text, size_t len);
 const rlx_source *rlx_diags_source(const rlx_diags *d, uint32_t number);
+/* Marks the sources that diagnostics refer to: used[number], as many as there are sources, plus 1. */
+void rlx_diags_mark_sources(const rlx_diags *d, bool *used);
+/* Forgets the sources of readers that are not marked; their numbers are given out again. */
+void rlx_diags_forget_sources(rlx_diags *d, const bool *used);
 bool rlx_diags_mute(rlx_diags *d, const rlx_code *code);
 
 /* Starts a diagnostic. NULL if it was muted (warnings only), over max_diags of its kind, or memory ran out, now or since the last

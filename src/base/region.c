@@ -44,8 +44,13 @@ void rlx_region_init(rlx_region *r, rlx_memory *m)
 
 static void free_chunk(rlx_region *r, rlx_chunk *c)
 {
-    if (c)
-        rlx_mem_free(r->memory, c, c->size);
+    if (!c)
+        return;
+    size_t size = c->size;
+#ifdef RLX_DEBUG
+    memset(c, 0xDD, size); /* a handle into it is no node any more */
+#endif
+    rlx_mem_free(r->memory, c, size);
 }
 
 /* The first of a list of chunks. */

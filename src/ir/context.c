@@ -223,6 +223,72 @@ const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root)
     return move_to_fresh_layer(ctx, root);
 }
 
+/* ---- collecting: the layer that the host holds is made again with what it names */
+
+/* Nodes of layer 0 that the context itself points to. */
+typedef struct common { const rlx_node *small_ints[2][258], *object, *unit, *void_tensor; } common;
+
+static void save_common(const rlx_context *ctx, common *c)
+{
+    memcpy(c->small_ints, ctx->small_ints, sizeof c->small_ints);
+    c->object = ctx->object;
+    c->unit = ctx->unit;
+    c->void_tensor = ctx->void_tensor;
+}
+
+static void load_common(rlx_context *ctx, const common *c)
+{
+    memcpy(ctx->small_ints, c->small_ints, sizeof c->small_ints);
+    ctx->object = c->object;
+    ctx->unit = c->unit;
+    ctx->void_tensor = c->void_tensor;
+}
+
+/* The caller has the old layer and puts it back on failure. */
+static bool fill_fresh_layer(rlx_context *ctx, const rlx_node **roots, size_t count, bool *used)
+{
+    static const common none;
+    layer_init(&ctx->layers[0], &ctx->memory);
+    load_common(ctx, &none);
+    return make_common_nodes(ctx) && rlx_move_roots(ctx, roots, count, used);
+}
+
+static bool collect(rlx_context *ctx, const rlx_node **roots, size_t count, common *saved, bool *used)
+{
+    rlx_layer old = ctx->layers[0];
+    save_common(ctx, saved);
+    if (!fill_fresh_layer(ctx, roots, count, used)) {
+        layer_free(&ctx->layers[0], &ctx->memory);
+        ctx->layers[0] = old;
+        load_common(ctx, saved);
+        return false;
+    }
+    forget_layer(ctx, 0);
+    layer_free(&old, &ctx->memory);
+    rlx_diags_mark_sources(&ctx->diags, used);
+    rlx_diags_forget_sources(&ctx->diags, used);
+    return true;
+}
+
+bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count)
+{
+    RLX_ASSERT(ctx->top == 0 && ctx->holders == 0);
+    size_t num_sources = ctx->diags.sources.len + 1, bytes = count * sizeof *roots;
+    common *saved = rlx_mem_alloc(&ctx->memory, sizeof *saved);
+    bool *used = rlx_mem_alloc_zero(&ctx->memory, num_sources * sizeof *used);
+    const rlx_node **moved = rlx_mem_alloc(&ctx->memory, bytes);
+    bool good = saved && used && (moved || !count);
+    if (good && count)
+        memcpy(moved, roots, bytes);
+    good = good && collect(ctx, moved, count, saved, used);
+    if (good && count)
+        memcpy(roots, moved, bytes);
+    rlx_mem_free(&ctx->memory, moved, bytes);
+    rlx_mem_free(&ctx->memory, used, num_sources * sizeof *used);
+    rlx_mem_free(&ctx->memory, saved, sizeof *saved);
+    return good || rlx_no_memory(ctx);
+}
+
 /* ---- diagnostics */
 
 static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_place place, const char *format,

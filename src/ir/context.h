@@ -44,6 +44,7 @@ struct relax_context {
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
     const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
+    size_t holders;                     /* builders and pipelines of the host that point to nodes */
 };
 
 /* One reference. NULL when out of memory or `host` is malformed. max_bytes 0: no cap. */
@@ -79,6 +80,10 @@ const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root);
  * memory (then everything is as it was). */
 const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root);
 size_t rlx_context_bytes(const rlx_context *ctx);
+/* Keeps the roots and what they need, and frees everything else in layer 0, sources that nothing kept refers to included: *roots become
+ * what they are now called, every other pointer to a node dies. No scratch layer may be there, nor a holder. False when out of memory: then
+ * everything is as it was. */
+bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count);
 
 /* Diagnostics with the code's default severity. Returns NULL always, so that `return rlx_error(...)` fails a
  * function that returns a pointer. Notes are added to the newest diagnostic with rlx_note. */

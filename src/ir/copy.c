@@ -25,9 +25,26 @@ const rlx_node *rlx_copy_down(rlx_context *ctx, const rlx_node *root, uint8_t li
     return move(ctx, root, limit, (struct move){ RLX_CLONE_MOVE, NULL });
 }
 
+bool rlx_move_roots(rlx_context *ctx, const rlx_node **roots, size_t count, bool *used)
+{
+    rlx_ptrmap map;
+    rlx_place_map places = { .used = used };
+    struct move how = { RLX_CLONE_MOVE, &places };
+    rlx_ptrmap_init(&map, &ctx->memory);
+    rlx_rebuild b = { .ctx = ctx, .map = &map, .user = &how, .leave = leave_move };
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        const rlx_node *copy = rlx_rebuild_run(&b, roots[i]);
+        good = copy != NULL;
+        roots[i] = copy;
+    }
+    rlx_ptrmap_free(&map);
+    return good;
+}
+
 const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *source_map, size_t num_sources)
 {
-    rlx_place_map places = { source_map, num_sources };
+    rlx_place_map places = { source_map, num_sources, NULL };
     return n ? move(to, n, 0, (struct move){ RLX_CLONE_FOREIGN, &places }) : NULL;
 }
 

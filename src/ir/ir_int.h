@@ -118,12 +118,15 @@ enum rlx_clone_how {
     RLX_CLONE_MOVE,     /* the same node in another layer: number and origin stay; arrays, strings and blobs come along */
     RLX_CLONE_FOREIGN   /* from another context: like MOVE, with new numbers */
 };
-typedef struct rlx_place_map { const uint32_t *sources; size_t count; } rlx_place_map;
+/* Places in source s become places in sources[s], none for s >= count; sources NULL: they stay. used (may be NULL): the sources met are marked. */
+typedef struct rlx_place_map { const uint32_t *sources; size_t count; bool *used; } rlx_place_map;
 /* `children` as for rlx_with_children. places may be NULL. NULL when out of memory. */
 const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children, enum rlx_clone_how how,
                           const rlx_place_map *places);
 /* Moves what of root lives in layers >= limit into the (lower or fresh) top layer. */
 const rlx_node *rlx_copy_down(rlx_context *ctx, const rlx_node *root, uint8_t limit);
+/* Moves all that the roots need into the top layer, which must be fresh, and replaces them; used as in rlx_place_map. False: out of memory. */
+bool rlx_move_roots(rlx_context *ctx, const rlx_node **roots, size_t count, bool *used);
 /* A module's name table for gvars; *ok false when out of memory. NULL for small modules. */
 const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars, size_t count, bool *ok);
 

@@ -127,6 +127,8 @@ const rlx_node *rlx_rebuild_run(rlx_rebuild *r, const rlx_node *root)
 static rlx_place map_place(const rlx_place_map *map, rlx_place p)
 {
     uint32_t source = rlx_place_source(p);
+    if (map && map->used)
+        map->used[source] = true;
     if (!map || !map->sources || !source)
         return p;
     if (source >= map->count)

@@ -115,8 +115,8 @@ void free(void *ptr)
 }
 #endif
 
-static void fault_enter(void) { fault_malloc.inside = true; }
-static void fault_leave(void) { fault_malloc.inside = false; }
+static inline void fault_enter(void) { fault_malloc.inside = true; }
+static inline void fault_leave(void) { fault_malloc.inside = false; }
 
 /* ---- the host's allocator */
 

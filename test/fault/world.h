@@ -400,7 +400,19 @@ static bool step_free_vars(world *w)
     return said(w, w->number >= 0 ? w : NULL);
 }
 
-static bool step_pass(world *w) { return said(w, w->out = relax_run_pass(w->ctx, w->module, Z(w->pass), NULL)); }
+/* Two modules stay, of which one is part of the other's making; all else goes. */
+static bool step_collect(world *w)
+{
+    relax_module *kept[] = { (relax_module *)(uintptr_t)w->module, relax_normalize(w->ctx, w->module) };
+    if (!said(w, kept[1]))
+        return false;
+    w->status = relax_context_collect(w->ctx, kept, N(kept));
+    w->module = kept[0]; /* as it was, if that failed */
+    w->out = kept[1];
+    return w->status == RELAX_OK;
+}
+
+static inline bool step_pass(world *w) { return said(w, w->out = relax_run_pass(w->ctx, w->module, Z(w->pass), NULL)); }
 
 static bool step_pipeline(world *w)
 {
@@ -417,6 +429,14 @@ static bool step_pipeline(world *w)
 static bool step_compile_0(world *w) { return compile_to(w, 0, &w->loaded); }
 static bool step_compile_1(world *w) { return compile_to(w, 1, &w->loaded); }
 static bool step_compile_2(world *w) { return compile_to(w, 2, &w->loaded); }
+
+static bool step_bind(world *w)
+{
+    static const char *const names[] = { "x" };
+    const relax_tensor *tensors[] = { w->in };
+    w->out = relax_bind_params(w->ctx, w->module, Z("main"), names, tensors, 1);
+    return said(w, w->out);
+}
 
 static bool step_serialize(world *w) { return (w->status = relax_executable_serialize(w->exe, &w->bytes, &w->error)) == RELAX_OK; }
 static bool step_disassemble(world *w) { return (w->status = relax_executable_disassemble(w->exe, &w->bytes, &w->error)) == RELAX_OK; }
@@ -604,11 +624,13 @@ static const step steps[] = {
     { "read back", MODULE, IS_CHECKED, step_read_back, false, false },
     { "compare", MODULE, IS_READ, step_equal, false, false },
     { "copy", MODULE, IS_READ, step_copy, false, false },
+    { "collect", MODULE, IS_CHECKED, step_collect, false, false },
     { "free variables", MODULE, IS_READ, step_free_vars, false, false },
     { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, false },
     { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, false },
     { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, false },
     { "compile -O2", MODULE, IS_CHECKED, step_compile_2, true, false },
+    { "bind a parameter", MACHINE, RUNS, step_bind, false, false },
     { "serialize", EXECUTABLE, RUNS, step_serialize, false, false },
     { "load", EXECUTABLE, RUNS, step_load, false, false },
     { "save and load", EXECUTABLE, RUNS, step_save_load, false, false },
@@ -663,7 +685,7 @@ static uint64_t mix_executable(uint64_t h, const relax_executable *exe)
     return h;
 }
 
-static uint64_t world_digest(world *w)
+static inline uint64_t world_digest(world *w)
 {
     uint64_t h = mix(0xcbf29ce484222325u, &w->status, sizeof w->status);
     h = mix(h, &w->number, sizeof w->number);
