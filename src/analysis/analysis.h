@@ -44,6 +44,9 @@ bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s);
  * Calls to `own` (GlobalVar or variable) are ignored. */
 const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n, const rlx_expr *own);
 
+/* Warns of in-place calls that break their promise (PU06). False: out of memory. */
+bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m);
+
 /* ---- uses. counts[var] of a function: how often each variable occurs, struct info included (language 2.4.8). */
 bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts);
 

@@ -478,6 +478,9 @@ bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage
     }
     if (stage == RLX_STAGE_EXPLICIT)
         say_stage(&w, RLX_STAGE_EXPLICIT);
+    /* Once for a program, not after each pass. */
+    if (w.mutates && stage != RLX_STAGE_NORMAL && rlx_error_count(ctx) == errors && !w.failed)
+        rlx_report_mutations(ctx, m);
     release(&w);
     return rlx_error_count(ctx) == errors;
 }

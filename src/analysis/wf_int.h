@@ -80,6 +80,7 @@ typedef struct rlx_wf {
     rlx_env env;
     enum rlx_stage stage;
     bool failed;                                   /* out of memory */
+    bool mutates;                                  /* there is an in-place call */
     RLX_VEC(rlx_finding) findings;
     RLX_VEC(rlx_wf_var) vars;
     rlx_id_map var_at;                             /* variable -> index in vars */

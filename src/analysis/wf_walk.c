@@ -156,6 +156,7 @@ static void visit_call(rlx_wf *w, const rlx_call *call)
     else if (rlx_as_var(call->op))
         check_local_recursion(w, call);
     check_attrs(w, call);
+    w->mutates |= op && op->row && op->row->num_attrs && strcmp(op->row->attrs[0].name, "inplace_indices") == 0;
     /* Sinfo args come after the arguments in text; a call whose arguments are leaves is done here. */
     bool callee_done = op || gv || is_plain_leaf(w, call->op, call->place);
     for (size_t i = 0; callee_done && i < call->num_args; i++)

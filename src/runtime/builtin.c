@@ -69,6 +69,15 @@ static bool builtin_copy(rlx_pool *p, const relax_value *args, int32_t n, relax_
     return t && rlx_tensor_copy(src, &t->view, why) && give_tensor(t, result, why);
 }
 
+static bool builtin_writable(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+{
+    const rlx_tensor_object *own = rlx_value_tensor(&args[0]);
+    if (!own || own->read_only)
+        return builtin_copy(p, args, n, result, why);
+    rlx_tensor_object *t = hold_tensor(p, &args[0], "writable", why);
+    return t && give_tensor(t, result, why);
+}
+
 static bool builtin_copy_into(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
 {
     const DLTensor *src = want_view(&args[0], "copy_into", why), *dst = want_view(&args[1], "copy_into", why);

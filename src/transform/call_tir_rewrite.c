@@ -4,7 +4,8 @@
  *     lv = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0), R.str("global"))
  *     _ = cls.f(x, lv, R.prim_value(n))
  * Several outputs: one variable each, lv is their tuple and fields of it are used directly. call_tir_inplace writes over its
- * arguments (a constant is copied first); call_dps_packed likewise; call_pure_packed and call_inplace_packed become plain calls.
+ * arguments: a constant is copied first, what was not made here goes through vm.builtin.writable, as it may be a constant of
+ * somebody else. call_dps_packed likewise; call_pure_packed and call_inplace_packed become plain calls.
  * Dataflow blocks become ordinary ones first, as the calls are impure; a pure function that changed gets relax.force_pure.
  * needs: normal form. keeps: variables and their struct info, order, the function's own purity. */
 #include "transform/transform_int.h"
@@ -15,6 +16,7 @@ typedef struct rewrite {
     RLX_VEC(const rlx_expr *) args;   /* of the call under way */
     RLX_VEC(const rlx_expr *) results;
     rlx_ptrmap tuples;                /* variable of several outputs -> their TUPLE */
+    rlx_ptrmap fresh;                 /* variables of tensors made here */
 } rewrite;
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
@@ -122,18 +124,27 @@ static bool push_tir_vars(rlx_seq_pass *p, const rlx_expr *shape, rlx_place plac
     return true;
 }
 
+static bool remember_fresh(rlx_seq_pass *p, const rlx_expr *var)
+{
+    rewrite *r = p->user;
+    return rlx_ptrmap_put(&r->fresh, var, 1) || rlx_no_memory(p->ctx);
+}
+
 /* Argument `index` of an in-place call, fit to be written: constants are shared, so a copy of them. */
 static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *out, rlx_place place)
 {
     rewrite *r = p->user;
     const rlx_expr *arg = r->args.data[index];
-    if (arg->kind != RLX_NODE_CONSTANT)
+    bool constant = arg->kind == RLX_NODE_CONSTANT;
+    if (rlx_ptrmap_has(&r->fresh, arg))
         return arg;
-    const rlx_expr *call = rlx_call_new(p->ctx, rlx_extern(p->ctx, RLX_SLICE("vm.builtin.copy")), &arg, 1, &out, 1, NULL, place);
-    const rlx_var *v = call ? rlx_seq_bind(p, "copy", out, call, place) : NULL;
-    if (v)
-        r->args.data[index] = &v->node;
-    return (const rlx_expr *)v;
+    rlx_slice name = constant ? RLX_SLICE("vm.builtin.copy") : RLX_SLICE("vm.builtin.writable");
+    const rlx_expr *call = rlx_call_new(p->ctx, rlx_extern(p->ctx, name), &arg, 1, &out, 1, NULL, place);
+    const rlx_var *v = call ? rlx_seq_bind(p, constant ? "copy" : "writable", out, call, place) : NULL;
+    if (!v || !remember_fresh(p, &v->node))
+        return NULL;
+    r->args.data[index] = &v->node;
+    return &v->node;
 }
 
 /* The output that becomes the variable `var` (NULL: a new one), allocated or an argument. */
@@ -147,9 +158,10 @@ static const rlx_expr *make_output(rlx_seq_pass *p, const rlx_binding *keep, con
         return NULL;
     if (!keep) {
         const rlx_var *v = rlx_seq_bind(p, "alloc", out, alloc, place);
-        return (const rlx_expr *)v;
+        return v && remember_fresh(p, &v->node) ? &v->node : NULL;
     }
-    return rlx_seq_emit(p, rlx_with_value(p->ctx, keep, alloc)) ? &rlx_binding_var(keep)->node : NULL;
+    const rlx_expr *var = &rlx_binding_var(keep)->node;
+    return rlx_seq_emit(p, rlx_with_value(p->ctx, keep, alloc)) && remember_fresh(p, var) ? var : NULL;
 }
 
 static int64_t inplace_index(const rlx_call *call, size_t output)
@@ -279,6 +291,7 @@ const rlx_module *rlx_pass_call_tir_rewrite(rlx_pass_run *run, const rlx_module 
         return NULL;
     rlx_seq_init(&p, run->ctx, m, &r);
     rlx_ptrmap_init(&r.tuples, &run->ctx->memory);
+    rlx_ptrmap_init(&r.fresh, &run->ctx->memory);
     p.plain_blocks = true;
     p.binding = rewrite_binding;
     p.function = force_pure;
@@ -287,5 +300,6 @@ const rlx_module *rlx_pass_call_tir_rewrite(rlx_pass_run *run, const rlx_module 
     rlx_vec_free(&run->ctx->memory, &r.args);
     rlx_vec_free(&run->ctx->memory, &r.results);
     rlx_ptrmap_free(&r.tuples);
+    rlx_ptrmap_free(&r.fresh);
     return out;
 }

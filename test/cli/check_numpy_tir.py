@@ -36,7 +36,7 @@ def case(what, text, inputs, f, tol=0.0):
     s.check(f"{what}: printing is stable", rc == 0 and again == printed, err[-600:] or "the second print differs")
     files = ["q.py"]
     for level in "012":
-        rc, out, err = s.run("build", "p.py", "-o", f"p{level}.rlx", "--opt", level)
+        rc, out, err = s.run("build", "p.py", "-o", f"p{level}.rlx", "--opt", level, "--no-warn", "PU06")
         if s.check(f"{what}: builds at level {level}", rc == 0, err[-800:]):
             files.append(f"p{level}.rlx")
     for n, args in enumerate(inputs):
@@ -621,4 +621,39 @@ def main(a: R.Tensor((4, 4), "float32")):
     return r
 """, [[quarters(4, 4)], [quarters(4, 4)]],
      lambda a: (lambda e: (a + (e * (e + 1))[:, None]).ravel() + np.concatenate([np.zeros(12), a[0, ::-1]]))(a[:, 1] + a[:, 3]).astype("float32"))
+
+case("in place over what may be a constant", """
+@T.prim_func
+def bump(A: T.Buffer((3,), "int32")):
+    for i in range(3):
+        A[i] = A[i] + 1
+
+@R.function(private=True)
+def over(x: R.Tensor((3,), "int32")) -> R.Tensor((3,), "int32"):
+    cls = M
+    r = R.call_tir_inplace(cls.bump, (x,), inplace_indices=[0], out_sinfo=R.Tensor((3,), "int32"))
+    return r
+
+@R.function
+def once(x: R.Tensor((3,), "int32"), c: R.Tensor((), "bool")):
+    cls = M
+    k = R.const([1, 2, 3], "int32")
+    t = (k, x)
+    a = t[0]
+    r = R.call_tir_inplace(cls.bump, (a,), inplace_indices=[0], out_sinfo=R.Tensor((3,), "int32"))
+    if c:
+        b = k
+    else:
+        b = R.add(x, x)
+    s = R.call_tir_inplace(cls.bump, (b,), inplace_indices=[0], out_sinfo=R.Tensor((3,), "int32"))
+    u = cls.over(k)
+    return r, s, u, k
+
+@R.function
+def main(x: R.Tensor((3,), "int32")):
+    cls = M
+    p = cls.once(x, R.const(True, "bool"))
+    q = cls.once(x, R.const(False, "bool"))
+    return p, q
+""", [[ints(3)]], lambda x: (lambda k: (k + 1, k + 1, k + 1, k, k + 1, x + x + 1, k + 1, k))(np.array([1, 2, 3], "int32")))
 s.done()
