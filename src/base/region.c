@@ -140,10 +140,11 @@ static rlx_chunk *next_bump_chunk(rlx_region *r, size_t size)
     return take(&r->spare);
 }
 
-static void double_next_chunk(rlx_region *r)
+/* A quarter of what there is: little is left over at any size, and chunks are few. */
+static void choose_next_chunk(rlx_region *r)
 {
-    if (r->next_chunk < LARGEST_CHUNK)
-        r->next_chunk *= 2;
+    size_t next = r->bytes / 4 / FIRST_CHUNK * FIRST_CHUNK;
+    r->next_chunk = next < FIRST_CHUNK ? FIRST_CHUNK : next < LARGEST_CHUNK ? next : LARGEST_CHUNK;
 }
 
 void *rlx_region_grow(rlx_region *r, size_t size)
@@ -164,7 +165,7 @@ void *rlx_region_grow(rlx_region *r, size_t size)
     c->older = r->chunks;
     r->chunks = c;
     r->bytes += size;
-    double_next_chunk(r);
+    choose_next_chunk(r);
     return payload;
 }
 

@@ -116,12 +116,13 @@ void rlx_frame_leave(rlx_reader *r, uint32_t mark)
 {
     while (r->undo.len > mark) {
         rlx_undo *u = &r->undo.data[--r->undo.len];
-        meaning_changes(r, &u->name->value, &u->value);
+        rlx_val before = u->hides ? rlx_vec_pop(&r->hidden) : (rlx_val){ 0 };
+        meaning_changes(r, &u->name->value, &before);
         if (u->name->value.kind == RLX_VAL_EXPR) {
             u->name->gone = u->name->value.node;
             u->name->gone_frame = u->name->frame;
         }
-        u->name->value = u->value;
+        u->name->value = before;
         u->name->frame = u->frame;
     }
     if (mark && r->undo.len == mark && !r->undo.data[mark - 1].name)
@@ -132,9 +133,10 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
 {
     meaning_changes(r, &name->value, value);
     if (name->frame != r->frame) {
-        rlx_undo u = { .name = name, .frame = name->frame, .value = name->value };
-        if (!rlx_vec_push(&r->ctx->memory, &r->undo, u))
+        rlx_undo u = { .name = name, .frame = name->frame, .hides = name->value.kind != 0 };
+        if (!rlx_vec_reserve(&r->ctx->memory, &r->undo, r->undo.len + 1) || (u.hides && !rlx_vec_push(&r->ctx->memory, &r->hidden, name->value)))
             return rlx_no_memory(r->ctx);
+        r->undo.data[r->undo.len++] = u;
         name->frame = r->frame;
     }
     name->value = *value;
@@ -383,6 +385,7 @@ static void stop(rlx_reader *r)
 {
     rlx_memory *m = &r->ctx->memory;
     rlx_vec_free(m, &r->undo);
+    rlx_vec_free(m, &r->hidden);
     rlx_vec_free(m, &r->pending);
     rlx_vec_free(m, &r->stack);
     rlx_vec_free(m, &r->places);

@@ -52,7 +52,9 @@ enum rlx_special {
     RLX_SPECIAL_COUNT
 };
 
-typedef struct rlx_undo { rlx_word *name; uint32_t frame; rlx_val value; } rlx_undo;
+/* What a frame's end restores. Few names meant something before: those values are kept apart. */
+typedef struct rlx_undo { rlx_word *name; uint32_t frame; bool hides; } rlx_undo;
+typedef struct rlx_meaning { rlx_word *name; rlx_val value; } rlx_meaning;
 
 /* One function of the text: its header is read first, its body when every signature is known. */
 typedef struct rlx_pending {
@@ -64,7 +66,7 @@ typedef struct rlx_pending {
     const rlx_global_var *gvar;
     const rlx_expr **params; size_t num_params;
     const rlx_sinfo *ret; const rlx_place *ret_places; size_t num_ret_places;
-    const rlx_undo *names; size_t num_names; /* what the header binds: parameters and shape variables */
+    const rlx_meaning *names; size_t num_names; /* what the header binds: parameters and shape variables */
     rlx_dtype ret_dtype;                /* of a PrimFunc */
     const rlx_node **tir_buffers;       /* of a PrimFunc: parallel to params, NULL where there is none */
 } rlx_pending;
@@ -89,6 +91,7 @@ typedef struct rlx_reader {
     enum rlx_dialect dialect;
 
     RLX_VEC(rlx_undo) undo;             /* bindings to restore when frames end */
+    RLX_VEC(rlx_val) hidden;            /* the values of those that hide one, in the same order */
     uint32_t frame, next_frame;         /* serial number of the current frame */
 
     rlx_module_builder *module;

@@ -11,7 +11,7 @@ typedef struct rlx_relax_state {
     bool returned;
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
     bool block_closed;          /* its R.output was read */
-    RLX_VEC(rlx_undo) outputs;  /* what it outputs */
+    RLX_VEC(rlx_meaning) outputs;  /* what it outputs */
 } rlx_relax_state;
 
 /* Where statements stand: in a function, a dataflow block, or a branch (whose last binding is its value). */
@@ -166,11 +166,11 @@ static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
 {
     size_t n = r->undo.len - mark;
-    rlx_undo *names = rlx_region_array(&r->unit, n + 1, sizeof *names);
+    rlx_meaning *names = rlx_region_array(&r->unit, n + 1, sizeof *names);
     if (!names)
         return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < n; i++)
-        names[i] = (rlx_undo){ .name = r->undo.data[mark + i].name, .value = r->undo.data[mark + i].name->value };
+        names[i] = (rlx_meaning){ r->undo.data[mark + i].name, r->undo.data[mark + i].name->value };
     f->names = names;
     f->num_names = n;
     return true;
@@ -651,7 +651,7 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
         const rlx_var *v = w && w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w) ? rlx_as_var(w->value.node) : NULL;
         if (!v || v->node.kind != RLX_NODE_VAR)
             rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds");
-        else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_undo){ .name = a->name, .value = w->value })))
+        else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value })))
             rlx_no_memory(r->ctx);
     }
     s->block_closed = true;
