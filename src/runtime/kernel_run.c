@@ -96,9 +96,12 @@ static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_
         return rlx_fail(why, RLX_RT03, "kernel %s: %s has the wrong dtype", k->names, name);
     if (t->ndim != b->rank)
         return rlx_fail(why, RLX_RT04, "kernel %s: %s has rank %d, expected %d", k->names, name, t->ndim, b->rank);
-    for (int32_t d = 0; d < t->ndim; d++)
-        if (t->shape[d] < 0 || !rlx_mul_i64(count, t->shape[d], &count) || count > INT64_MAX / 8)
+    for (int32_t d = 0; d < t->ndim; d++) {
+        if (t->shape[d] < 0)
             return rlx_fail(why, RLX_RT05, "kernel %s: dimension %d of %s is %" PRId64, k->names, d, name, t->shape[d]);
+        if (!rlx_mul_i64(count, t->shape[d], &count) || count > INT64_MAX / 8)
+            return rlx_fail(why, RLX_RT10, "kernel %s: the sizes of %s are more than can be indexed", k->names, name);
+    }
     unsigned char *data = t->data ? (unsigned char *)t->data + t->byte_offset : NULL;
     if (count && (!t->data || (uintptr_t)data % b->bytes))
         return rlx_fail(why, RLX_RT05, "kernel %s: the data of %s is missing or not aligned", k->names, name);
@@ -233,7 +236,7 @@ static bool do_alloc(running *r, uint32_t b, int64_t count)
 {
     size_t slot = r->k->buffers[b].data, bytes;
     if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) || bytes > SIZE_MAX / 4)
-        return rlx_fail(r->why, RLX_RT05, "kernel %s: %s would have %" PRId64 " elements", r->k->names, buffer_name(r->k, b), count);
+        return rlx_fail(r->why, count < 0 ? RLX_RT05 : RLX_RT10, "kernel %s: %s would have %" PRId64 " elements", r->k->names, buffer_name(r->k, b), count);
     rlx_kernel_slot *s = &r->env->slots[slot];
     if (bytes > s->size) {
         rlx_mem_free_aligned(r->env->memory, s->data, s->size, 64);
