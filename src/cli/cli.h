@@ -44,6 +44,8 @@ bool cli_make_directory(const cli *c, const char *path); /* fine if it exists. R
 /* ---- messages (report.c). All go to standard error. */
 /* `error[CODE]: message`, after "FILE: " if file is not NULL; as JSON with --diagnostics json. Returns CLI_FAULT. */
 int cli_error(const cli *c, const char *code, const char *file, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Text that may come from a file, harmless for a terminal: control characters and broken UTF-8 become '?'. */
+void cli_put_text(FILE *out, const char *text);
 int cli_usage(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns CLI_USAGE */
 int cli_run_error(const cli *c, const char *file, relax_error *error);     /* releases it; returns CLI_FAULT or CLI_INTERNAL */
 /* Prints the diagnostics from index `first` on; CLI_OK if there were no errors. */

@@ -5,12 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_MEMBER ((uint64_t)1 << 36)
 /* Deflate cannot shrink data further than about 1032:1; a member that claims more is lying about its size. */
 #define MAX_RATIO 1040
 
-typedef struct archive { const cli *c; const char *path; unzFile zip; uint64_t file_size; } archive;
+/* `packed` and `unpacked`: bytes of the members read so far. Members that lie apart cannot have more bytes than the file:
+ * so a small file cannot unfold without end by naming one member many times. */
+typedef struct archive {
+    const cli *c;
+    const char *path;
+    unzFile zip;
+    uint64_t file_size, packed, unpacked, most;
+} archive;
+
+/* What the arrays may take: what the user allows, or else what the machine has. */
+static uint64_t memory_limit(const cli *c)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    if (c->max_memory > 0)
+        return (uint64_t)c->max_memory;
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : MAX_MEMBER;
+}
 
 static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tensor *tensor)
 {
@@ -42,16 +59,33 @@ static bool read_bytes(const archive *a, const char *label, unsigned char *data,
     return true;
 }
 
+/* Keeps count of what members take. */
+static bool has_room(archive *a, const char *label, const unz_file_info64 *info)
+{
+    a->packed += info->compressed_size;
+    a->unpacked += info->uncompressed_size;
+    if (a->packed > a->file_size)
+        return cli_error(a->c, "NP05", label, "the archive's members have more bytes than the file: they overlap"), false;
+    if (a->unpacked > a->most)
+        return cli_error(a->c, "NP08", label, "the arrays need %llu bytes, %llu may be used", (unsigned long long)a->unpacked,
+                         (unsigned long long)a->most), false;
+    return true;
+}
+
 /* The current member's content, malloc'ed; NULL after a report. */
-static unsigned char *read_member(const archive *a, const char *label, const unz_file_info64 *info)
+static unsigned char *read_member(archive *a, const char *label, const unz_file_info64 *info)
 {
     if (info->compression_method != 0 && info->compression_method != 8)
         return cli_error(a->c, "NP07", label, "compression method %lu is not supported", info->compression_method), NULL;
     if (info->flag & 1)
         return cli_error(a->c, "NP07", label, "the member is encrypted"), NULL;
+    if (info->compression_method == 0 && info->compressed_size != info->uncompressed_size)
+        return cli_error(a->c, "NP05", label, "the member is stored, but its two sizes differ"), NULL;
     if (info->uncompressed_size > MAX_MEMBER || info->compressed_size > a->file_size ||
         info->uncompressed_size / MAX_RATIO > info->compressed_size + 1)
         return cli_error(a->c, "NP05", label, "the archive states a size of %llu bytes, which cannot be", (unsigned long long)info->uncompressed_size), NULL;
+    if (!has_room(a, label, info))
+        return NULL;
     if (unzOpenCurrentFile(a->zip) != UNZ_OK)
         return cli_error(a->c, "NP05", label, "the member cannot be opened: its headers do not agree"), NULL;
     unsigned char *data = malloc((size_t)info->uncompressed_size + 1);
@@ -66,13 +100,15 @@ static unsigned char *read_member(const archive *a, const char *label, const unz
     return NULL;
 }
 
-static bool read_current(const archive *a, const char *member, cli_arrays *out, bool *found)
+static bool read_current(archive *a, const char *member, cli_arrays *out, bool *found)
 {
     unz_file_info64 info;
     char name[1024], label[2048];
     if (unzGetCurrentFileInfo64(a->zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK || info.size_filename >= sizeof name)
         return cli_error(a->c, "NP05", a->path, "an entry of the archive is malformed"), false;
     size_t len = strlen(name);
+    if (len != info.size_filename)
+        return cli_error(a->c, "NP05", a->path, "the name of a member holds a NUL byte"), false;
     bool npy = len > 4 && !strcmp(name + len - 4, ".npy");
     if (npy)
         len -= 4;
@@ -80,6 +116,8 @@ static bool read_current(const archive *a, const char *member, cli_arrays *out, 
         return true;
     if (!npy && !member)
         return true; /* archives may hold other files */
+    if (*found && member)
+        return cli_error(a->c, "NP10", a->path, "the archive has two members %s", member), false;
     *found = true;
     snprintf(label, sizeof label, "%s:%.*s", a->path, (int)len, name);
     unsigned char *data = read_member(a, label, &info);
@@ -92,24 +130,40 @@ static bool read_current(const archive *a, const char *member, cli_arrays *out, 
     return t != NULL;
 }
 
-static bool read_members(const archive *a, const char *member, cli_arrays *out)
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const cli_array *)a)->name, ((const cli_array *)b)->name);
+}
+
+/* Sorted, so that two of one name are neighbours; nobody relies on the order in the archive. */
+static bool names_differ(const archive *a, cli_arrays *arrays)
+{
+    if (arrays->count)
+        qsort(arrays->items, arrays->count, sizeof *arrays->items, by_name);
+    for (size_t i = 1; i < arrays->count; i++)
+        if (!strcmp(arrays->items[i - 1].name, arrays->items[i].name))
+            return cli_error(a->c, "NP10", a->path, "the archive has two members %s", arrays->items[i].name), false;
+    return true;
+}
+
+static bool read_members(archive *a, const char *member, cli_arrays *out)
 {
     bool found = false;
     int at = unzGoToFirstFile(a->zip);
-    for (; at == UNZ_OK && !(member && found); at = unzGoToNextFile(a->zip))
+    for (; at == UNZ_OK; at = unzGoToNextFile(a->zip))
         if (!read_current(a, member, out, &found))
             return false;
     if (at != UNZ_OK && at != UNZ_END_OF_LIST_OF_FILE)
         return cli_error(a->c, "NP05", a->path, "the directory of the archive is damaged"), false;
     if (member && !found)
         return cli_error(a->c, "NP06", a->path, "the archive has no member %s", member), false;
-    return true;
+    return names_differ(a, out);
 }
 
 bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out)
 {
     struct stat st;
-    archive a = { c, path, NULL, 0 };
+    archive a = { .c = c, .path = path, .most = memory_limit(c) };
     *out = (cli_arrays){ 0 };
     if (stat(path, &st))
         return cli_error(c, "IO01", path, "cannot be read: no such file"), false;

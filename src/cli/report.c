@@ -6,16 +6,44 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes of the UTF-8 character at p; 0: it is none. Overlong forms and surrogates are none. */
+static int character(const unsigned char *p)
+{
+    int more = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 : *p >= 0xe0 && *p < 0xf0 ? 2 : *p >= 0xf0 && *p < 0xf5 ? 3 : -1;
+    for (int i = 1; i <= more; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f);
+    return more > 0 && bad ? 0 : more + 1;
+}
+
+/* Names come from files: what a terminal would obey, or no text at all, is shown as '?'. */
+void cli_put_text(FILE *out, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    while (*p) {
+        int n = character(p);
+        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && n == 2 && p[1] < 0xa0);
+        if (n && !control)
+            fwrite(p, 1, (size_t)n, out);
+        else
+            fputc('?', out);
+        p += n ? n : 1;
+    }
+}
+
 static void put_json_string(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        int n = character(p);
         if (*p == '"' || *p == '\\')
             fprintf(out, "\\%c", *p);
         else if (*p < 0x20)
             fprintf(out, "\\u%04x", *p);
         else
-            fputc(*p, out);
+            fwrite(n ? (const char *)p : "?", 1, n ? (size_t)n : 1, out);
+        p += n ? n : 1;
     }
     fputc('"', out);
 }
@@ -23,9 +51,13 @@ static void put_json_string(FILE *out, const char *text)
 static void put_message(const cli *c, const char *code, const char *file, const char *message)
 {
     if (!c->json) {
-        if (file)
-            fprintf(stderr, "%s: ", file);
-        fprintf(stderr, "error[%s]: %s\n", code, message);
+        if (file) {
+            cli_put_text(stderr, file);
+            fputs(": ", stderr);
+        }
+        fprintf(stderr, "error[%s]: ", code);
+        cli_put_text(stderr, message);
+        fputc('\n', stderr);
         return;
     }
     fputs("{\"severity\": \"error\", \"code\": ", stderr);
@@ -67,8 +99,10 @@ int cli_run_error(const cli *c, const char *file, relax_error *error)
     relax_status status = relax_error_status(error);
     const char *code = relax_error_code(error), *trace = relax_error_trace(error, NULL);
     put_message(c, code && *code ? code : "IN01", file, relax_error_message(error, NULL));
-    if (!c->json && trace && *trace)
-        fprintf(stderr, "%s%s", trace, trace[strlen(trace) - 1] == '\n' ? "" : "\n");
+    if (!c->json && trace && *trace) {
+        cli_put_text(stderr, trace);
+        fputs(trace[strlen(trace) - 1] == '\n' ? "" : "\n", stderr);
+    }
     relax_error_release(error);
     return status == RELAX_ERROR_INTERNAL ? CLI_INTERNAL : CLI_FAULT;
 }

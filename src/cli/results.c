@@ -95,7 +95,11 @@ static void put_string(const relax_value *v)
     const char *text = "";
     size_t len = 0;
     relax_value_get_string(v, &text, &len);
-    printf("string \"%.*s\"\n", (int)(len > 200 ? 200 : len), text);
+    char shown[201];
+    snprintf(shown, sizeof shown, "%.*s", (int)(len > 200 ? 200 : len), text);
+    fputs("string \"", stdout);
+    cli_put_text(stdout, shown);
+    puts("\"");
 }
 
 /* One value that is no tuple, as the rest of a line. */

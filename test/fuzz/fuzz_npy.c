@@ -127,7 +127,7 @@ static uint8_t *pack(const uint8_t *data, size_t size, size_t *out_size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const cli c = { .command = "run" };
+    static const cli c = { .command = "run", .max_memory = 64 << 20 };
     if (size > 1 && data[0] == 'Z') {
         size_t packed_size;
         uint8_t *packed = pack(data + 1, size - 1, &packed_size);
