@@ -74,9 +74,9 @@ void rlx_words_free(rlx_words *t)
 /* Words lie in memory in the order they were made: visiting them in that order is what makes this cheap. */
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
-    size_t cap = t->cap ? t->cap * 4 : t->first_cap;
+    size_t cap = !t->cap ? t->first_cap : t->cap < 2 * MANY_NAMES ? t->cap * 4 : t->cap * 2;
     rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
-    if (!slots || !rlx_strings_reserve(t->ctx, cap / 2))
+    if (!slots || !rlx_strings_reserve(t->ctx, cap / 4))
         return rlx_mem_free(&t->ctx->memory, slots, cap * sizeof *slots), rlx_no_memory(t->ctx);
     for (rlx_word *w = t->first; w; w = w->next) {
         size_t at = w->hash & (cap - 1);
