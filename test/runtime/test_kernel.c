@@ -203,7 +203,7 @@ static void arguments(void **state)
     prepare(&c), c.shapes[0][0] = -1;
     assert_int_equal(code_of(k, &env, &c, 4), RLX_RT05);
     prepare(&c), c.shapes[0][0] = INT64_MAX / 4;
-    assert_int_equal(code_of(k, &env, &c, 4), RLX_RT05);
+    assert_int_equal(code_of(k, &env, &c, 4), RLX_RT10);
     prepare(&c), c.shapes[0][1] = 5;
     assert_int_equal(code_of(k, &env, &c, 4), RLX_RT05);
     prepare(&c), c.shapes[3][0] = 4;
