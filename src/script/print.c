@@ -349,7 +349,8 @@ static bool printer_init(rlx_printer *p)
     rlx_region_init(&p->region, p->m);
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->handles, p->m);
-    rlx_ptrmap_init(&p->sinfo_texts, p->m);
+    rlx_ptrmap_init(&p->texts, p->m);
+    rlx_id_map_init(&p->bearers, p->m);
     rlx_ptrmap_init(&p->meta_index, p->m);
     rlx_buf_init(&p->side, p->m);
     rlx_buf_init(&p->later, p->m);
@@ -374,7 +375,7 @@ static void printer_free(rlx_printer *p)
     rlx_buf_free(&p->later);
     rlx_buf_free(&p->side);
     rlx_ptrmap_free(&p->meta_index);
-    rlx_ptrmap_free(&p->sinfo_texts);
+    rlx_ptrmap_free(&p->texts);
     rlx_ptrmap_free(&p->loops);
     rlx_ptrmap_free(&p->handles);
     rlx_region_drop(&p->region);

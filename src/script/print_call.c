@@ -397,22 +397,40 @@ static bool is_plain_attr(const rlx_attr *a)
     return a && a->kind >= RLX_NODE_ATTR_NULL && a->kind <= RLX_NODE_ATTR_DTYPE;
 }
 
-/* roi=[T.float32(0.0), ...] */
-static void push_floats(rlx_printer *p, const rlx_attr_list *list)
+static bool is_plain_list(const rlx_attr *a)
 {
-    rlx_put(p, "[");
-    rlx_push_text(p, "]");
-    rlx_push_list(p, list->items, list->num_items, RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32);
+    const rlx_attr_list *list = rlx_as_attr_list(a);
+    for (size_t i = 0; list && i < list->num_items; i++)
+        if (!is_plain_attr(list->items[i]))
+            return false;
+    return list != NULL;
 }
 
-static void value(rlx_printer *p, const rlx_call *c, const rlx_attrs *a, size_t i)
+/* axis=[1, 2]; and roi=[T.float32(0.0), ...] */
+static void put_plain_list(rlx_printer *p, const rlx_call *c, const rlx_attr_list *list, size_t i)
 {
     const rlx_op *op = rlx_as_op(c->op);
-    const rlx_attr_list *list = rlx_as_attr_list(a->values[i]);
-    if (list && op && op->row && i < op->row->num_attrs && op->row->attrs[i].type == RLX_ATTR_FLOATS)
-        push_floats(p, list);
-    else
-        rlx_push_node(p, a->values[i], 0, value_flags(c, i));
+    bool floats = op && op->row && i < op->row->num_attrs && op->row->attrs[i].type == RLX_ATTR_FLOATS;
+    rlx_put(p, "[");
+    for (size_t k = 0; k < list->num_items; k++) {
+        if (k)
+            rlx_put(p, ", ");
+        rlx_print_step_attr(p, list->items[k], floats ? RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32 : RLX_ITEM_PLAIN);
+    }
+    rlx_put(p, "]");
+}
+
+/* Do these attributes print the same wherever they are given? Floats depend on the operator, some strings on their number. */
+static bool text_keeps(const rlx_attrs *a)
+{
+    for (size_t i = 0; i < a->num_values; i++) {
+        const rlx_attr_list *list = rlx_as_attr_list(a->values[i]);
+        const rlx_attr *const *items = list ? list->items : &a->values[i];
+        for (size_t k = 0; k < (list ? list->num_items : 1); k++)
+            if (!is_plain_attr(items[k]) || items[k]->kind == RLX_NODE_ATTR_FLOAT || items[k]->kind == RLX_NODE_ATTR_STRING)
+                return false;
+    }
+    return true;
 }
 
 static void sinfo_args(rlx_printer *p, const rlx_call *c, bool comma, enum form form)
@@ -452,16 +470,22 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
         put_key(p, "attrs_type_key", &comma);
         rlx_put(p, "\"DictAttrs\"");
     }
-    for (; at < count; at++) {
+    bool whole = at == 0 && count && comma && rlx_as_op(c->op), again = whole && rlx_put_again(p, &a->node);
+    size_t begin = p->out->len - p->start;
+    for (at = again ? count : at; at < count; at++) {
         put_key(p, key_at(a, at), &comma);
         if (is_plain_attr(a->values[at])) {
             rlx_print_step_attr(p, a->values[at], value_flags(c, at));
-            continue;
+        } else if (is_plain_list(a->values[at])) {
+            put_plain_list(p, c, (const rlx_attr_list *)a->values[at], at);
+        } else {
+            push_keywords(p, &c->node, at + 1, true, it->prec);
+            rlx_push_node(p, a->values[at], 0, value_flags(c, at));
+            return;
         }
-        push_keywords(p, &c->node, at + 1, true, it->prec);
-        value(p, c, a, at);
-        return;
     }
+    if (whole && !again && !p->aside && text_keeps(a))
+        rlx_note_text(p, &a->node, begin);
     sinfo_args(p, c, comma, (enum form)it->prec);
 }
 

@@ -84,13 +84,13 @@ static bool put_extern(rlx_printer *p, const rlx_extern_func *f, unsigned flags)
     return true;
 }
 
-static bool put_cached(rlx_printer *p, const rlx_sinfo *s)
+bool rlx_put_again(rlx_printer *p, const rlx_node *n)
 {
     uintptr_t v;
-    if (!rlx_ptrmap_find(&p->sinfo_texts, s, &v))
+    if (!rlx_ptrmap_find(&p->texts, n, &v))
         return false;
     size_t at = p->start + (v >> 20), len = v & 0xfffff;
-    if ((s->flags & RLX_FLAG_HAS_VARS) && at < p->body)
+    if ((n->flags & RLX_FLAG_HAS_VARS) && at < p->body)
         return false;
     if (!rlx_buf_grow(p->out, len))
         return true;
@@ -104,7 +104,7 @@ bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags)
         return rlx_put(p, "None"), true;
     switch (rlx_family_of(n)) {
     case RLX_FAMILY_PRIM: return rlx_print_prim_leaf(p, n, flags);
-    case RLX_FAMILY_SINFO: return !p->signature && put_cached(p, n);
+    case RLX_FAMILY_SINFO: return !p->signature && rlx_put_again(p, n);
     default: break;
     }
     switch (n->kind) {
@@ -273,12 +273,11 @@ static void step_list(rlx_printer *p, const rlx_item *list)
     }
 }
 
-/* Remembers where the text of a struct info stands. */
-static void step_cache(rlx_printer *p, const rlx_item *it)
+void rlx_note_text(rlx_printer *p, const rlx_node *n, size_t at)
 {
-    size_t at = it->count, len = p->out->len - p->start - at;
+    size_t len = p->out->len - p->start - at;
     if (len < 0xfffff && at < UINTPTR_MAX >> 20 && !p->out->failed)
-        if (!rlx_ptrmap_put(&p->sinfo_texts, it->ptr, (uintptr_t)at << 20 | len))
+        if (!rlx_ptrmap_put(&p->texts, n, (uintptr_t)at << 20 | len))
             rlx_print_fail(p);
 }
 
@@ -309,7 +308,7 @@ static void step(rlx_printer *p, const rlx_item *it)
     case RLX_ITEM_NODE: step_node(p, it); break;
     case RLX_ITEM_LIST: step_list(p, it); break;
     case RLX_ITEM_QUOTE: step_quote(p, it); break;
-    case RLX_ITEM_CACHE: step_cache(p, it); break;
+    case RLX_ITEM_CACHE: rlx_note_text(p, it->ptr, it->count); break;
     case RLX_ITEM_ATTRS: step_attrs(p, it); break;
     case RLX_ITEM_LEAVE: rlx_print_leave(p); break;
     case RLX_ITEM_KEYWORDS: rlx_print_step_keywords(p, it); break;

@@ -30,7 +30,7 @@ typedef struct rlx_bound {
     bool live;
     char text[];
 } rlx_bound;
-/* From a key (the id of a node, the hash of a name) to a number in p->all, open addressing. */
+/* From the hash of a name to a number in p->all, open addressing. */
 typedef struct rlx_slot { uint32_t key, at; } rlx_slot; /* at: number + 1, 0: empty */
 typedef struct rlx_slots { rlx_slot *data; size_t len, cap; } rlx_slots;
 typedef struct rlx_print_frame {
@@ -77,7 +77,7 @@ typedef struct rlx_printer {
     rlx_region region;
     RLX_VEC(rlx_bound *) all;
     rlx_slots names;             /* by text */
-    rlx_slots ids;               /* by id of the bearer */
+    rlx_id_map bearers;          /* bearer -> number */
     RLX_VEC(uint32_t) bound;     /* numbers of those alive, innermost frame last */
     RLX_VEC(rlx_print_frame) frames;
 
@@ -96,7 +96,7 @@ typedef struct rlx_printer {
     bool alias;                  /* `cls = Module` is there */
     size_t hoist;                /* where declarations of the body go */
     size_t body;                 /* texts of struct info with variables from here on may be copied */
-    rlx_ptrmap sinfo_texts;      /* struct info -> offset << 20 | length */
+    rlx_ptrmap texts;      /* struct info, attributes of a call -> offset << 20 | length */
     RLX_VEC(const rlx_prim_var *) declare;
 
     /* the PrimFunc under way */
@@ -131,6 +131,7 @@ void rlx_print_header(rlx_printer *p);                /* comment lines of the di
 
 /* ---- print_names.c */
 bool rlx_names_reserve(rlx_printer *p, const char *name);
+void rlx_names_expect(rlx_printer *p, size_t count); /* so many more are to come */
 void rlx_print_enter(rlx_printer *p, const rlx_node *stmt);
 void rlx_print_leave(rlx_printer *p);
 /* A unique name for `node` in frame number `frame`. number -1: none. NULL: out of memory. */
@@ -171,6 +172,9 @@ void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, u
 /* Puts the leaves that a list begins with, pushes the rest: where nothing is to be put before it. */
 void rlx_start_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
 void rlx_push_item(rlx_printer *p, rlx_item item);
+/* Copies the text of n from where it stood last, if that is known; and takes note of it. */
+bool rlx_put_again(rlx_printer *p, const rlx_node *n);
+void rlx_note_text(rlx_printer *p, const rlx_node *n, size_t at); /* at: counted from p->start */
 /* Prints n if that takes no further steps. */
 bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);

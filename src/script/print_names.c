@@ -8,7 +8,7 @@
 #define NAME_ROOM 96
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static const bool word_chars[256] = { ['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['_'] = true };
 
 static bool is_keyword(const char *text, size_t len)
 {
@@ -61,7 +61,7 @@ static void draft_hint(draft *d, rlx_slice hint, int32_t number, const char *emp
     if (hint.len && is_digit(hint.data[0]))
         d->text[d->len++] = '_';
     for (size_t i = 0; i < hint.len; i++)
-        d->text[d->len++] = is_word(hint.data[i]) ? hint.data[i] : '_';
+        d->text[d->len++] = word_chars[(unsigned char)hint.data[i]] ? hint.data[i] : '_';
     if (number >= 0)
         draft_number(d, (uint32_t)number);
     if (is_keyword(d->text, d->len))
@@ -94,9 +94,9 @@ static void place(rlx_slot *slots, size_t mask, rlx_slot slot)
     slots[at] = slot;
 }
 
-static bool grow(rlx_printer *p, rlx_slots *t)
+static bool grow(rlx_printer *p, rlx_slots *t, size_t cap)
 {
-    size_t cap = t->cap ? t->cap * 2 : 64, bytes;
+    size_t bytes;
     if (!rlx_mul_size(cap, sizeof(rlx_slot), &bytes))
         return rlx_print_fail(p);
     rlx_slot *slots = rlx_mem_alloc_zero(p->m, bytes);
@@ -113,7 +113,7 @@ static bool grow(rlx_printer *p, rlx_slots *t)
 
 static bool add_slot(rlx_printer *p, rlx_slots *t, uint32_t key, uint32_t number)
 {
-    if (t->len + 1 > t->cap / 2 && !grow(p, t))
+    if (t->len + 1 > t->cap / 2 && !grow(p, t, t->cap ? t->cap * 2 : 64))
         return false;
     place(t->data, t->cap - 1, (rlx_slot){ key, number + 1 });
     t->len++;
@@ -129,24 +129,11 @@ RLX_INLINE const rlx_slot *next_slot(const rlx_slots *t, uint32_t key, size_t at
     return s;
 }
 
-/* Bits that tell one id from another are kept: equal keys are few. */
-static uint32_t id_key(uint32_t id)
-{
-    return spread(id >> 3, id);
-}
-
 rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node)
 {
-    uint32_t key = id_key(node->id);
-    const rlx_slot *s;
-    if (!p->ids.cap)
-        return NULL;
-    for (size_t at = key; (s = next_slot(&p->ids, key, at))->at; at = (size_t)(s - p->ids.data) + 1) {
-        rlx_bound *b = p->all.data[s->at - 1];
-        if (b->node == node && b->live)
-            return b;
-    }
-    return NULL;
+    uintptr_t number;
+    rlx_bound *b = rlx_id_map_find(&p->bearers, node, &number) ? p->all.data[number] : NULL;
+    return b && b->node == node && b->live ? b : NULL;
 }
 
 /* ---- the set of names */
@@ -207,6 +194,15 @@ bool rlx_names_reserve(rlx_printer *p, const char *name)
     return b != NULL;
 }
 
+void rlx_names_expect(rlx_printer *p, size_t count)
+{
+    size_t cap = p->names.cap ? p->names.cap : 64;
+    while (cap / 2 < p->names.len + count && cap <= SIZE_MAX / 4)
+        cap *= 2;
+    if (cap > p->names.cap)
+        grow(p, &p->names, cap);
+}
+
 /* The draft's name if it is free, else with the least free suffix. */
 static rlx_bound *take_name(rlx_printer *p, draft *d, uint32_t *number)
 {
@@ -242,7 +238,7 @@ void rlx_names_free(rlx_printer *p)
     rlx_vec_free(p->m, &p->all);
     rlx_vec_free(p->m, &p->bound);
     rlx_mem_free(p->m, p->names.data, p->names.cap * sizeof *p->names.data);
-    rlx_mem_free(p->m, p->ids.data, p->ids.cap * sizeof *p->ids.data);
+    rlx_id_map_free(&p->bearers);
 }
 
 /* ---- frames */
@@ -281,24 +277,11 @@ static bool enter_frame(rlx_printer *p, uint32_t number, size_t frame)
     return true;
 }
 
-/* Points the bearer's id to the name. An id keeps one slot, however often its variable is defined anew. */
 static bool bear(rlx_printer *p, rlx_bound *b, const rlx_node *node, uint32_t number)
 {
-    uint32_t key = id_key(node->id);
     b->node = node;
     b->live = true;
-    for (size_t at = key; p->ids.cap;) {
-        const rlx_slot *s = next_slot(&p->ids, key, at);
-        if (!s->at)
-            break;
-        at = (size_t)(s - p->ids.data);
-        if (p->all.data[s->at - 1]->node == node) {
-            p->ids.data[at].at = number + 1;
-            return true;
-        }
-        at++;
-    }
-    return add_slot(p, &p->ids, key, number);
+    return rlx_id_map_put(&p->bearers, node, number) || rlx_print_fail(p);
 }
 
 rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number, size_t frame)

@@ -253,6 +253,8 @@ static bool step_block(rlx_printer *p, size_t task)
         rlx_put_newline(p);
         p->indent += 4;
     }
+    if (t->stage == 0)
+        rlx_names_expect(p, b->num_bindings);
     t->stage = 1;
     for (size_t i = t->at; i < b->num_bindings; i++) {
         print_binding(p, b->bindings[i]);
