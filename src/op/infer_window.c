@@ -6,8 +6,8 @@
  * The canonical form is one dimension per axis in a fixed order. */
 
 #define MAX_AXES 5
-#define MAX_PARTS 10
-typedef struct layout { size_t n; char letter[MAX_PARTS]; int64_t factor[MAX_PARTS]; } layout; /* factor 0: a whole axis */
+#define MAX_PARTS RLX_LAYOUT_PARTS
+typedef rlx_layout layout;
 
 static bool parse_layout(rlx_slice text, layout *out)
 {
@@ -41,10 +41,15 @@ static bool has_axes(const layout *l, const char *canonical)
     return whole == strlen(canonical);
 }
 
+bool rlx_layout_read(rlx_slice text, const char *canonical, rlx_layout *out)
+{
+    return parse_layout(text, out) && has_axes(out, canonical);
+}
+
 static bool read_layout(rlx_infer *in, size_t attr, const char *canonical, layout *out)
 {
     rlx_slice text = rlx_attr_text(rlx_infer_attr(in, attr));
-    if (parse_layout(text, out) && has_axes(out, canonical))
+    if (rlx_layout_read(text, canonical, out))
         return true;
     rlx_infer_fail(in, "%s \"%.*s\" does not have the axes of %s", in->row->attrs[attr].name, (int)text.len, text.data, canonical);
     return false;
@@ -92,8 +97,8 @@ static const rlx_sinfo *from_canonical(rlx_infer *in, const layout *l, const cha
     return rlx_infer_dims_result(in, &out, dtype, vdevice);
 }
 
-static const char *const data_axes[] = { "", "NCW", "NCHW", "NCDHW" };
-static const char *const kernel_axes[] = { "", "OIW", "OIHW", "OIDHW" };
+const char *const rlx_data_axes[] = { "", "NCW", "NCHW", "NCDHW" };
+const char *const rlx_kernel_axes[] = { "", "OIW", "OIHW", "OIDHW" };
 
 /* ---- sizes ------------------------------------------------------------------------------------------------ */
 
@@ -168,8 +173,8 @@ static bool read_conv(rlx_infer *in, conv *c)
     c->dtype = rlx_attr_as_dtype(rlx_infer_attr(in, c->at + 5));
     if (c->groups <= 0)
         return rlx_infer_fail(in, "groups is %lld, expected more than 0", (long long)c->groups), false;
-    if (!read_layout(in, c->at + 2, data_axes[c->n], &c->data) || !read_layout(in, c->at + 3, kernel_axes[c->n], &c->kernel) ||
-        !read_layout(in, c->at + 4, data_axes[c->n], &c->out) || !rank_fits(in, 0, c->x, &c->data) || !rank_fits(in, 1, c->w, &c->kernel))
+    if (!read_layout(in, c->at + 2, rlx_data_axes[c->n], &c->data) || !read_layout(in, c->at + 3, rlx_kernel_axes[c->n], &c->kernel) ||
+        !read_layout(in, c->at + 4, rlx_data_axes[c->n], &c->out) || !rank_fits(in, 0, c->x, &c->data) || !rank_fits(in, 1, c->w, &c->kernel))
         return false;
     if (!all_positive(in, 0) || !all_positive(in, c->at))
         return false;
@@ -220,7 +225,7 @@ static const rlx_sinfo *conv_result(rlx_infer *in, const conv *c, const rlx_prim
         if (!(sizes[2 + i] = simple(in, size)))
             return rlx_infer_done(in, NULL);
     }
-    return from_canonical(in, &c->out, data_axes[c->n], sizes, c->dtype, c->vdevice);
+    return from_canonical(in, &c->out, rlx_data_axes[c->n], sizes, c->dtype, c->vdevice);
 }
 
 static const rlx_sinfo *infer_conv(rlx_infer *in, bool transposed)
@@ -233,8 +238,8 @@ static const rlx_sinfo *infer_conv(rlx_infer *in, bool transposed)
     const rlx_prim *const *dx = rlx_literal_dims(c.x, &n), *const *dw = rlx_literal_dims(c.w, &n);
     if (!dx || !dw)
         return rlx_infer_rank_result(in, (int64_t)c.out.n, c.dtype, c.vdevice);
-    to_canonical(in->ctx, &c.data, dx, data_axes[c.n], x);
-    to_canonical(in->ctx, &c.kernel, dw, kernel_axes[c.n], w);
+    to_canonical(in->ctx, &c.data, dx, rlx_data_axes[c.n], x);
+    to_canonical(in->ctx, &c.kernel, dw, rlx_kernel_axes[c.n], w);
     return conv_result(in, &c, x, w);
 }
 
@@ -273,7 +278,7 @@ const rlx_sinfo *rlx_infer_pool(rlx_infer *in)
     size_t spatial = in->row->detail, n;
     const rlx_prim *sizes[MAX_AXES];
     layout data, out;
-    if (!x || !read_layout(in, 6, data_axes[spatial], &data) || !read_layout(in, 7, data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
+    if (!x || !read_layout(in, 6, rlx_data_axes[spatial], &data) || !read_layout(in, 7, rlx_data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
         return NULL;
     for (size_t i = 0; i < 3; i++)
         if (!all_positive(in, i))
@@ -281,11 +286,11 @@ const rlx_sinfo *rlx_infer_pool(rlx_infer *in)
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims)
         return rlx_infer_rank_result(in, (int64_t)out.n, x->dtype, x->vdevice);
-    to_canonical(in->ctx, &data, dims, data_axes[spatial], sizes);
+    to_canonical(in->ctx, &data, dims, rlx_data_axes[spatial], sizes);
     for (size_t i = 0; i < spatial; i++)
         if (!(sizes[2 + i] = pooled_size(in, sizes[2 + i], i, spatial)))
             return rlx_infer_done(in, NULL);
-    return from_canonical(in, &out, data_axes[spatial], sizes, x->dtype, x->vdevice);
+    return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
 
 /* attributes output_size, layout, out_layout */
@@ -296,18 +301,18 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
     size_t spatial = in->row->detail, n;
     const rlx_prim *sizes[MAX_AXES];
     layout data, out;
-    if (!x || !read_layout(in, 1, data_axes[spatial], &data) || !read_layout(in, 2, data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
+    if (!x || !read_layout(in, 1, rlx_data_axes[spatial], &data) || !read_layout(in, 2, rlx_data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
         return NULL;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims) {
         bool kept = x->shape && rlx_attr_is_none(size) && rlx_infer_attr(in, 1) == rlx_infer_attr(in, 2);
         return kept ? &x->node : rlx_infer_rank_result(in, (int64_t)out.n, x->dtype, x->vdevice);
     }
-    to_canonical(in->ctx, &data, dims, data_axes[spatial], sizes);
+    to_canonical(in->ctx, &data, dims, rlx_data_axes[spatial], sizes);
     for (size_t i = 0; i < spatial && !rlx_attr_is_none(size); i++)
         if (!(sizes[2 + i] = rlx_int64(in->ctx, rlx_attr_item(size, i))))
             return rlx_infer_done(in, NULL);
-    return from_canonical(in, &out, data_axes[spatial], sizes, x->dtype, x->vdevice);
+    return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
 
 /* ---- image.resize2d: attribute 1 is the layout, 8 out_dtype --------------------------------------------------------- */
@@ -320,7 +325,7 @@ const rlx_sinfo *rlx_infer_resize2d(rlx_infer *in)
     const rlx_prim *sizes[MAX_AXES];
     layout data;
     size_t n;
-    if (!s || !read_layout(in, 1, data_axes[2], &data) || !rank_fits(in, 0, x, &data))
+    if (!s || !read_layout(in, 1, rlx_data_axes[2], &data) || !rank_fits(in, 0, x, &data))
         return NULL;
     if (s->ndim != 2)
         return rlx_infer_fail(in, "size is %s, expected two numbers", rlx_show(in->ctx, &s->node));
@@ -329,10 +334,10 @@ const rlx_sinfo *rlx_infer_resize2d(rlx_infer *in)
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims || !size)
         return rlx_infer_rank_result(in, (int64_t)data.n, dtype, x->vdevice);
-    to_canonical(in->ctx, &data, dims, data_axes[2], sizes);
+    to_canonical(in->ctx, &data, dims, rlx_data_axes[2], sizes);
     sizes[2] = size->values[0];
     sizes[3] = size->values[1];
-    return from_canonical(in, &data, data_axes[2], sizes, dtype, x->vdevice);
+    return from_canonical(in, &data, rlx_data_axes[2], sizes, dtype, x->vdevice);
 }
 
 /* One number is the size of both axes. */

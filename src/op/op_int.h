@@ -60,6 +60,14 @@ enum rlx_answer rlx_infer_equal(rlx_infer *in, const rlx_prim *a, const rlx_prim
 const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, size_t n); /* 1 * d0 * d1 ..., folded */
 const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT]);
 
+/* Layouts of windows (infer_window.c): parts in the order of the dimensions; factor 0: a whole axis, else a part of it. */
+#define RLX_LAYOUT_PARTS 10
+typedef struct rlx_layout { size_t n; char letter[RLX_LAYOUT_PARTS]; int64_t factor[RLX_LAYOUT_PARTS]; } rlx_layout;
+/* False: not a layout of exactly the axes of `canonical`. */
+bool rlx_layout_read(rlx_slice text, const char *canonical, rlx_layout *out);
+/* By the number of spatial axes. */
+extern const char *const rlx_data_axes[], *const rlx_kernel_axes[];
+
 /* ---- what rows name ------------------------------------------------------------------------------------ */
 #define RLX_OP_MAX_ATTRS 12
 /* Position in the table, and how many rows there are. */
@@ -91,6 +99,7 @@ LOWERING(reshape) LOWERING(permute) LOWERING(concat) LOWERING(broadcast_to) LOWE
 LOWERING(collapse) LOWERING(scan) LOWERING(split) LOWERING(repeat) LOWERING(tile) LOWERING(flip) LOWERING(pad)
 LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(take) LOWERING(strided_slice)
 LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter)
+LOWERING(conv) LOWERING(pool) LOWERING(adaptive_pool)
 LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm) LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);

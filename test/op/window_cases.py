@@ -1,0 +1,179 @@
+"""Cases of numbers.txt for windows: convolutions, pooling, and what else works on images. gen_numbers.py calls add()."""
+import itertools
+import numpy as np
+
+rng = np.random.RandomState(23)
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def numbers(*shape):
+    return rng.randint(-9, 9, shape).astype(np.float32) / np.float32(4)
+
+
+def add(case, as_float, FLOATS, Text):
+    convolutions(case, as_float, FLOATS, Text)
+    transposed(case, Text)
+    pools(case, as_float, FLOATS, Text)
+    adaptive(case, Text)
+
+
+def relaid(x, have, want):
+    return np.transpose(x, [have.index(c) for c in want])
+
+
+def blocked(x, axis, k):
+    """Axis split: its part of k goes last."""
+    shape = list(x.shape)
+    shape[axis:axis + 1] = [shape[axis] // k, k]
+    return np.moveaxis(x.reshape(shape), axis + 1, -1)
+
+
+def full(v, n):
+    return [v] * n if isinstance(v, int) else list(v)
+
+
+def both_sides(p, n):
+    p = [p] * (2 * n) if isinstance(p, int) else list(p)
+    return p * 2 if len(p) == n else p
+
+
+# ---- convolutions -------------------------------------------------------------------------------------------
+def conv(x, w, strides=1, padding=0, dilation=1, groups=1):
+    n = x.ndim - 2
+    s, d, p = full(strides, n), full(dilation, n), both_sides(padding, n)
+    x = np.pad(x.astype(np.float64), [(0, 0), (0, 0)] + [(p[i], p[i + n]) for i in range(n)])
+    w = w.astype(np.float64)
+    size = [(x.shape[2 + i] - d[i] * (w.shape[2 + i] - 1) - 1) // s[i] + 1 for i in range(n)]
+    out = np.zeros((x.shape[0], w.shape[0], *size))
+    per = w.shape[0] // groups
+    for o in range(w.shape[0]):
+        first = o // per * w.shape[1]
+        for at in itertools.product(*map(range, size)):
+            part = x[(slice(None), slice(first, first + w.shape[1])) + tuple(slice(a * s[i], a * s[i] + d[i] * (w.shape[2 + i] - 1) + 1, d[i]) for i, a in enumerate(at))]
+            out[(slice(None), o) + at] = (part * w[o]).reshape(part.shape[0], -1).sum(1)
+    return out
+
+
+def convolutions(case, as_float, FLOATS, Text):
+    for dtype, (_, tol) in FLOATS.items():
+        x, w = as_float(dtype, numbers(2, 3, 5, 6)), as_float(dtype, numbers(4, 3, 3, 2))
+        for more in ({}, {"padding": [1]}, {"strides": [2, 1], "padding": [1, 0, 2, 1]}, {"dilation": [2, 2], "padding": [1, 2]}):
+            case("nn.conv2d", [(dtype, x), (dtype, w)], (dtype, as_float(dtype, conv(x, w, **{k: v[0] if len(v) == 1 else v for k, v in more.items()}))), tol * 16, **more)
+    x, w = numbers(2, 4, 5, 6), numbers(6, 2, 3, 3)
+    want = conv(x, w, padding=1, groups=2)
+    args = [("float32", x), ("float32", w)]
+    case("nn.conv2d", args, ("float32", want), 1e-5, padding=[1], groups=2)
+    x, w = numbers(1, 3, 4, 4), numbers(6, 1, 2, 2)
+    case("nn.conv2d", [("float32", x), ("float32", w)], ("float32", conv(x, w, groups=3)), 1e-5, groups=3)
+    x, w = numbers(2, 4, 5, 6), numbers(3, 4, 3, 2)
+    want = conv(x, w, strides=[1, 2], padding=[0, 1])
+    case("nn.conv2d", [("float32", relaid(x, "NCHW", "NHWC")), ("float32", relaid(w, "OIHW", "HWIO"))], ("float32", relaid(want, "NCHW", "NHWC")), 1e-5,
+         strides=[1, 2], padding=[0, 1], data_layout=Text("NHWC"), kernel_layout=Text("HWIO"))
+    case("nn.conv2d", [("float32", relaid(x, "NCHW", "NHWC")), ("float32", w)], ("float32", want), 1e-5, strides=[1, 2], padding=[0, 1],
+         data_layout=Text("NHWC"), out_layout=Text("NCHW"))
+    x4, w = numbers(2, 4, 4, 4), numbers(4, 4, 3, 3)
+    want = conv(x4, w)
+    case("nn.conv2d", [("float32", blocked(x4, 1, 2)), ("float32", w)], ("float32", blocked(want, 1, 2)), 1e-5, data_layout=Text("NCHW2c"))
+    x, w = (numbers(1, 2, 4, 4) * 8).astype(np.int8), (numbers(2, 2, 2, 2) * 8).astype(np.int8)
+    case("nn.conv2d", [("int8", x), ("int8", w)], ("int32", conv(x, w, padding=1).astype(np.int32)), padding=[1], out_dtype="int32")
+    case("nn.conv2d", [("float32", numbers(0, 2, 4, 4)), ("float32", numbers(3, 2, 2, 2))], ("float32", np.zeros((0, 3, 3, 3))))
+    case("nn.conv2d", [("float32", numbers(1, 0, 4, 4)), ("float32", numbers(3, 0, 2, 2))], ("float32", np.zeros((1, 3, 3, 3))))
+    for x, w, op in ((numbers(2, 3, 9), numbers(4, 3, 3), "nn.conv1d"), (numbers(1, 2, 4, 5, 3), numbers(3, 2, 2, 3, 2), "nn.conv3d")):
+        case(op, [("float32", x), ("float32", w)], ("float32", conv(x, w, strides=2, padding=1)), 1e-5, strides=[2], padding=[1])
+        case(op, [("float32", x), ("float32", w)], ("float32", conv(x, w)), 1e-5)
+    case("nn.conv2d", [("float32", numbers(1, 3, 4, 4)), ("float32", numbers(3, 2, 2, 2))], "RT05", loose=True)
+    case("nn.conv2d", [("float32", numbers(1, 3, 4, 4)), ("float32", numbers(2, 2, 2, 2))], "RT05", loose=True, groups=2)
+
+
+def spread(x, w, strides, padding, output_padding, dilation, groups):
+    """Transposed: every element of data adds a scaled kernel to the result; the padding is cut off."""
+    n = x.ndim - 2
+    s, d, p, more = full(strides, n), full(dilation, n), both_sides(padding, n), full(output_padding, n)
+    reach = [(x.shape[2 + i] - 1) * s[i] + d[i] * (w.shape[2 + i] - 1) + 1 for i in range(n)]
+    out = np.zeros((x.shape[0], w.shape[0] * groups, *[r + m for r, m in zip(reach, more)]))
+    inputs = x.shape[1] // groups
+    for g, o, c in itertools.product(range(groups), range(w.shape[0]), range(inputs)):
+        for at in itertools.product(*map(range, x.shape[2:])):
+            for k in itertools.product(*map(range, w.shape[2:])):
+                place = tuple(a * s[i] + k[i] * d[i] for i, a in enumerate(at))
+                out[(slice(None), g * w.shape[0] + o) + place] += x[(slice(None), g * inputs + c) + at].astype(float) * float(w[(o, g * inputs + c) + k])
+    cut = tuple(slice(p[i], out.shape[2 + i] - p[i + n]) for i in range(n))
+    return out[(slice(None), slice(None)) + cut]
+
+
+def transposed(case, Text):
+    for shape, kernel in (((2, 3, 4, 3), (2, 3, 3, 2)), ((1, 2, 5), (3, 2, 4))):
+        n = len(shape) - 2
+        x, w = numbers(*shape), numbers(*kernel)
+        for s, p, m, d in ((1, 0, 0, 1), (2, 0, 0, 1), (2, 1, 1, 1), (3, [1, 0, 0, 1][: 2 * n] if n == 2 else [2, 1], 2, 2)):
+            want = spread(x, w, s, p, m, d, 1)
+            stored = relaid(w, "OI" + SPATIAL[n], "IO" + SPATIAL[n])
+            case(f"nn.conv{n}d_transpose", [("float32", x), ("float32", stored)], ("float32", want), 1e-5, strides=[s], padding=p if isinstance(p, list) else [p],
+                 output_padding=[m], dilation=[d])
+    x, w = numbers(1, 4, 3, 3), numbers(2, 4, 2, 2)
+    case("nn.conv2d_transpose", [("float32", x), ("float32", relaid(w, "OIHW", "IOHW"))], ("float32", spread(x, w, 2, 0, 0, 1, 2)), 1e-5, strides=[2], groups=2)
+
+
+# ---- pooling ----------------------------------------------------------------------------------------------------
+def pool(x, size, strides=1, padding=0, dilation=1, ceil_mode=False, count_include_pad=False, op="avg"):
+    n = x.ndim - 2
+    k, s, d, p = full(size, n), full(strides, n), full(dilation, n), both_sides(padding, n)
+    out = []
+    for i in range(n):
+        room = x.shape[2 + i] + p[i] + p[i + n] - d[i] * (k[i] - 1) - 1
+        count = (room + (s[i] - 1 if ceil_mode else 0)) // s[i] + 1
+        out.append(min(count, (x.shape[2 + i] + p[i] - 1) // s[i] + 1) if ceil_mode else count)
+    result = np.zeros(x.shape[:2] + tuple(out))
+    for at in itertools.product(*map(range, out)):
+        taken, padded = [], 0
+        for step in itertools.product(*map(range, k)):
+            place = [at[i] * s[i] - p[i] + step[i] * d[i] for i in range(n)]
+            if all(0 <= place[i] < x.shape[2 + i] for i in range(n)):
+                taken.append(x[(slice(None), slice(None)) + tuple(place)].astype(np.float64))
+            padded += all(-p[i] <= place[i] < x.shape[2 + i] + p[i + n] for i in range(n))
+        if op == "max":
+            result[(slice(None), slice(None)) + at] = np.max(taken, 0)
+        else:
+            result[(slice(None), slice(None)) + at] = np.sum(taken, 0) / (padded if count_include_pad else len(taken))
+    return result
+
+
+def pools(case, as_float, FLOATS, Text):
+    options = [dict(pool_size=[2]), dict(pool_size=[3, 2], strides=[2, 2], padding=[1, 0, 1, 1]), dict(pool_size=[2], strides=[3], ceil_mode=True),
+               dict(pool_size=[3], strides=[2], padding=[1], ceil_mode=True), dict(pool_size=[2], dilation=[2]), dict(pool_size=[2], dilation=[3], padding=[1])]
+    for dtype, (_, tol) in FLOATS.items():
+        x = as_float(dtype, numbers(2, 2, 6, 7))
+        for more in options:
+            one = {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in more.items() if k != "pool_size"}
+            size = more["pool_size"] if len(more["pool_size"]) > 1 else more["pool_size"][0]
+            case("nn.max_pool2d", [(dtype, x)], (dtype, as_float(dtype, pool(x, size, op="max", **one))), **more)
+            for count in (False, True):
+                case("nn.avg_pool2d", [(dtype, x)], (dtype, as_float(dtype, pool(x, size, count_include_pad=count, **one))), tol * 4, count_include_pad=count, **more)
+    x = numbers(2, 3, 5, 4)
+    want = pool(x, 2, 2, 1, op="max")
+    case("nn.max_pool2d", [("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(want, "NCHW", "NHWC")), pool_size=[2], strides=[2], padding=[1], layout=Text("NHWC"))
+    x[0, 0, 1, 1] = np.nan
+    case("nn.max_pool2d", [("float32", x)], ("float32", pool(x, 2, op="max")), pool_size=[2])
+    for dtype in ("int8", "uint8", "int32", "int64"):
+        x = (numbers(1, 2, 4, 5) * 4 + (9 if dtype[0] == "u" else 0)).astype(np.int64).astype(dtype)
+        case("nn.max_pool2d", [(dtype, x)], (dtype, pool(x, 2, padding=1, op="max")), pool_size=[2], padding=[1])
+        case("nn.avg_pool2d", [(dtype, x)], (dtype, np.trunc(pool(x, 2))), pool_size=[2])
+    for x, n in ((numbers(2, 2, 9), 1), (numbers(1, 2, 4, 5, 3), 3)):
+        case(f"nn.max_pool{n}d", [("float32", x)], ("float32", pool(x, 2, 2, 1, op="max")), pool_size=[2], strides=[2], padding=[1])
+        case(f"nn.avg_pool{n}d", [("float32", x)], ("float32", pool(x, 2, 2, 1)), 1e-6, pool_size=[2], strides=[2], padding=[1])
+    case("nn.max_pool2d", [("float32", numbers(0, 2, 4, 4))], ("float32", np.zeros((0, 2, 3, 3))), pool_size=[2])
+
+
+def adaptive(case, Text):
+    for x, size in ((numbers(2, 2, 7), [3]), (numbers(1, 2, 5, 7), [2, 3]), (numbers(1, 2, 5, 7), [1, 1]), (numbers(1, 2, 2, 3), [4, 5]), (numbers(1, 1, 3, 4, 5), [2, 2, 2]),
+                    (numbers(1, 2, 5, 7), None)):
+        n = x.ndim - 2
+        out = size or list(x.shape[2:])
+        want = np.zeros(x.shape[:2] + tuple(out))
+        for at in itertools.product(*map(range, out)):
+            part = tuple(slice(at[i] * x.shape[2 + i] // out[i], -(-(at[i] + 1) * x.shape[2 + i] // out[i])) for i in range(n))
+            want[(slice(None), slice(None)) + at] = x[(slice(None), slice(None)) + part].astype(np.float64).reshape(x.shape[0], x.shape[1], -1).mean(-1)
+        case(f"nn.adaptive_avg_pool{n}d", [("float32", x)], ("float32", want), 1e-6, output_size=size)
+    x = numbers(1, 2, 5, 7)
+    case("nn.adaptive_avg_pool2d", [("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(x.astype(np.float64).mean((2, 3), keepdims=True), "NCHW", "NHWC")), 1e-6,
+         output_size=[1], layout=Text("NHWC"))
