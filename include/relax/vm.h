@@ -86,6 +86,13 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_serialize(const relax_executable *executable, RELAX_OWN relax_bytes **out,
                                         RELAX_OWN relax_error **out_error);
 
+/* How many kernels run as native code: in the file, for this machine, and allowed by the options of loading. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+uint32_t relax_executable_num_native_kernels(const relax_executable *executable);
+/* How many compiler processes relax_compile started to make it. 0 for one that was loaded. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+uint32_t relax_executable_compiler_processes(const relax_executable *executable);
+
 /* Public functions are numbered from 0 in the order of the module. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_executable_num_functions(const relax_executable *executable);
@@ -196,6 +203,8 @@ typedef struct relax_vm_counters {
     uint64_t allocations;   /* last call: requests that went to the allocator */
     uint64_t instructions;  /* last profiled call: instructions executed */
     uint64_t total_bytes;   /* now: everything the VM and its values hold, pools included */
+    uint64_t compiler_processes; /* of its program: see relax_executable_compiler_processes */
+    uint64_t native_kernels;     /* of its program: see relax_executable_num_native_kernels */
 } relax_vm_counters;
 
 /* Fills as much of `counters` as its struct_size covers. */

@@ -53,7 +53,9 @@ relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, 
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static const relax_compile_options defaults = { .struct_size = sizeof(relax_compile_options), .opt_level = 1 };
+static const relax_compile_options defaults = {
+    .struct_size = sizeof(relax_compile_options), .opt_level = 1, .cache_bytes = (uint64_t)256 << 20, .compiler_seconds = 60
+};
 
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size)
 {
@@ -80,6 +82,10 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
     *o = defaults;
     if (!rlx_options_read(o, sizeof *o, given)) {
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed compile options");
+        return false;
+    }
+    if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 || !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "allow_compiler and unchecked are 0 or 1, compiler_seconds is above 0");
         return false;
     }
     if (o->opt_level >= 0 && o->opt_level <= 2 && o->strip >= 0 && o->strip <= 1)
@@ -119,12 +125,26 @@ static const rlx_module *prepare(relax_context *ctx, const rlx_module *m)
     return m && rlx_well_formed(ctx, m, RLX_STAGE_NORMAL) ? m : NULL;
 }
 
-static rlx_blob *generate(relax_context *ctx, const rlx_module *m, const relax_compile_options *o, const rlx_target *target)
+/* A job under way, and what comes of it beside the file. */
+typedef struct job {
+    const relax_compile_options *o;
+    const rlx_target *target;
+    uint32_t compiler_processes;
+    rlx_buf *source;                 /* NULL: not wanted */
+} job;
+
+static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
 {
+    const relax_compile_options *o = j->o;
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     hook h = { o };
     rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL, .user = &h };
-    rlx_codegen_options code = { .target = target, .strip_names = o->strip != 0, .trust_annotations = ctx->trust_annotations };
+    rlx_codegen_options code = { .target = j->target, .strip_names = o->strip != 0, .trust_annotations = ctx->trust_annotations,
+                                 .compiler_processes = &j->compiler_processes, .source = j->source };
+    rlx_native_options native = { .compiler = o->compiler, .environment = o->environment, .cpu = o->cpu, .cache_dir = o->cache_dir,
+                                  .cache_bytes = o->cache_bytes, .temp_dir = o->temp_dir, .seconds = o->compiler_seconds,
+                                  .unchecked = o->unchecked != 0, .cancelled = o->cancelled, .user = o->user };
+    code.native = &native;
     size_t count = rlx_build_pipeline(o->opt_level, steps), errors = rlx_error_count(ctx);
     m = rlx_run_passes(ctx, m, steps, count, &hooks);
     rlx_blob *file = m ? rlx_codegen(ctx, m, &code) : NULL;
@@ -134,26 +154,37 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, const relax_c
 }
 
 /* All that is made on the way lives in a scratch layer: a context does not grow by compiling. */
-static rlx_blob *compile(relax_context *ctx, const rlx_module *m, const relax_compile_options *o, const rlx_target *target)
+static rlx_blob *compile(relax_context *ctx, const rlx_module *m, job *j)
 {
     bool own_layer = ctx->top == 0;
     if (own_layer && !rlx_scratch_begin(ctx))
         return NULL;
     m = prepare(ctx, m);
-    rlx_blob *file = m ? generate(ctx, m, o, target) : NULL;
+    rlx_blob *file = m ? generate(ctx, m, j) : NULL;
     if (own_layer)
         rlx_scratch_end(ctx, NULL);
     return file;
 }
 
 /* A file that we have just written and cannot load is a fault of ours, unless a limit or memory is in the way. */
-static relax_executable *load(relax_context *ctx, const rlx_blob *file, const relax_load_options *options)
+static relax_executable *load(relax_context *ctx, const rlx_blob *file, const job *j)
 {
+    relax_load_options options;
+    relax_load_options_init(&options, sizeof options);
+    if (!rlx_options_read(&options, sizeof options, j->o->load)) {
+        rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed load options");
+        return NULL;
+    }
+    options.allow_native |= j->target->add_code != NULL; /* we have just made it */
     relax_executable *exe = NULL;
     relax_error *err = NULL;
-    relax_status status = relax_executable_load(file->data, file->size, options, &exe, &err);
-    if (status == RELAX_OK)
+    relax_status status = relax_executable_load(file->data, file->size, &options, &exe, &err);
+    if (status == RELAX_OK) {
+        exe->compiler_processes = j->compiler_processes;
+        if (exe->native_why[0])
+            rlx_report(ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE, "%s; kernels are interpreted", exe->native_why);
         return exe;
+    }
     if (status == RELAX_ERROR_OUT_OF_MEMORY)
         rlx_no_memory(ctx);
     else if (status == RELAX_ERROR_INVALID_ARGUMENT || (err && err->code == RLX_LD13))
@@ -165,6 +196,13 @@ static relax_executable *load(relax_context *ctx, const rlx_blob *file, const re
     return NULL;
 }
 
+/* Starting compilers is for hosts to allow. */
+static bool may_start(relax_context *ctx, const job *j)
+{
+    return !j->target->add_code || j->o->allow_compiler == 1 ||
+           rlx_error(ctx, RLX_CG14, RLX_NO_PLACE, "target %s starts a C compiler, which the options do not allow", j->target->name);
+}
+
 relax_executable *relax_compile(relax_context *ctx, const relax_module *module, const relax_compile_options *options)
 {
     relax_compile_options o;
@@ -172,9 +210,46 @@ relax_executable *relax_compile(relax_context *ctx, const relax_module *module, 
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
         return give(ctx, NULL);
-    const rlx_target *target = find_target(ctx, o.target);
-    rlx_blob *file = target ? compile(ctx, rlx_as_module(node_of(module)), &o, target) : NULL;
-    relax_executable *exe = file ? load(ctx, file, o.load) : NULL;
+    job j = { .o = &o, .target = find_target(ctx, o.target) };
+    bool ok = j.target && may_start(ctx, &j);
+    rlx_blob *file = ok ? compile(ctx, rlx_as_module(node_of(module)), &j) : NULL;
+    relax_executable *exe = file ? load(ctx, file, &j) : NULL;
     rlx_blob_release(file);
     return give(ctx, exe);
+}
+
+relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module, const relax_compile_options *options)
+{
+    relax_compile_options o;
+    api_bytes out;
+    if (!ctx)
+        return NULL;
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
+        return give(ctx, NULL);
+    job j = { .o = &o, .target = find_target(ctx, o.target) };
+    if (!j.target)
+        return give(ctx, NULL);
+    if (!api_bytes_begin(&out, ctx)) {
+        rlx_no_memory(ctx);
+        return give(ctx, NULL);
+    }
+    j.source = &out.buf;
+    rlx_blob *file = compile(ctx, rlx_as_module(node_of(module)), &j);
+    relax_bytes *text = api_bytes_end(&out);
+    if (!file) {
+        relax_bytes_release(text);
+        text = NULL;
+    } else if (!text)
+        rlx_no_memory(ctx);
+    rlx_blob_release(file);
+    return give(ctx, text);
+}
+
+relax_bytes *relax_c_header(relax_context *ctx)
+{
+    api_bytes out;
+    if (!ctx || !api_bytes_begin(&out, ctx))
+        return NULL;
+    rlx_c_header(&out.buf);
+    return api_bytes_end(&out);
 }

@@ -39,7 +39,7 @@ relax_status relax_check_abi(int32_t header_abi, size_t pointer_size, size_t val
 #endif
 
 static const char *const facts[][2] = {
-    { "version", "0.1.0" }, { "abi", "1" }, { "compiler", __VERSION__ }, { "machine", TARGET }, { "debug", DEBUG_TEXT }, { "targets", "interp" },
+    { "version", RLX_VERSION }, { "abi", "1" }, { "compiler", __VERSION__ }, { "machine", TARGET }, { "debug", DEBUG_TEXT }, { "targets", "interp, c" },
 };
 
 const char *relax_build_info_key(int32_t index)

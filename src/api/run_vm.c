@@ -149,8 +149,9 @@ static relax_status load_image(rlx_shared_memory *memory, rlx_blob *image, const
                                relax_error **out_error)
 {
     rlx_fault why = { 0 };
+    rlx_load_how how = { .check_constants = o->check_constants != 0, .allow_native = o->allow_native != 0 };
     relax_status status = RELAX_OK;
-    if (!rlx_executable_load(memory, image, o->check_constants != 0, out, &why))
+    if (!rlx_executable_load(memory, image, how, out, &why))
         status = rlx_error_give(memory, out_error, &why);
     rlx_shared_memory_release(memory);
     return status;
@@ -283,6 +284,16 @@ relax_status relax_executable_serialize(const relax_executable *executable, rela
 static const rlx_file_function *function_at(const relax_executable *e, int32_t i)
 {
     return is_executable(e) && i >= 0 && (uint32_t)i < e->num_public ? &e->functions[e->public_functions[i]] : NULL;
+}
+
+uint32_t relax_executable_num_native_kernels(const relax_executable *executable)
+{
+    return is_executable(executable) ? executable->num_native_kernels : 0;
+}
+
+uint32_t relax_executable_compiler_processes(const relax_executable *executable)
+{
+    return is_executable(executable) ? executable->compiler_processes : 0;
 }
 
 int32_t relax_executable_num_functions(const relax_executable *executable)

@@ -5,6 +5,8 @@
 #ifndef RLX_BASE_H
 #define RLX_BASE_H
 
+#define RLX_VERSION "0.1.0"
+
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/region.h"
@@ -18,5 +20,7 @@
 #include "base/number.h"
 #include "base/json.h"
 #include "base/file.h"
+#include "base/sha256.h"
+#include "base/cpu.h"
 
 #endif

@@ -47,6 +47,25 @@
 #define RLX_HAS_WIDE() 0
 #endif
 
+/* What shared objects for this machine say of themselves, and its name. */
+#if defined(__x86_64__)
+#define RLX_ARCH "x86_64"
+#define RLX_ELF_MACHINE 62
+#elif defined(__aarch64__)
+#define RLX_ARCH "aarch64"
+#define RLX_ELF_MACHINE 183
+#else
+#define RLX_ARCH "unknown"
+#define RLX_ELF_MACHINE 0
+#endif
+
+/* posix_spawn_file_actions_addclosefrom_np */
+#if defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
+#define RLX_HAS_CLOSEFROM 1
+#endif
+#endif
+
 /* Exact products and quotients of 64-bit numbers. */
 __extension__ typedef unsigned __int128 rlx_u128;
 __extension__ typedef __int128 rlx_i128;

@@ -204,3 +204,9 @@ size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT])
 #define RLX_SHARED
 #define MATH(name, ...) __VA_ARGS__
 #include "base/half.def"
+
+const rlx_function_text rlx_half_texts[] = {
+#define MATH(name, ...) { #name, #__VA_ARGS__ },
+#include "base/half.def"
+};
+const size_t rlx_half_num_texts = RLX_COUNT(rlx_half_texts);

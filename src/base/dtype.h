@@ -33,6 +33,10 @@ bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out);
 /* NUL-terminated name into out; returns its length. */
 size_t rlx_dtype_name(rlx_dtype t, char out[RLX_DTYPE_TEXT]);
 
+/* Functions as text, for generated C: each uses only those before it. */
+typedef struct rlx_function_text { const char *name, *text; } rlx_function_text;
+extern const rlx_function_text rlx_half_texts[];
+extern const size_t rlx_half_num_texts;
 /* float16 and bfloat16 to and from float32, round to nearest even. */
 float rlx_half_to_float(uint16_t h);
 uint16_t rlx_float_to_half(float f);

@@ -19,12 +19,13 @@ typedef struct cli {
     const char *output;        /* -o, --output */
     const char *params;        /* --params W.npz */
     const char *passes;        /* --pass P,Q */
+    const char *emit, *cpu, *cache; /* cache "": none */
     const char *target, *entry, *dump_after, *diagnostics, *profile_file;
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
     int64_t opt_level, max_memory, max_depth, repeat;
     double timeout;
-    bool strict, trust, color, verify, allow_native, profile, json, help;
+    bool strict, trust, color, verify, allow_native, unchecked, profile, json, help;
 } cli;
 
 /* Reads argv[2..] by the command's option letters; CLI_OK, or CLI_USAGE after a message. */
@@ -57,9 +58,14 @@ bool cli_flush(const cli *c, int *status); /* standard output reached its reader
 relax_context *cli_context(const cli *c, int *status);
 /* Reads and parses a text file. *errors: number of errors so far. NULL: no module (diagnostics printed by the caller). */
 relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file *file);
-/* Parses, checks, compiles a text; binds `params` first if not NULL. NULL with *status set after printing everything. */
+/* Parses, checks, compiles a text; binds `params` first if not NULL. here: it runs on this machine. NULL with *status set
+ * after printing everything. */
 struct cli_arrays;
-relax_executable *cli_compile(const cli *c, const cli_file *file, const struct cli_arrays *params, int *status);
+relax_executable *cli_compile(const cli *c, const cli_file *file, const struct cli_arrays *params, bool here, int *status);
+/* The same, but for the kernels as C and their header. */
+bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params, relax_bytes **source, relax_bytes **header, int *status);
+/* Target, compiler, cache (compiler.c). */
+void cli_target(const cli *c, bool here, relax_compile_options *o);
 
 /* ---- arrays (npy.c, npz.c) */
 typedef struct cli_array { char *name; relax_tensor *tensor; } cli_array;

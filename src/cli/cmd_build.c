@@ -14,6 +14,29 @@ static int save(const cli *c, const relax_executable *exe)
     return ok ? CLI_OK : CLI_FAULT;
 }
 
+static bool write_text(const cli *c, const char *name, const relax_bytes *text)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", c->output, name);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return cli_error(c, "IO02", c->output, "the path is too long") == CLI_OK;
+    return cli_write(c, path, NULL, 0, relax_bytes_data(text), relax_bytes_size(text));
+}
+
+/* DIR/kernels.c and DIR/relax_kernels.h */
+static int emit(const cli *c, const cli_file *file, const cli_arrays *params)
+{
+    relax_bytes *source = NULL, *header = NULL;
+    int status = CLI_OK;
+    if (cli_compile_to_c(c, file, params, &source, &header, &status)) {
+        bool ok = cli_make_directory(c, c->output) && write_text(c, "relax_kernels.h", header) && write_text(c, "kernels.c", source);
+        status = ok ? CLI_OK : CLI_FAULT;
+    }
+    relax_bytes_release(source);
+    relax_bytes_release(header);
+    return status;
+}
+
 int cli_build(cli *c)
 {
     if (!c->output)
@@ -25,8 +48,10 @@ int cli_build(cli *c)
         return CLI_FAULT;
     if (c->params && !cli_weights_read(c, c->params, &params))
         status = CLI_FAULT;
-    if (status == CLI_OK) {
-        relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, &status);
+    if (status == CLI_OK && c->emit)
+        status = emit(c, &file, c->params ? &params : NULL);
+    else if (status == CLI_OK) {
+        relax_executable *exe = cli_compile(c, &file, c->params ? &params : NULL, false, &status);
         if (exe)
             status = save(c, exe);
         relax_executable_release(exe);

@@ -13,7 +13,7 @@ static bool is_compiled(const cli_file *file)
 static relax_executable *load(const cli *c, const cli_file *file, int *status)
 {
     if (!is_compiled(file))
-        return cli_compile(c, file, NULL, status);
+        return cli_compile(c, file, NULL, true, status);
     relax_executable *exe = NULL;
     relax_error *error = NULL;
     relax_load_options options;

@@ -18,9 +18,11 @@ static const command commands[] = {
     { "print", cli_print, "sanjPc", 1, 1,
       "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the named passes.\n" },
     { "opt", cli_print, "sanjPc", 1, 1, "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtOd", 1, 1,
-      "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds weights by parameter name; the file is then complete.\n" },
-    { "run", cli_run, "sanjewtiOpRxmTDV", 1, 1,
+    { "build", cli_build, "sanjowtEuUCOd", 1, 1,
+      "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds weights by parameter name; the file is then complete.\n"
+      "Target c: kernels are in the file as machine code too, which relax run --allow-native uses. The compiler is cc, or what\n"
+      "RELAX_CC says (words as in a shell; empty: none).\n" },
+    { "run", cli_run, "sanjewtuUCiOpRxmTDV", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, NAME=int64:5,\n"
       "NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as NAME.0=... Parameters left over are filled by name from --params.\n"

@@ -70,36 +70,62 @@ static void dump_after(void *user, const char *pass, const relax_module *module,
     relax_bytes_release(text);
 }
 
-relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params, int *status)
+/* What a job makes: a program, or its kernels as C. */
+typedef struct product { relax_executable *exe; relax_bytes *source, *header; bool as_c, here; } product;
+
+static void make(const cli *c, relax_context *ctx, const relax_module *module, product *p)
+{
+    relax_compile_options options;
+    dump d = { c, ctx };
+    relax_compile_options_init(&options, sizeof options);
+    options.opt_level = (int32_t)c->opt_level;
+    cli_target(c, p->here, &options);
+    if (c->dump_after) {
+        options.after_pass = dump_after;
+        options.user = &d;
+    }
+    cli_progress("compiling");
+    if (p->as_c) {
+        p->source = relax_compile_to_c(ctx, module, &options);
+        p->header = relax_c_header(ctx);
+    } else {
+        p->exe = relax_compile(ctx, module, &options);
+    }
+}
+
+static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p, int *status)
 {
     relax_context *ctx = cli_context(c, status);
     if (!ctx)
-        return NULL;
-    relax_executable *exe = NULL;
+        return false;
     cli_progress("reading");
     relax_module *module = cli_parse_module(c, ctx, file);
     if (module && params && !relax_context_num_errors(ctx))
         module = bind(c, ctx, module, params);
-    if (module && !relax_context_num_errors(ctx)) {
-        relax_compile_options options;
-        dump d = { c, ctx };
-        relax_compile_options_init(&options, sizeof options);
-        options.opt_level = (int32_t)c->opt_level;
-        if (c->dump_after) {
-            options.after_pass = dump_after;
-            options.user = &d;
-        }
-        cli_progress("compiling");
-        exe = relax_compile(ctx, module, &options);
-    }
+    if (module && !relax_context_num_errors(ctx))
+        make(c, ctx, module, p);
     cli_progress(NULL);
     *status = cli_diagnostics(c, ctx, 0);
-    if (!exe && *status == CLI_OK)
+    if (!p->exe && !(p->source && p->header) && *status == CLI_OK)
         *status = cli_error(c, "IN01", file->name, "could not be compiled, and no diagnostic says why");
-    if (*status != CLI_OK) {
-        relax_executable_release(exe);
-        exe = NULL;
-    }
     relax_context_release(ctx);
-    return exe;
+    return *status == CLI_OK;
+}
+
+relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params, bool here, int *status)
+{
+    product p = { .here = here };
+    if (run_job(c, file, params, &p, status))
+        return p.exe;
+    relax_executable_release(p.exe);
+    return NULL;
+}
+
+bool cli_compile_to_c(const cli *c, const cli_file *file, const cli_arrays *params, relax_bytes **source, relax_bytes **header, int *status)
+{
+    product p = { .as_c = true };
+    bool ok = run_job(c, file, params, &p, status);
+    *source = p.source;
+    *header = p.header;
+    return ok;
 }

@@ -26,6 +26,10 @@ static const option_row rows[] = {
     { 'o', "-o", "--output", TEXT, AT(output), 0, "OUT.rlx", "the file to write" },
     { 'w', "--params", NULL, TEXT, AT(params), 0, "W.npz", "weights by parameter name" },
     { 't', "--target", NULL, TEXT, AT(target), 0, "interp|c", "how kernels are compiled" },
+    { 'E', "--emit", NULL, TEXT, AT(emit), 0, "c", "write the kernels as C into the directory that -o names" },
+    { 'u', "--cpu", NULL, TEXT, AT(cpu), 0, "any|native", "target c: code for any CPU of this kind (build), for this one (run)" },
+    { 'U', "--unchecked", NULL, FLAG, AT(unchecked), 0, NULL, "target c: do not check indices" },
+    { 'C', "--cache", NULL, TEXT, AT(cache), 0, "DIR", "target c: where compiled kernels are kept; empty: nowhere" },
     { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2", "0 lowers only, 1 cleans up (default), 2 fuses and schedules" },
     { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all", "print the module after a pass" },
     { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
@@ -164,11 +168,15 @@ static int check_values(cli *c)
         return cli_usage(c, "--opt is 0, 1 or 2");
     if (c->repeat < 1)
         return cli_usage(c, "--repeat is at least 1");
-    if (!c->target || !strcmp(c->target, "interp"))
+    if (c->emit && strcmp(c->emit, "c"))
+        return cli_usage(c, "--emit is c, found %s", c->emit);
+    if (c->cpu && !strcmp(c->cpu, "any"))
+        c->cpu = "";
+    if (c->cpu && *c->cpu && strcmp(c->cpu, "native"))
+        return cli_usage(c, "--cpu is any or native, found %s", c->cpu);
+    if (!c->target || !strcmp(c->target, "interp") || !strcmp(c->target, "c"))
         return CLI_OK;
-    if (!strcmp(c->target, "c"))
-        return cli_usage(c, "target c is not part of this version; use --target interp");
-    return cli_usage(c, "unknown target %s; known: interp", c->target);
+    return cli_usage(c, "unknown target %s; known: interp, c", c->target);
 }
 
 int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files, int max_files)

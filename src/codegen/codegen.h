@@ -8,22 +8,33 @@
 #include "tir/tir.h"
 #include "format/format.h"
 #include "desc/desc.h"
+#include "codegen/c_writer.h"
+#include "codegen/native.h"
 
-/* A target turns the PrimFuncs of a module into what the file carries for them. */
+typedef struct rlx_codegen_options rlx_codegen_options;
+/* What the file carries for the PrimFuncs of a module: bytecode always, and what the target adds. */
 typedef struct rlx_target {
     const char *name;                  /* "interp" */
-    bool (*write_kernel)(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out);
+    /* NULL: nothing. False with diagnostics; where the target's tools fail, a warning is enough. hints: by kernel. */
+    bool (*add_code)(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints, const rlx_codegen_options *o);
     const char *help;
 } rlx_target;
 const rlx_target *rlx_target_find(rlx_slice name); /* NULL: unknown (or not part of this build) */
 const rlx_target *rlx_target_at(size_t index);
 
-typedef struct rlx_codegen_options {
+struct rlx_codegen_options {
     const rlx_target *target;
     bool strip_names;                  /* leave parameter, variable names and places out */
     bool trust_annotations;            /* no checks for unproved annotations */
-} rlx_codegen_options;
+    const rlx_native_options *native;  /* of target c */
+    uint32_t *compiler_processes;      /* counts those that were started */
+    rlx_buf *source;                   /* NULL, or gets the kernels as C; then no code is added */
+};
 /* The module is in the form the build pipeline leaves (see transform.h): normal, call_tir rewritten, storage planned. CG diagnostics and NULL on failure. */
 rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options);
+
+/* Target c, in native_section.c. */
+bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints, const rlx_codegen_options *o);
+bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints, bool unchecked, rlx_buf *out);
 
 #endif

@@ -207,6 +207,14 @@ static uint16_t final_reg(const kw *w, uint32_t reg)
     return (uint16_t)(reg >= KW_CONST_BASE ? reg - KW_CONST_BASE : reg + w->consts.len);
 }
 
+void kw_hint(kw *w, uint32_t reg, const rlx_prim *var)
+{
+    const rlx_prim_var *v = rlx_as_prim_var(var);
+    bool scalar = reg < KW_CONST_BASE && !w->failed && !(w->regs.data[reg] & (RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG));
+    if (w->hints && v && v->name && scalar && !rlx_vec_push(&w->ctx->memory, w->hints, ((rlx_kernel_hint){ reg, v->name })))
+        kw_no_memory(w);
+}
+
 static void put_code(kw *w, rlx_buf *out)
 {
     const kw_words *code = &w->levels[0].code;
@@ -274,6 +282,8 @@ bool kw_serialise(kw *w, rlx_buf *out)
     pad(out, begin);
     if (out->failed)
         return kw_no_memory(w);
+    for (size_t i = 0; w->hints && i < w->hints->len; i++)
+        w->hints->data[i].reg = final_reg(w, w->hints->data[i].reg);
     for (int i = 0; i < 4; i++)
         out->data[begin + 8 + (size_t)i] = (char)((out->len - begin) >> 8 * i);
     return true;

@@ -116,6 +116,7 @@ void kw_bind_var(kw *w, const rlx_prim *var, kw_value v)
         return;
     if (!rlx_vec_push(m, &w->var_values, v) || !rlx_ptrmap_put(&w->vars, var, w->var_values.len))
         kw_no_memory(w);
+    kw_hint(w, v.reg, var);
 }
 
 /* ---- leaves ------------------------------------------------------------------------------------------ */

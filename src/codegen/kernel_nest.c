@@ -349,6 +349,7 @@ static bool strip_code(kw *w, kw_nest *n)
     kw_value extent = kw_int64(w, n->strip_extent);
     n->extent_reg = extent.reg;
     n->strip_reg = kw_new_reg(w, RLX_CLASS_I64, 0);
+    kw_hint(w, n->strip_reg, n->loops[n->strip].var);
     n->strip_level = kw_open(w, true, n);
     kw_stmt(w, n->body, KW_ALWAYS);
     size_t length = kw_length(w, w->top), head = rlx_kernel_op_words(RLX_K_STRIP), tail = rlx_kernel_op_words(RLX_K_NEXT_STRIP);

@@ -457,7 +457,7 @@ static bool compile(kw *w, const rlx_prim_func *f, rlx_buf *out)
     return kw_serialise(w, out);
 }
 
-bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out)
+bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out, rlx_kernel_hints *hints)
 {
     size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *plain = f ? rlx_tir_lower_blocks(ctx, f) : NULL;
@@ -468,7 +468,13 @@ bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, 
         return false;
     }
     init(w, ctx, name, f->place);
+    w->hints = hints;
     bool ok = compile(w, plain, out);
     release(w);
     return ok;
+}
+
+bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out)
+{
+    return rlx_kernel_write_named(ctx, f, name, out, NULL);
 }

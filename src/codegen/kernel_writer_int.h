@@ -109,6 +109,7 @@ typedef struct kw {
     RLX_VEC(kw_row) rows;
     RLX_VEC(kw_param) params;
     rlx_buf names, data;
+    rlx_kernel_hints *hints;       /* NULL: nobody wants them */
 } kw;
 
 /* ---- kernel_code.c */
@@ -129,6 +130,7 @@ void kw_close(kw *w);                                                   /* appen
 size_t kw_length(const kw *w, int32_t level);
 void kw_patch_jump(kw *w, int32_t level, size_t at, unsigned operand, int64_t distance);
 uint32_t kw_name(kw *w, rlx_slice text);                                /* offset in the names */
+void kw_hint(kw *w, uint32_t reg, const rlx_prim *var);                 /* a scalar register that stands for a variable */
 bool kw_serialise(kw *w, rlx_buf *out);
 
 /* ---- kernel_value.c */

@@ -1,9 +1,9 @@
 /* target.c: the targets of this build. */
 #include "codegen/codegen.h"
-#include "codegen/kernel_writer.h"
 
 static const rlx_target targets[] = {
-    { "interp", rlx_kernel_write, "kernel bytecode: portable, needs nothing else" },
+    { "interp", NULL, "kernel bytecode: portable, needs nothing else" },
+    { "c", rlx_native_add, "kernel bytecode, and kernels as C compiled by the C compiler" },
 };
 
 const rlx_target *rlx_target_at(size_t index)

@@ -1,5 +1,6 @@
 /* vm_writer.c: a lowered module as a .rlx file. */
 #include "codegen/vm_writer_int.h"
+#include "codegen/kernel_writer.h"
 
 bool cw_failed(cw_module *w, rlx_place place)
 {
@@ -37,7 +38,13 @@ bool cw_kernel_number(cw_module *w, size_t index, uint32_t *out)
         return true;
     }
     rlx_buf_init(&bytes, &w->ctx->memory);
-    bool ok = w->o->target->write_kernel(w->ctx, f, name, &bytes) && !bytes.failed;
+    rlx_kernel_hints hints = { 0 };
+    bool wants_hints = w->o->target->add_code || w->o->source;
+    bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) && !bytes.failed;
+    if (ok && wants_hints && !rlx_vec_push(&w->ctx->memory, &w->hints, hints))
+        ok = rlx_no_memory(w->ctx);
+    if (!ok)
+        rlx_vec_free(&w->ctx->memory, &hints);
     if (ok)
         *out = k->number = rlx_writer_kernel(&w->out, name, bytes.data, bytes.len);
     if (bytes.failed)
@@ -179,6 +186,14 @@ static bool write_functions(cw_module *w)
     return ok && (rlx_writer_ok(&w->out) || cw_failed(w, w->m->place));
 }
 
+/* What the target adds to the bytecode of kernels, or their source. */
+static bool add_code(cw_module *w)
+{
+    if (w->o->source)
+        return rlx_c_write_all(w->ctx, &w->out, w->hints.data, w->o->native && w->o->native->unchecked, w->o->source);
+    return !w->o->target->add_code || w->o->target->add_code(w->ctx, &w->out, w->hints.data, w->o);
+}
+
 static void free_file(void *memory, void *data, size_t size)
 {
     rlx_mem_free(memory, data, size + 1);
@@ -219,10 +234,13 @@ rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_o
     w.kernels = rlx_mem_alloc(memory, n * sizeof *w.kernels);
     if (!w.functions || !w.kernels)
         rlx_no_memory(ctx);
-    else if (number_functions(&w) && write_functions(&w))
+    else if (number_functions(&w) && write_functions(&w) && add_code(&w))
         out = finish(&w);
     rlx_mem_free(memory, w.functions, w.functions ? n * sizeof *w.functions : 0);
     rlx_mem_free(memory, w.kernels, w.kernels ? n * sizeof *w.kernels : 0);
+    for (size_t i = 0; i < w.hints.len; i++)
+        rlx_vec_free(memory, &w.hints.data[i]);
+    rlx_vec_free(memory, &w.hints);
     rlx_vec_free(memory, &w.tensor_nodes);
     rlx_vec_free(memory, &w.tensor_numbers);
     rlx_intern_free(&w.tensors);

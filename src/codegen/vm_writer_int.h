@@ -35,6 +35,7 @@ typedef struct cw_module {
     uint32_t *functions;    /* by position in the module: number of the function; of PrimFuncs RLX_NO_INDEX */
     cw_kernel *kernels;     /* by position */
     rlx_ptrmap leaves;      /* leaf, by identity -> constant number + 1 */
+    RLX_VEC(rlx_kernel_hints) hints; /* by kernel number, for targets that make more of kernels */
     rlx_intern tensors;     /* content of constants: index + 1 into tensor_nodes */
     RLX_VEC(const rlx_constant *) tensor_nodes;
     RLX_VEC(uint32_t) tensor_numbers;

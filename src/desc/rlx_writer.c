@@ -8,6 +8,7 @@ void rlx_writer_init(rlx_writer *w, rlx_memory *m)
     rlx_buf_init(&w->kernel_bytes, m);
     rlx_buf_init(&w->constant_bytes, m);
     rlx_buf_init(&w->module_text, m);
+    rlx_buf_init(&w->native, m);
     rlx_intern_init(&w->name_table, m);
     rlx_intern_init(&w->packed_table, m);
     rlx_intern_init(&w->expr_table, m);
@@ -19,6 +20,7 @@ void rlx_writer_free(rlx_writer *w)
     rlx_buf_free(&w->kernel_bytes);
     rlx_buf_free(&w->constant_bytes);
     rlx_buf_free(&w->module_text);
+    rlx_buf_free(&w->native);
     rlx_intern_free(&w->name_table);
     rlx_intern_free(&w->packed_table);
     rlx_intern_free(&w->expr_table);
@@ -324,6 +326,8 @@ static void put_sections(file_out *o, rlx_writer *w)
         put_plain(o, RLX_SECTION_PLACES, w->places.data, w->places.len * sizeof *w->places.data);
     if (w->module_text.len)
         put_plain(o, RLX_SECTION_MODULE, w->module_text.data, w->module_text.len);
+    if (w->native.len)
+        put_plain(o, RLX_SECTION_NATIVE, w->native.data, w->native.len);
 }
 
 static void put_header(rlx_buf *out, uint32_t num_sections)
@@ -342,11 +346,11 @@ bool rlx_writer_finish(rlx_writer *w, rlx_buf *out)
     for (size_t i = 0; i < w->functions.len; i++)
         if (w->functions.data[i].name == RLX_NO_INDEX)
             w->too_large = true;
-    if (w->module_text.failed)
+    if (w->module_text.failed || w->native.failed)
         w->failed = true;
     if (!rlx_writer_ok(w))
         return false;
-    uint32_t num_sections = 7u + (w->places.len > 0) + (w->module_text.len > 0);
+    uint32_t num_sections = 7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
     static const char zeros[sizeof(rlx_file_header) + RLX_SECTION_END * sizeof(rlx_file_section)];
     file_out o = { out, sizeof(rlx_file_header) };
     rlx_buf_put(out, zeros, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));

@@ -39,6 +39,7 @@ typedef struct rlx_writer {
     RLX_VEC(rlx_file_constant) constants;
     rlx_buf constant_bytes;             /* likewise */
     rlx_buf module_text;
+    rlx_buf native;                     /* the section, complete */
 } rlx_writer;
 
 void rlx_writer_init(rlx_writer *w, rlx_memory *m);

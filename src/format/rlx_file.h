@@ -21,7 +21,8 @@
  *   PACKED     u32 names of packed functions and builtins that the code calls
  *   PLACES     rlx_file_place[], ascending code word (optional)
  *   MODULE     text of the module that was not lowered (optional)
- *   NATIVE     reserved
+ *   NATIVE     rlx_file_native; rlx_file_native_object[num_objects]; u32 kernels[num_kernels]: object << 16 | place in its
+ *              table, or RLX_NO_INDEX; shared objects at multiples of 64 (optional)
  */
 #ifndef RLX_FORMAT_RLX_FILE_H
 #define RLX_FORMAT_RLX_FILE_H
@@ -103,6 +104,20 @@ typedef struct rlx_file_constant {
     uint64_t offset, length; /* payload, from the begin of the section; length counts all of it */
     uint64_t bits;
 } rlx_file_constant;
+
+/* Native code beside the bytecode of kernels. A machine of another target or CPU leaves it alone. */
+typedef struct rlx_file_native {
+    uint32_t abi;                  /* RLX_NATIVE_ABI */
+    uint32_t num_objects, num_kernels;
+    uint32_t reserved;
+    char target[32], cpu[96];      /* NUL-padded: rlx_cpu_target(), rlx_cpu_features(); cpu "": any of the target */
+} rlx_file_native;
+typedef struct rlx_file_native_object {
+    uint64_t offset, length;       /* from the begin of the section */
+    uint32_t count, reserved;      /* kernels in it */
+    char key[16];                  /* what its table must say */
+    uint8_t digest[32];            /* SHA-256 */
+} rlx_file_native_object;
 
 /* Where the instruction at `word` of CODE comes from: valid up to the next record. Names may be RLX_NO_INDEX. */
 typedef struct rlx_file_place {

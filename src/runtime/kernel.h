@@ -10,6 +10,7 @@
 #include <relax/value.h>
 #include "base/base.h"
 #include "format/fault.h"
+#include "format/native_abi.h"
 
 typedef struct rlx_kernel rlx_kernel;
 
@@ -21,6 +22,10 @@ int rlx_kernel_num_params(const rlx_kernel *k);
 rlx_slice rlx_kernel_name(const rlx_kernel *k);
 /* May a run of k store into buffer parameter `param`? The VM then refuses constants and read-only tensors there. */
 bool rlx_kernel_param_is_written(const rlx_kernel *k, int32_t param);
+
+/* Native code that does the same: calls run it from now on, unless what it writes overlaps another argument. It must
+ * outlive the kernel. */
+void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native);
 
 /* Working memory of calls, reused from call to call; one per thread of calls. Temporaries of kernels keep their
  * largest size until rlx_kernel_env_free. */

@@ -20,7 +20,8 @@ typedef struct rlx_kernel_buffer {
 struct rlx_kernel {
     rlx_memory *memory;
     size_t size;              /* of this block, everything included */
-    uint32_t num_params, num_buffers, num_consts, num_words, num_temps;
+    uint32_t num_params, num_buffers, num_consts, num_words, num_temps, names_size;
+    relax_kernel_fn *native;  /* NULL: none */
     size_t frame_size;
     const rlx_kernel_param *params;
     const rlx_kernel_buffer *buffers;
@@ -36,6 +37,23 @@ typedef struct rlx_kernel_view {
     int64_t count;            /* elements */
     const int64_t *shape;     /* of an argument */
 } rlx_kernel_view;
+
+/* A call under way, and how it fails. */
+typedef struct rlx_kernel_run {
+    const rlx_kernel *k;
+    rlx_kernel_env *env;
+    unsigned char *frame;
+    rlx_kernel_view *views;
+    rlx_fault *why;
+} rlx_kernel_run;
+bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
+bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
+/* All give false. */
+bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index, int64_t size);
+bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t found, int64_t expected);
+bool rlx_kernel_troubled(rlx_kernel_run *r, int trouble); /* enum rlx_kernel_trouble */
+bool rlx_kernel_failed_assertion(rlx_kernel_run *r, const char *text);
+bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
 
 /* ---- strips: n elements of a register */
 typedef int rlx_value_fn(void *d, const void *a, const void *b, const void *c, size_t n); /* enum rlx_kernel_trouble */

@@ -87,7 +87,7 @@ static bool allocate(loading *l, void **work, size_t *work_size)
     l->k = (rlx_kernel *)p;
     *l->k = (rlx_kernel){
         .memory = l->memory, .size = size, .num_params = n[RLX_KERNEL_PARAMS], .num_buffers = n[RLX_KERNEL_BUFFERS],
-        .num_consts = n[RLX_KERNEL_CONSTS], .num_words = n[RLX_KERNEL_CODE], .params = l->params, .buffers = l->buffers,
+        .num_consts = n[RLX_KERNEL_CONSTS], .num_words = n[RLX_KERNEL_CODE], .names_size = n[RLX_KERNEL_NAMES], .params = l->params, .buffers = l->buffers,
         .consts = l->consts, .code = l->code, .names = p + names, .data = (const unsigned char *)p + data,
     };
     return true;

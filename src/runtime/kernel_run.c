@@ -119,10 +119,9 @@ static bool int_fits(int64_t v, int32_t dtype)
     return bits == 64 || (uint64_t)v >> bits == 0;
 }
 
-static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg, unsigned char *frame, rlx_fault *why)
+static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg, unsigned char *cell, rlx_fault *why)
 {
     const rlx_kernel_param *p = &k->params[i];
-    unsigned char *cell = frame + p->offset;
     bool is_int = arg->type_index == RELAX_VALUE_INT || arg->type_index == RELAX_VALUE_BOOL;
     if (p->klass == RLX_CLASS_F32 || p->klass == RLX_CLASS_F64) {
         if (!is_int && arg->type_index != RELAX_VALUE_FLOAT)
@@ -146,12 +145,13 @@ static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
     return true;
 }
 
-static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, rlx_fault *why)
+/* Scalars go where the code looks for them: native code at their place among the parameters. */
+static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, bool native, rlx_fault *why)
 {
     for (uint32_t i = 0; i < k->num_params; i++) {
         const relax_value *a = &args[i];
         if (k->params[i].kind == RLX_KERNEL_PARAM_SCALAR) {
-            if (!bind_scalar(k, i, a, env->frame, why))
+            if (!bind_scalar(k, i, a, env->frame + (native ? i * sizeof(relax_kernel_scalar) : k->params[i].offset), why))
                 return false;
         } else if (a->type_index != RELAX_VALUE_TENSOR_VIEW || !a->v.p)
             return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is a tensor, another kind of value came", k->names, i);
@@ -168,15 +168,9 @@ static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *ar
 
 /* ---- pieces of the interpreter ----------------------------------------------------------------------------- */
 
-typedef struct running {
-    const rlx_kernel *k;
-    rlx_kernel_env *env;
-    unsigned char *frame;
-    rlx_kernel_view *views;
-    rlx_fault *why;
-} running;
+typedef rlx_kernel_run running;
 
-static bool stopped(running *r)
+bool rlx_kernel_stopped(running *r)
 {
     r->env->fuel = FUEL;
     if (!r->env->poll || !r->env->poll(r->env->poll_user))
@@ -188,7 +182,7 @@ static bool stopped(running *r)
 static bool spend(running *r, int64_t work)
 {
     r->env->fuel -= work;
-    return r->env->fuel >= 0 || !stopped(r);
+    return r->env->fuel >= 0 || !rlx_kernel_stopped(r);
 }
 
 /* The register of an operand: in the frame, or where a view points. */
@@ -220,19 +214,19 @@ static bool out_of_buffer(running *r, uint32_t b, int64_t offset)
                     offset, buffer_name(r->k, b), r->views[b].count);
 }
 
-static bool out_of_dim(running *r, uint32_t b, uint32_t dim, int64_t index, int64_t size)
+bool rlx_kernel_out_of_dim(running *r, uint32_t b, uint32_t dim, int64_t index, int64_t size)
 {
     return rlx_fail(r->why, RLX_RT09, "kernel %s: index %" PRId64 " is out of range for dimension %u of %s, which has size %" PRId64,
                     r->k->names, index, dim, buffer_name(r->k, b), size);
 }
 
-static bool troubled(running *r, int trouble)
+bool rlx_kernel_troubled(running *r, int trouble)
 {
-    static const char *const texts[] = { "", "integer division by zero", "negative shift count", "negative exponent of an integer" };
+    static const char *const texts[] = { "failed", "integer division by zero", "negative shift count", "negative exponent of an integer" };
     return rlx_fail(r->why, RLX_RT14, "kernel %s: %s", r->k->names, texts[trouble]);
 }
 
-static bool do_alloc(running *r, uint32_t b, int64_t count)
+bool rlx_kernel_alloc(running *r, uint32_t b, int64_t count)
 {
     size_t slot = r->k->buffers[b].data, bytes;
     if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) || bytes > SIZE_MAX / 4)
@@ -255,7 +249,7 @@ static bool do_check(running *r, const uint32_t *w)
     int64_t low = *scalar(r, w[1]), high = *scalar(r, w[2]), size = *scalar(r, w[3]);
     if (RLX_LIKELY(low >= 0 && high < size))
         return true;
-    return out_of_dim(r, w[4], w[5], low < 0 ? low : high, size);
+    return rlx_kernel_out_of_dim(r, w[4], w[5], low < 0 ? low : high, size);
 }
 
 static bool do_check_each(running *r, const uint32_t *w, size_t n)
@@ -265,7 +259,7 @@ static bool do_check_each(running *r, const uint32_t *w, size_t n)
     int64_t size = *scalar(r, w[2]);
     for (size_t i = 0; i < n; i++)
         if (RLX_UNLIKELY(index[i] < 0 || index[i] >= size) && (!mask || mask[i]))
-            return out_of_dim(r, w[4], w[5], index[i], size);
+            return rlx_kernel_out_of_dim(r, w[4], w[5], index[i], size);
     return true;
 }
 
@@ -380,10 +374,16 @@ static bool do_fused(running *r, const uint32_t *w, bool contract)
     return run_fused(r, contract ? rlx_contract_fns[elem] : rlx_reduce_fns[w[1]][elem], &red, r->k->buffers[acc[0]].bytes);
 }
 
-static bool failed_assertion(running *r, const char *text)
+bool rlx_kernel_failed_assertion(running *r, const char *text)
 {
     enum rlx_code_id code = rlx_assertion_code(&text);
     return rlx_fail(r->why, code, "kernel %s: %s", r->k->names, text);
+}
+
+bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, int64_t expected)
+{
+    return rlx_fail(r->why, RLX_RT05, "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names, dim, buffer_name(r->k, b),
+                    found, expected);
 }
 
 static bool do_want_dim(running *r, const uint32_t *w)
@@ -391,8 +391,7 @@ static bool do_want_dim(running *r, const uint32_t *w)
     int64_t found = r->views[w[1]].shape[w[2]], expected = *scalar(r, w[3]);
     if (RLX_LIKELY(found == expected))
         return true;
-    return rlx_fail(r->why, RLX_RT05, "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names, w[2],
-                    buffer_name(r->k, w[1]), found, expected);
+    return rlx_kernel_wrong_size(r, w[1], w[2], found, expected);
 }
 
 RLX_ALWAYS_INLINE int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
@@ -421,7 +420,7 @@ RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op
 #define JUMP_TO(distance)                                                                              \
     do {                                                                                               \
         int32_t d_ = (int32_t)(distance);                                                              \
-        if (d_ <= 0 && RLX_UNLIKELY(--r->env->fuel < 0) && stopped(r))                                 \
+        if (d_ <= 0 && RLX_UNLIKELY(--r->env->fuel < 0) && rlx_kernel_stopped(r))                                 \
             return false;                                                                              \
         w += d_;                                                                                       \
     } while (0)
@@ -439,7 +438,7 @@ static bool run(running *r)
         if (op >= RLX_K_FIRST_VALUE) {
             int trouble = run_value(r, w, op, n);
             if (RLX_UNLIKELY(trouble))
-                return troubled(r, trouble);
+                return rlx_kernel_troubled(r, trouble);
             w += value_words[op];
             continue;
         }
@@ -501,12 +500,12 @@ static bool run(running *r)
             int32_t cond;
             memcpy(&cond, r->frame + w[1], 4);
             if (!cond)
-                return failed_assertion(r, r->k->names + w[2]);
+                return rlx_kernel_failed_assertion(r, r->k->names + w[2]);
             STEP(2)
         }
         case RLX_K_DIM: X(1) = r->views[w[2]].shape[w[3]]; STEP(3)
         case RLX_K_WANT_DIM: TRY(do_want_dim(r, w), 3)
-        case RLX_K_ALLOC: TRY(do_alloc(r, w[1], X(2)), 2)
+        case RLX_K_ALLOC: TRY(rlx_kernel_alloc(r, w[1], X(2)), 2)
         case RLX_K_CHECK: TRY(do_check(r, w), 5)
         case RLX_K_CHECK_EACH: TRY(do_check_each(r, w, n), 5)
         case RLX_K_XMOVE: X(1) = X(2); STEP(2)
@@ -536,6 +535,29 @@ static bool run(running *r)
     }
 }
 
+void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native)
+{
+    k->native = native;
+    if (k->frame_size < k->num_params * sizeof(relax_kernel_scalar))
+        k->frame_size = k->num_params * sizeof(relax_kernel_scalar);
+}
+
+/* Does something that is written share memory with another argument? Compilers of C are told that nothing does. */
+static bool overlap(const rlx_kernel *k, const rlx_kernel_view *views)
+{
+    for (uint32_t i = 0; i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM; i++) {
+        if (!k->buffers[i].written)
+            continue;
+        uintptr_t begin = (uintptr_t)views[i].data, end = begin + (size_t)views[i].count * k->buffers[i].bytes;
+        for (uint32_t j = 0; j < k->num_buffers && k->buffers[j].kind == RLX_KERNEL_BUFFER_PARAM; j++) {
+            uintptr_t other = (uintptr_t)views[j].data;
+            if (j != i && other < end && begin < other + (size_t)views[j].count * k->buffers[j].bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, int32_t num_args, rlx_fault *why)
 {
     if ((uint32_t)num_args != k->num_params)
@@ -543,10 +565,14 @@ bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value
     if (RLX_UNLIKELY(k->frame_size > env->frame_size || k->num_buffers > env->num_views || k->num_temps > env->num_slots) &&
         !grow_env(k, env, why))
         return false;
+    running r = { k, env, env->frame, env->views, why };
+    if (k->native) {
+        if (!bind(k, env, args, true, why))
+            return false;
+        if (RLX_LIKELY(!overlap(k, env->views)))
+            return rlx_kernel_run_native(&r);
+    }
     if (k->num_consts)
         memcpy(env->frame, k->consts, k->num_consts * sizeof *k->consts);
-    if (!bind(k, env, args, why))
-        return false;
-    running r = { k, env, env->frame, env->views, why };
-    return run(&r);
+    return bind(k, env, args, false, why) && run(&r);
 }

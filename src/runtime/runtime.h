@@ -13,6 +13,7 @@
 #include "desc/desc.h"
 #include "format/format.h"
 #include "runtime/kernel.h"
+#include "runtime/native.h"
 
 /* ---- counting -------------------------------------------------------------------------------------------- */
 

@@ -288,7 +288,7 @@ static void put_image(rlx_shared_memory *memory, rlx_blob *image, rlx_buf *out)
     rlx_fault why = { 0 };
     if (!put_sections(image, &code, &code_size, out))
         return;
-    if (rlx_executable_load(memory, rlx_blob_retain(image), true, &e, &why)) {
+    if (rlx_executable_load(memory, rlx_blob_retain(image), (rlx_load_how){ .check_constants = true }, &e, &why)) {
         put_program(e, out);
         relax_executable_release(e);
         return;

@@ -5,7 +5,7 @@ typedef struct span { const unsigned char *data; uint64_t size; } span;
 typedef struct loading {
     relax_executable *e;
     span sections[RLX_SECTION_END];
-    bool check_constants;
+    rlx_load_how how;
     uint64_t *starts;
     size_t starts_bytes;
     rlx_fault *why;
@@ -61,7 +61,7 @@ static bool check_section(loading *l, const rlx_file_header *h, const rlx_file_s
     if (!all_zero(image->data, *end, s->offset))
         return rlx_fail(l->why, RLX_LD05, "bytes before section %s are not zero", shown);
     *end = s->offset + s->length;
-    if ((s->kind != RLX_SECTION_CONSTANTS || l->check_constants) &&
+    if ((s->kind != RLX_SECTION_CONSTANTS || l->how.check_constants) &&
         rlx_crc32c(0, image->data + s->offset, s->length) != s->checksum)
         return rlx_fail(l->why, RLX_LD04, "checksum of section %s does not match", shown);
     if (name)
@@ -497,10 +497,11 @@ static bool load_all(loading *l)
         return false;
     span text = l->sections[RLX_SECTION_MODULE];
     l->e->module_text = (rlx_slice){ (const char *)text.data, text.size };
-    return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why);
+    span native = l->sections[RLX_SECTION_NATIVE];
+    return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why) && rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
 }
 
-bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, bool check_constants, relax_executable **out, rlx_fault *why)
+bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how, relax_executable **out, rlx_fault *why)
 {
     *out = NULL;
     if ((uintptr_t)image->data % RLX_FILE_ALIGN) {
@@ -518,7 +519,7 @@ bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, bool check_
     e->memory = rlx_shared_memory_retain(memory);
     e->image = image;
     rlx_map_init(&e->by_name, &memory->memory);
-    loading l = { .e = e, .check_constants = check_constants, .why = why };
+    loading l = { .e = e, .how = how, .why = why };
     bool ok = load_all(&l);
     rlx_mem_free(&memory->memory, l.starts, l.starts_bytes);
     if (!ok)
@@ -538,6 +539,7 @@ void rlx_executable_free(relax_executable *e)
     for (uint32_t i = 0; i < e->num_kernels; i++)
         rlx_kernel_free(e->kernels[i]);
     rlx_mem_free(m, e->kernels, e->num_kernels * sizeof *e->kernels);
+    rlx_free_native(e);
     rlx_mem_free(m, e->builtins, e->num_packed * sizeof *e->builtins);
     rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);
     rlx_map_free(&e->by_name);

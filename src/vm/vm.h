@@ -33,6 +33,10 @@ struct relax_executable {
     rlx_kernel **kernels;
     uint32_t num_kernels;
     const rlx_file_kernel *kernel_table;
+    rlx_native *natives;            /* shared objects of native kernels */
+    uint32_t num_natives, num_native_kernels;
+    uint32_t compiler_processes;    /* started to make this program */
+    char native_why[160];           /* what is wrong with those that were not loaded; "": nothing */
     relax_value *constants;
     uint32_t num_constants;
     uint32_t *public_functions;     /* function numbers */
@@ -41,8 +45,12 @@ struct relax_executable {
     rlx_slice module_text;
 };
 
-/* Takes over `image`, whose memory must be memory->memory, also on failure. check_constants: their checksum too. */
-bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, bool check_constants, relax_executable **out, rlx_fault *why);
+typedef struct rlx_load_how {
+    bool check_constants;           /* their checksum too */
+    bool allow_native;              /* load native code for this machine */
+} rlx_load_how;
+/* Takes over `image`, whose memory must be memory->memory, also on failure. */
+bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how, relax_executable **out, rlx_fault *why);
 void rlx_executable_free(relax_executable *e); /* the last reference is gone */
 /* Text of a file, as far as it makes sense. */
 void rlx_disassemble(const void *data, size_t size, rlx_buf *out);

@@ -125,6 +125,8 @@ void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out)
     out->allocations = vm->allocations;
     out->instructions = vm->instructions;
     out->total_bytes = rlx_mem_live(&vm->memory->memory);
+    out->compiler_processes = vm->exe->compiler_processes;
+    out->native_kernels = vm->exe->num_native_kernels;
 }
 
 /* ---- failures ----------------------------------------------------------------------------------------------- */

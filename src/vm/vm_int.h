@@ -10,6 +10,10 @@
  * operand list. */
 bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args, rlx_fault *why);
 
+/* load_native.c: kernels that have code of their own in the file. */
+bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow, rlx_fault *why);
+void rlx_free_native(relax_executable *e);
+
 /* ---- running --------------------------------------------------------------------------------------------- */
 
 typedef struct rlx_chunk_of_stack rlx_chunk_of_stack;

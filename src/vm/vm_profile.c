@@ -125,7 +125,10 @@ void rlx_profile_json(const relax_vm *vm, rlx_buf *out)
     rlx_buf_u64(out, vm->pool.peak_buffers);
     rlx_buf_lit(out, ", \"allocations\": ");
     rlx_buf_u64(out, vm->allocations);
-    rlx_buf_lit(out, ", \"compiler_processes\": 0");
+    rlx_buf_lit(out, ", \"compiler_processes\": ");
+    rlx_buf_u64(out, vm->exe->compiler_processes);
+    rlx_buf_lit(out, ", \"native_kernels\": ");
+    rlx_buf_u64(out, vm->exe->num_native_kernels);
     for (size_t i = 0; i < RLX_COUNT(parts); i++) {
         rlx_buf_format(out, ", \"%s\": [", parts[i].name);
         if (vm->profile)

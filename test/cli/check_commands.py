@@ -22,12 +22,13 @@ s.write("bad.py", BAD)
 # ---- usage: exit 2
 for args in ([], ["nonsense"], ["check"], ["print"], ["print", "good.py", "more.py"], ["check", "--nonsense", "good.py"], ["build", "good.py"],
              ["build", "good.py", "-o"], ["build", "good.py", "-o", "x.rlx", "--opt", "7"], ["run", "good.py", "--repeat", "x"],
-             ["run", "good.py", "--target", "c"], ["build", "good.py", "-o", "x.rlx", "--target=c"], ["run", "good.py", "--target", "gpu"],
+             ["run", "good.py", "--target", "gpu"], ["build", "good.py", "-o", "x.rlx", "--target=C"], ["build", "good.py", "-o", "x", "--emit", "asm"],
+             ["run", "good.py", "--cpu", "old"],
              ["check", "good.py", "--diagnostics", "xml"], ["check", "good.py", "--no-warn", "ZZ99"], ["run", "good.py", "--timeout", "-1"]):
     rc, out, err = s.run(*args)
     s.check(f"usage {args}", rc == 2 and err and not out, f"exit {rc}, stdout {out[:80]!r}, stderr {err[:200]!r}")
-rc, out, err = s.run("run", "good.py", "--target", "c")
-s.check("target c says why", "target c" in err, err)
+rc, out, err = s.run("run", "good.py", "--target", "gpu")
+s.check("an unknown target says which there are", "interp, c" in err, err)
 s.check("nothing was written", not os.path.exists(s.path("x.rlx")))
 
 # ---- help: exit 0, on standard output

@@ -214,6 +214,8 @@ def surroundings(options):
         # the interpreter that has numpy comes first for scripts that say `python3`
         PATH=str(Path(sys.executable).parent) + os.pathsep + environment.get("PATH", ""),
         ASAN_OPTIONS=f"exitcode={SANITIZER_EXIT}:detect_leaks=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2",
+        # suites that want compiled kernels say so
+        RELAX_CC="", XDG_CACHE_HOME=str(options.build / "test-cache"),
         UBSAN_OPTIONS=f"exitcode={SANITIZER_EXIT}:print_stacktrace=1",
         LSAN_OPTIONS=f"exitcode={SANITIZER_EXIT}")
     if shutil.which("localedef"):
