@@ -6,7 +6,8 @@
 #   make check T=a/b     only the suites of test/a named b (or T=a for a whole room; T=a/b:case for golden cases)
 #   make check-asan      the same suites under AddressSanitizer and UBSan
 #   make check-long      the same suites with RELAX_LONG=1, and the long ones
-#   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool
+#   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
+#                        fuzz-script: of texts
 #   make bench           measurements; make abi / abi-baseline: regenerate the tracked ABI files
 #   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured
 #
@@ -53,7 +54,8 @@ ifeq ($(SAN),1)
   OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DRLX_DEBUG=1
 else ifeq ($(FUZZ),1)
   VARIANT := fuzz
-  OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -DRLX_DEBUG=1
+  OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=pointer-overflow \
+             -fno-sanitize-recover=undefined -DRLX_DEBUG=1
 else ifeq ($(DEBUG),1)
   VARIANT := debug
   OPT     := -O0 -DRLX_DEBUG=1
@@ -264,8 +266,11 @@ bench:
 FUZZ_CC      ?= clang-14
 FUZZ_SECONDS ?= 600
 FUZZ_DIR     := $(if $(O),$(O),build)/fuzz
-FUZZ_NAMES   := rlx npy
+FUZZ_NAMES   := rlx npy script
 FUZZ_FLAGS   := -timeout=20 -rss_limit_mb=2048 -print_final_stats=1
+# Texts also begin with the programs of the tree, and with the words of the language.
+fuzz-script: FUZZ_FLAGS += -max_len=8192 -dict=$(FUZZ_DIR)/script.dict
+fuzz-script: FUZZ_SEEDS := $(FUZZ_DIR)/seeds/script
 FUZZ_ALONE    = $(call obj,test/support/compiled_file.c) $(RUN_ARCHIVE)
 
 .PHONY: $(FUZZ_NAMES:%=fuzz-%)
@@ -273,11 +278,13 @@ $(FUZZ_NAMES:%=fuzz-%): fuzz-%:
 	@FUZZ_CC='$(FUZZ_CC)' PYTHON='$(PYTHON)' sh test/tools/deps.sh fuzz
 	@$(AGAIN) FUZZ=1 CC='$(FUZZ_CC)' $(FUZZ_DIR)/fuzz_$*
 	@mkdir -p $(FUZZ_DIR)/found/$* test/fuzz/corpus/$*
+	@$(if $(FUZZ_SEEDS),$(PYTHON) test/fuzz/$*_seeds.py $(FUZZ_DIR))
 	$(FUZZ_DIR)/fuzz_$* $(FUZZ_FLAGS) -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(FUZZ_DIR)/found/ \
-	    $(FUZZ_DIR)/found/$* test/fuzz/corpus/$*
+	    $(FUZZ_DIR)/found/$* test/fuzz/corpus/$* $(FUZZ_SEEDS)
 
 $(call obj,$(wildcard test/fuzz/fuzz_*.c)): EXTRA := -Itest/support
 $(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
+$(FUZZ_DIR)/fuzz_script: $(call obj,test/support/text_case.c) $(ARCHIVE)
 $(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c) $(RUN_ARCHIVE)
 $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 	$(say) LINK $@

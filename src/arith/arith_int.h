@@ -78,6 +78,7 @@ typedef struct rlx_arith {
     uint32_t num_monos, num_atoms;
     const rlx_mono *one;
     rlx_ptrmap memo; /* node -> rlx_canon */
+    rlx_ptrmap hashes; /* node -> structural hash */
 } rlx_arith;
 
 /* One question. `failed`: memory ran out; `too_big`: one construction hit a limit of size, whoever can go on without it

@@ -13,6 +13,7 @@ static void state_clear(rlx_arith *a)
     rlx_intern_free(&a->monos);
     rlx_intern_free(&a->atoms);
     rlx_ptrmap_free(&a->memo);
+    rlx_ptrmap_free(&a->hashes);
     rlx_region_drop(&a->keep);
     rlx_region_drop(&a->temp);
     a->num_monos = a->num_atoms = 0;
@@ -46,6 +47,7 @@ static rlx_arith *state_of(rlx_context *ctx)
     rlx_intern_init(&a->monos, &ctx->memory);
     rlx_intern_init(&a->atoms, &ctx->memory);
     rlx_ptrmap_init(&a->memo, &ctx->memory);
+    rlx_ptrmap_init(&a->hashes, &ctx->memory);
     *room = (rlx_room_state){ a, state_forget, state_destroy };
     return a;
 }

@@ -93,7 +93,7 @@ static uint64_t node_hash(rlx_query *q, const rlx_node *n)
     bool lost = false;
     if (!n || n->id)
         return n ? n->id : 0;
-    uint64_t hash = rlx_hash(&q->a->ctx->memory, n, &lost);
+    uint64_t hash = rlx_hash_again(&q->a->ctx->memory, n, &q->a->hashes, &lost);
     if (lost)
         rlx_query_fail(q);
     return hash;

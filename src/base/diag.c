@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #define DEFAULT_MAX_DIAGS 100
+/* Longer messages are cut: a name or a type in them may be as long as the text they come from. */
+#define LONGEST_MESSAGE 4000
 
 void rlx_diags_init(rlx_diags *d, rlx_memory *m)
 {
@@ -177,6 +179,14 @@ static bool is_muted(const rlx_diags *d, const rlx_code *code)
     return false;
 }
 
+/* Where a text of `len` bytes that is too long ends: between two characters. */
+static size_t cut_at(const char *text, size_t len)
+{
+    while (len && ((unsigned char)text[len] & 0xC0) == 0x80)
+        len--;
+    return len;
+}
+
 /* Formats into the region; NULL when out of memory. */
 static const char *format_text(rlx_region *r, size_t *len, const char *format, va_list args)
 {
@@ -184,10 +194,13 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
     va_list again;
     va_copy(again, args);
     int needed = vsnprintf(NULL, 0, format, args);
-    char *text = needed >= 0 ? rlx_region_alloc(r, (size_t)needed + 1) : NULL;
+    size_t room = (size_t)needed > LONGEST_MESSAGE ? LONGEST_MESSAGE + sizeof "..." : (size_t)needed + 1;
+    char *text = needed >= 0 ? rlx_region_alloc(r, room) : NULL;
     if (text) {
-        vsnprintf(text, (size_t)needed + 1, format, again);
-        *len = (size_t)needed;
+        vsnprintf(text, room, format, again);
+        *len = (size_t)needed > LONGEST_MESSAGE ? cut_at(text, LONGEST_MESSAGE) + 3 : (size_t)needed;
+        if ((size_t)needed > LONGEST_MESSAGE)
+            memcpy(text + *len - 3, "...", 4);
     }
     va_end(again);
     errno = saved;

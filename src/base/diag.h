@@ -91,6 +91,9 @@ rlx_diag *rlx_diags_report(rlx_diags *d, const rlx_code *code, uint8_t severity,
 rlx_diag *rlx_diags_vreport(rlx_diags *d, const rlx_code *code, uint8_t severity, rlx_place place, const char *format, va_list args);
 void rlx_diag_note(rlx_diags *d, rlx_diag *diag, rlx_place place, const char *format, ...) RLX_PRINTF(4, 5);
 
+/* Are further errors only counted? Then the search for their reasons may be spared. */
+RLX_INLINE bool rlx_diags_full(const rlx_diags *d) { return d->num_errors >= d->max_diags; }
+
 /* 1-based line, column in bytes and in characters of a place. False: no place or opaque source. Each out may be NULL. */
 bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *column, uint32_t *column_chars);
 /* "FILE:LINE:COL: error[WF03]: message\n" + source line + caret, then each note likewise. Without a place: "FILE: ..." or "error[..]: ...". */

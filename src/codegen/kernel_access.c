@@ -6,9 +6,15 @@
 
 const rlx_prim *kw_wide_index(kw *w, const rlx_prim *p)
 {
+    size_t errors = rlx_error_count(w->ctx);
     const rlx_prim *q = p ? rlx_fold_cast(w->ctx, RELAX_INT64, p) : NULL;
-    if (!q)
+    char type[RLX_DTYPE_TEXT];
+    if (!q && p && errors == rlx_error_count(w->ctx)) {
+        rlx_dtype_name(rlx_prim_dtype(p), type);
+        kw_fail(w, "an index of type %s is not supported in kernels", type);
+    } else if (!q) {
         kw_no_memory(w);
+    }
     return q;
 }
 

@@ -5,7 +5,7 @@
 struct frame { rlx_cursor cursor; uint64_t hash; size_t steps, function; };
 struct state {
     rlx_memory *m;
-    rlx_ptrmap known;   /* node to hash */
+    rlx_ptrmap *known;  /* node to hash */
     rlx_ptrmap bound;   /* Relax variables defined inside */
     RLX_VEC(struct frame) frames;
     size_t steps;
@@ -102,7 +102,7 @@ static bool hash_at_once(struct state *s, const rlx_node *n, const rlx_field *vi
         *h = hash_values(n);
         return true;
     }
-    if (!var && rlx_ptrmap_find(&s->known, n, &known)) {
+    if (!var && rlx_ptrmap_find(s->known, n, &known)) {
         *h = known;
         return true;
     }
@@ -144,7 +144,7 @@ static uint64_t finish(struct state *s)
 {
     struct frame f = rlx_vec_pop(&s->frames);
     if (s->steps - f.steps >= WORTH_REMEMBERING && !rlx_is_relax_var(f.cursor.node))
-        s->failed |= !rlx_ptrmap_put(&s->known, f.cursor.node, (uintptr_t)f.hash);
+        s->failed |= !rlx_ptrmap_put(s->known, f.cursor.node, (uintptr_t)f.hash);
     return f.hash;
 }
 
@@ -170,13 +170,20 @@ static uint64_t run(struct state *s, const rlx_node *root)
 
 uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory)
 {
-    struct state s = { .m = m };
-    rlx_ptrmap_init(&s.known, m);
+    rlx_ptrmap known;
+    rlx_ptrmap_init(&known, m);
+    uint64_t h = rlx_hash_again(m, n, &known, out_of_memory);
+    rlx_ptrmap_free(&known);
+    return h;
+}
+
+uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory)
+{
+    struct state s = { .m = m, .known = known };
     rlx_ptrmap_init(&s.bound, m);
     if (n)
         find_definitions(&s, n);
     uint64_t h = s.failed ? 0 : run(&s, n);
-    rlx_ptrmap_free(&s.known);
     rlx_ptrmap_free(&s.bound);
     rlx_vec_free(m, &s.frames);
     if (out_of_memory)

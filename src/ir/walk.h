@@ -13,6 +13,9 @@ bool rlx_equal(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_fre
 /* Equal nodes (free variables not mapped) have equal hashes. Depends on structure alone: bound variables count by kind,
  * free Relax variables by id. 0 when memory runs out. */
 uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
+/* The same for integer expressions, one after the other: `known` (node -> hash) is the caller's and spares what was
+ * hashed before, so that all parts of a deep expression cost together what the whole costs. */
+uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory);
 
 /* Visit in evaluation order. Return value of a callback: continue, skip the children, or stop the walk. `enter` comes
  * before the children, `leave` after; either may be NULL. Descends into everything reachable through REF, REFS, DEF, DEFS;

@@ -17,7 +17,7 @@ void rlx_low_begin(rlx_low *b, rlx_lower *l)
     memset(b, 0, sizeof *b);
     b->l = l;
     rlx_tir_begin(&b->t, l->ctx, l->place);
-    rlx_tir_attr(&b->t, "tir.noalias", rlx_attr_bool_new(l->ctx, true));
+    rlx_tir_attr(&b->t, "tir.noalias", rlx_int(l->ctx, RELAX_BOOL, 1)); /* as T.func_attr reads it */
 }
 
 const rlx_prim_func *rlx_low_end(rlx_low *b)

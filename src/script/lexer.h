@@ -12,6 +12,8 @@
 /* Limits of nesting: brackets (and other recursion of expressions), blocks. Beyond: PA09. */
 #define RLX_SCRIPT_MAX_BRACKETS 200
 #define RLX_SCRIPT_MAX_BLOCKS 100
+/* Python lists that have names may be copied and put together as often as one likes: items in all, beside the bytes of the text. PA20. */
+#define RLX_SCRIPT_MAX_COPIES 1000000
 
 /* TOK(enumerator, text in messages) */
 #define RLX_TOKENS(TOK)                                                                                \

@@ -17,6 +17,22 @@ static rlx_ast *finish(rlx_parser *p, rlx_ast *a)
     return a;
 }
 
+/* Chains are parsed in a loop, but what they stand for may nest: everything that holds a part is higher than it by `step`. */
+static inline void holds(rlx_ast *a, const rlx_ast *part, unsigned step)
+{
+    if (a && part && part->height + step > a->height)
+        a->height = (uint16_t)(part->height + step);
+}
+
+static rlx_ast *finish_nest(rlx_parser *p, rlx_ast *a)
+{
+    if (finish(p, a) && a->height > RLX_SCRIPT_MAX_BRACKETS) {
+        rlx_parser_report(p, RLX_PA09, a->begin, a->end, "expression is nested deeper than %d", RLX_SCRIPT_MAX_BRACKETS);
+        return NULL;
+    }
+    return a;
+}
+
 void rlx_parser_report(rlx_parser *p, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...)
 {
     if (p->lexer.reported)
@@ -211,6 +227,7 @@ static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parse
         *tail = a;
         tail = &a->next;
         into->count++;
+        holds(into, a, 1);
         if (p->lexer.tok.kind == close)
             break;
         if (p->lexer.tok.kind != RLX_TOK_COMMA)
@@ -233,6 +250,7 @@ static rlx_ast *parse_item(rlx_parser *p)
     rlx_lexer_next(&p->lexer);
     if (!a || !(a->base = rlx_parse_expr(p)))
         return NULL;
+    holds(a, a->base, 1);
     return finish(p, a);
 }
 
@@ -245,7 +263,7 @@ static rlx_ast *parse_paren(rlx_parser *p)
         return NULL;
     if (a->count == 1 && !comma && a->first->kind != RLX_AST_STAR)
         return a->first;
-    return finish(p, a);
+    return finish_nest(p, a);
 }
 
 static rlx_ast *parse_list(rlx_parser *p)
@@ -255,7 +273,7 @@ static rlx_ast *parse_list(rlx_parser *p)
     rlx_lexer_next(&p->lexer);
     if (!a || !parse_items(p, a, parse_item, RLX_TOK_RBRACKET, &comma))
         return NULL;
-    return finish(p, a);
+    return finish_nest(p, a);
 }
 
 /* key: value, as two siblings */
@@ -271,6 +289,8 @@ static rlx_ast *parse_dict(rlx_parser *p)
         rlx_ast *value = rlx_parse_expr(p);
         if (!value)
             return NULL;
+        holds(a, key, 1);
+        holds(a, value, 1);
         *tail = key;
         key->next = value;
         tail = &value->next;
@@ -281,7 +301,7 @@ static rlx_ast *parse_dict(rlx_parser *p)
     if (!a)
         return NULL;
     rlx_lexer_next(&p->lexer);
-    return finish(p, a);
+    return finish_nest(p, a);
 }
 
 static rlx_ast *parse_atom(rlx_parser *p)
@@ -324,6 +344,7 @@ static rlx_ast *parse_argument(rlx_parser *p)
         return NULL;
     a->kind = RLX_AST_KEYWORD;
     a->base = value;
+    holds(a, value, 0);
     return finish(p, a);
 }
 
@@ -352,6 +373,9 @@ static rlx_ast *parse_slice(rlx_parser *p)
     start->next = stop;
     stop->next = step;
     a->count = 3;
+    holds(a, start, 1);
+    holds(a, stop, 1);
+    holds(a, step, 1);
     return finish(p, a);
 }
 
@@ -371,6 +395,7 @@ static rlx_ast *parse_postfix(rlx_parser *p)
         if (!outer)
             return NULL;
         outer->base = a;
+        holds(outer, a, 0);
         bool comma = false;
         if (kind == RLX_TOK_DOT) {
             if (!p->lexer.tok.name) /* keywords are fine here: T.While is none, x.is_in may be */
@@ -384,7 +409,7 @@ static rlx_ast *parse_postfix(rlx_parser *p)
             return rlx_parser_expected(p, "an index in the brackets before this");
         if (kind == RLX_TOK_LBRACKET)
             outer->op = comma;
-        a = finish(p, outer);
+        a = finish_nest(p, outer);
     }
     return NULL;
 }
@@ -401,7 +426,9 @@ static rlx_ast *make_binary(rlx_parser *p, uint8_t op, rlx_ast *left, rlx_ast *r
     a->op = op;
     a->base = left;
     a->first = right;
-    return finish(p, a);
+    holds(a, left, strength[op] == P_SUM || strength[op] == P_PRODUCT ? 0 : 1);
+    holds(a, right, 1);
+    return finish_nest(p, a);
 }
 
 static rlx_ast *parse_unary(rlx_parser *p)
@@ -426,7 +453,8 @@ static rlx_ast *parse_unary(rlx_parser *p)
         return NULL;
     a->op = op;
     a->base = operand;
-    return finish(p, a);
+    holds(a, operand, 1);
+    return finish_nest(p, a);
 }
 
 static rlx_ast *parse_binary(rlx_parser *p, uint8_t least)
@@ -466,7 +494,8 @@ static rlx_ast *parse_lambda(rlx_parser *p)
         return NULL;
     a->first = params;
     a->count = count;
-    return finish(p, a);
+    holds(a, a->base, 1);
+    return finish_nest(p, a);
 }
 
 static rlx_ast *parse_choice(rlx_parser *p, rlx_ast *value)
@@ -483,7 +512,10 @@ static rlx_ast *parse_choice(rlx_parser *p, rlx_ast *value)
     cond->next = value;
     value->next = other;
     a->count = 3;
-    return finish(p, a);
+    holds(a, cond, 1);
+    holds(a, value, 1);
+    holds(a, other, 1);
+    return finish_nest(p, a);
 }
 
 /* Most arguments are a name or a literal alone: the character after it tells. */

@@ -34,7 +34,7 @@ enum rlx_ast_kind {
 
 typedef struct rlx_ast {
     uint8_t kind, op;
-    uint16_t flags;
+    uint16_t height; /* how deep it nests when it is written out again */
     uint32_t begin, end;
     uint32_t count;
     struct rlx_ast *next; /* sibling */

@@ -73,11 +73,11 @@ bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const
     return rlx_read_error(r, RLX_PA12, at, "expected %s, found %s", what, rlx_val_text(found));
 }
 
-const char *rlx_nearest(rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count)
+const char *rlx_nearest(const rlx_reader *r, rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count)
 {
     size_t best = text.len < 3 ? 1 : text.len < 4 ? 2 : text.len / 4 + 2;
     const char *nearest = NULL;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !rlx_diags_full(&r->ctx->diags); i++) {
         const char *name = name_at(user, i);
         size_t d = name ? rlx_edit_distance(text, rlx_slice_z(name), best) : best;
         if (d < best) {
@@ -151,7 +151,17 @@ void rlx_line_failed(rlx_reader *r, const rlx_line *line)
         rlx_word_bind(r, line->name, &v);
 }
 
-bool rlx_val_keep(rlx_reader *r, rlx_val *v)
+bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count)
+{
+    size_t most = RLX_SCRIPT_MAX_COPIES + (size_t)r->parser.lexer.len;
+    if (count > most - r->items_copied)
+        return rlx_read_error(r, RLX_PA20, at, "lists that are copied and put together have more than %zu items in all", most);
+    r->items_copied += count;
+    return true;
+}
+
+/* A list may hold lists that were kept before, so the brackets of the text do not bound how deep it is. */
+static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
 {
     if (v->kind == RLX_VAL_STR) {
         v->s.data = rlx_region_copy(&r->unit, v->s.len ? v->s.data : "", v->s.len);
@@ -159,15 +169,22 @@ bool rlx_val_keep(rlx_reader *r, rlx_val *v)
     }
     if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST && v->kind != RLX_VAL_DICT && v->kind != RLX_VAL_SLICE)
         return true;
+    const rlx_ast at = { .begin = v->begin, .end = v->end };
+    if (depth == RLX_SCRIPT_MAX_BRACKETS)
+        return rlx_read_error(r, RLX_PA09, &at, "lists are nested deeper than %d", RLX_SCRIPT_MAX_BRACKETS);
+    if (!rlx_take_items(r, &at, v->list.count))
+        return false;
     rlx_val *items = rlx_region_copy(&r->unit, v->list.items, v->list.count * sizeof *items);
     if (!items)
         return rlx_no_memory(r->ctx);
     v->list.items = items;
-    for (size_t i = 0; i < v->list.count; i++) /* nesting is limited by the brackets of the text */
-        if (!rlx_val_keep(r, &items[i]))
+    for (size_t i = 0; i < v->list.count; i++)
+        if (!keep(r, &items[i], depth + 1))
             return false;
     return true;
 }
+
+bool rlx_val_keep(rlx_reader *r, rlx_val *v) { return keep(r, v, 0); }
 
 /* ---- arguments of calls ------------------------------------------------------------------------------ */
 
@@ -183,7 +200,7 @@ static const char *param_at(void *user, size_t i) { return ((const char *const *
 
 static bool unknown_keyword(rlx_reader *r, const rlx_ast *arg, const char *what, const char *const *params, size_t count)
 {
-    const char *near = rlx_nearest(rlx_string_slice(arg->name->text), param_at, (void *)params, count);
+    const char *near = rlx_nearest(r, rlx_string_slice(arg->name->text), param_at, (void *)params, count);
     return rlx_read_error(r, RLX_PA12, arg, "%s has no parameter %s%s%s", what, arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
@@ -248,6 +265,8 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
             items = one.list.items;
             count = one.list.count;
         }
+        if (a->kind == RLX_AST_STAR && !rlx_take_items(r, a, count))
+            return NULL;
         for (size_t i = 0; i < count; i++, copy->count++) {
             rlx_ast *node = a->kind == RLX_AST_STAR ? value_node(r, a, &items[i]) : rlx_region_copy(&r->parser.region, a, sizeof *a);
             if (!node)
@@ -349,6 +368,11 @@ static bool check_bytes(rlx_reader *r, const rlx_source *s)
     const char *nul = s->len ? memchr(s->text, 0, s->len) : NULL;
     if (nul)
         return rlx_read_error_at(r, RLX_PA08, (uint32_t)(nul - s->text), (uint32_t)(nul - s->text) + 1, "the text holds a NUL byte");
+    /* Python ends a line here, other tools do not: what one of them takes for a comment the other would run. */
+    const char *end = s->text + s->len, *cr = s->text;
+    for (; s->len && (cr = memchr(cr, '\r', (size_t)(end - cr))); cr++)
+        if (cr + 1 < end && cr[1] != '\n')
+            return rlx_read_error_at(r, RLX_PA08, (uint32_t)(cr - s->text), (uint32_t)(cr - s->text) + 1, "the text holds a carriage return that ends no line");
     return true;
 }
 

@@ -115,6 +115,7 @@ typedef struct rlx_reader {
     RLX_VEC(rlx_place) places;          /* of the annotation being read */
     bool notes;                         /* report older and newer spellings */
     size_t syntax_errors;               /* errors of the text itself: no module comes of it */
+    size_t items_copied;                /* of lists: see RLX_SCRIPT_MAX_COPIES */
 } rlx_reader;
 
 /* ---- reports. All return false. begin, end: bytes of the text */
@@ -129,8 +130,8 @@ const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *
 const char *rlx_val_text(const rlx_val *v);          /* "a number", "a tensor expression" ... */
 /* "expected WHAT, found VALUE" */
 bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const rlx_val *found);
-/* Nearest of `count` names to `text`, NULL if none is near. */
-const char *rlx_nearest(rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count);
+/* Nearest of `count` names to `text`, NULL if none is near or it would not be shown. */
+const char *rlx_nearest(const rlx_reader *r, rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count);
 
 /* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10). Returns false. */
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
@@ -143,6 +144,8 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value);
 RLX_INLINE bool rlx_word_in_frame(const rlx_reader *r, const rlx_word *n) { return n->value.kind && n->frame == r->frame; }
 /* Makes lists of a value live until the function ends, so that a name can stand for it. */
 bool rlx_val_keep(rlx_reader *r, rlx_val *v);
+/* Before `count` items of lists are copied: false after a report if the text has had all it may. */
+bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count);
 /* A statement that could not be parsed: the name it begins with (if it binds one) is known to have failed. */
 void rlx_line_failed(rlx_reader *r, const rlx_line *line);
 

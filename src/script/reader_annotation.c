@@ -493,7 +493,7 @@ static const char *kind_at(void *user, size_t i) { return kinds[i].name; }
 
 static const rlx_sinfo *unknown_kind(rlx_reader *r, const rlx_ast *a, const rlx_word *path)
 {
-    const char *near = rlx_nearest(rlx_string_slice(path->text), kind_at, NULL, RLX_COUNT(kinds));
+    const char *near = rlx_nearest(r, rlx_string_slice(path->text), kind_at, NULL, RLX_COUNT(kinds));
     return rlx_read_error(r, RLX_PA17, a, "R.%s is not an annotation%s%s", path->text->data, near ? "; did you mean R." : "", near ? near : ""), NULL;
 }
 

@@ -195,7 +195,7 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
         c->slots[i] = arg->base;
         return true;
     }
-    const char *near = rlx_nearest(name, op_param_at, c, c->num_params);
+    const char *near = rlx_nearest(r, name, op_param_at, c, c->num_params);
     return rlx_read_error(r, RLX_PA12, arg, "R.%s has no parameter %s%s%s", c->row->short_name, arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
@@ -692,11 +692,24 @@ static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
 
 /* ---- packed functions --------------------------------------------------------------------------------------------------- */
 
+static const rlx_attr *attrs_of_pairs(rlx_reader *r, const rlx_attr *const *pairs, size_t count)
+{
+    const rlx_attr **keys = rlx_region_array(&r->parser.region, 2 * count, sizeof *keys);
+    if (!keys)
+        return rlx_no_memory(r->ctx), NULL;
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = pairs[2 * i];
+        keys[count + i] = pairs[2 * i + 1];
+    }
+    return rlx_attrs_new(r->ctx, keys, keys + count, count);
+}
+
 /* Keywords that are no parameters are attributes of the call. */
 static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **out)
 {
     const rlx_attr *attrs = NULL;
     bool any = false;
+    size_t mark = r->stack.len, count = 0;
     for (const rlx_ast *a = call->first; a; a = a->next) {
         rlx_slice name = a->kind == RLX_AST_KEYWORD ? rlx_string_slice(a->name->text) : (rlx_slice){ NULL, 0 };
         if (!name.data || rlx_slice_is(name, "sinfo_args") || rlx_slice_is(name, "ty_args"))
@@ -708,9 +721,14 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
             any = true;
             continue;
         }
-        if (!(attrs = rlx_attrs_with(r->ctx, attrs, a->name->text->data, v)))
-            return false;
+        const rlx_attr *key = rlx_attr_string_new(r->ctx, name);
+        if (!key || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)key) || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)v))
+            return rlx_no_memory(r->ctx);
+        count++;
     }
+    if (count && !(attrs = attrs_of_pairs(r, (const rlx_attr *const *)(r->stack.data + mark), count)))
+        return false;
+    r->stack.len = mark;
     if (any && !attrs && !(attrs = rlx_attrs_new(r->ctx, NULL, NULL, 0)))
         return false;
     *out = attrs;
@@ -1008,8 +1026,8 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
     const char *near = NULL;
     if (space == RLX_SPACE_TVM)
         return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported", path->text->data);
-    if (space == RLX_SPACE_R && !(near = r->ctx->ops->suggest(name)))
-        near = rlx_nearest(name, function_at, NULL, RLX_COUNT(functions));
+    if (space == RLX_SPACE_R && !rlx_diags_full(&r->ctx->diags) && !(near = r->ctx->ops->suggest(name)))
+        near = rlx_nearest(r, name, function_at, NULL, RLX_COUNT(functions));
     if (near && strncmp(near, "relax.", 6) == 0)
         near += 6;
     return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known%s%s", letters[space], path->text->data, near ? "; did you mean R." : "", near ? near : "");

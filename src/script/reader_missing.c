@@ -1,4 +1,5 @@
-/* reader_missing.c: why a name means nothing where it stands. Only mistakes come here, so nothing needs to be fast. */
+/* reader_missing.c: why a name means nothing where it stands. Only mistakes that are shown come here, a
+ * hundred or so, so nothing needs to be fast. */
 #include "script/reader.h"
 
 /* Known names near an unknown one, from all names of the text in the order they came. user: the next one. */
@@ -13,7 +14,7 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data;
     const rlx_word *next = r->names.first;
-    const char *near = r->names.len < 50000 ? rlx_nearest(rlx_string_slice(a->name->text), known_at, &next, r->names.len) : NULL;
+    const char *near = r->names.len < 50000 ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &next, r->names.len) : NULL;
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name, near ? "; did you mean " : "", near ? near : "");
 }
 
@@ -117,6 +118,8 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
 {
     /* In text that is read out of a string, places are those of the string. */
+    if (rlx_diags_full(&r->ctx->diags))
+        return rlx_read_error(r, RLX_PA10, a, "%.60s is not defined", a->name->text->data);
     bool in_text = a->end > a->begin && a->end <= r->parser.lexer.len;
     if (r->where.part == RLX_PART_HEADER || r->where.part == RLX_PART_RETURN)
         return missing_in_header(r, a);

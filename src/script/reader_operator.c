@@ -191,6 +191,8 @@ static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
 static bool join_lists(rlx_reader *r, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
 {
     size_t n = a->list.count + b->list.count;
+    if (!rlx_take_items(r, at, n))
+        return false;
     rlx_val *items = rlx_region_array(&r->parser.region, n ? n : 1, sizeof *items);
     if (!items)
         return rlx_no_memory(r->ctx);

@@ -603,6 +603,48 @@ static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_line *line,
 
 /* ---- other statements -------------------------------------------------------------------------------------------- */
 
+static bool push(rlx_reader *r, const rlx_attr *a)
+{
+    return a && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a) || rlx_no_memory(r->ctx));
+}
+
+/* Keys are interned: the same text, the same node. */
+static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
+{
+    const rlx_ast at = { .begin = key->begin, .end = key->end };
+    rlx_slice text;
+    if (!rlx_to_string(r, &at, key, &text))
+        return false;
+    const rlx_attr *a = rlx_attr_string_new(r->ctx, text);
+    if (a && rlx_ptrmap_has(seen, a))
+        return rlx_read_error(r, RLX_PA13, &at, "attribute \"%.*s\" is given twice", (int)(text.len > 60 ? 60 : text.len), text.data);
+    return push(r, a) && (rlx_ptrmap_put(seen, a, 1) || rlx_no_memory(r->ctx));
+}
+
+/* The entries of `before` (may be NULL) and those of a dictionary, made into a map at once. */
+static const rlx_attr *join_attrs(rlx_reader *r, const rlx_attrs *before, const rlx_val *dict)
+{
+    size_t mark = r->stack.len, old = before ? before->num_keys : 0, count = old + dict->list.count / 2;
+    rlx_ptrmap seen;
+    bool ok = true;
+    rlx_ptrmap_init(&seen, &r->ctx->memory);
+    for (size_t i = 0; i < old && ok; i++)
+        ok = push(r, before->keys[i]) && (rlx_ptrmap_put(&seen, before->keys[i], 1) || rlx_no_memory(r->ctx));
+    for (size_t i = 0; i < dict->list.count && ok; i += 2)
+        ok = push_key(r, &seen, &dict->list.items[i]);
+    for (size_t i = 0; i < old && ok; i++)
+        ok = push(r, before->values[i]);
+    for (size_t i = 1; i < dict->list.count && ok; i += 2) {
+        const rlx_ast at = { .begin = dict->list.items[i].begin, .end = dict->list.items[i].end };
+        ok = push(r, rlx_to_attr(r, &at, &dict->list.items[i]));
+    }
+    const rlx_attr *const *data = (const rlx_attr *const *)(r->stack.data + mark);
+    const rlx_attr *attrs = ok ? rlx_attrs_new(r->ctx, data, data + count, count) : NULL;
+    rlx_ptrmap_free(&seen);
+    r->stack.len = mark;
+    return attrs;
+}
+
 const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before, const char *what)
 {
     const rlx_ast *slot[1];
@@ -611,19 +653,7 @@ const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx
         return NULL;
     if (v.kind != RLX_VAL_DICT)
         return rlx_read_expected(r, slot[0], "a dictionary", &v), NULL;
-    const rlx_attr *attrs = before ? before : rlx_attrs_new(r->ctx, NULL, NULL, 0);
-    for (size_t i = 0; attrs && i + 1 < v.list.count; i += 2) {
-        rlx_slice key;
-        const rlx_ast at = { .begin = v.list.items[i].begin, .end = v.list.items[i].end };
-        if (!rlx_to_string(r, &at, &v.list.items[i], &key))
-            return NULL;
-        const rlx_string *s = rlx_string_intern(r->ctx, key);
-        if (s && rlx_attrs_get(attrs, s->data))
-            return rlx_read_error(r, RLX_PA13, &at, "attribute \"%s\" is given twice", s->data), NULL;
-        const rlx_attr *value = s ? rlx_to_attr(r, &at, &v.list.items[i + 1]) : NULL;
-        attrs = value ? rlx_attrs_with(r->ctx, attrs, s->data, value) : NULL;
-    }
-    return attrs;
+    return join_attrs(r, rlx_as_attrs(before), &v);
 }
 
 static void read_func_attr(rlx_reader *r, const rlx_ast *call)

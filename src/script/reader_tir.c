@@ -731,8 +731,13 @@ static bool inline_suite(rlx_reader *r, bool taken)
         rlx_lexer_skip_suite(&r->parser.lexer);
         return true;
     }
+    /* its statements stand beside those around it, as they will when they are printed */
     const rlx_stmt *s = read_frame_suite(r);
-    return s && rlx_rt_add(r, s);
+    const rlx_seq_stmt *seq = rlx_as_seq_stmt(s);
+    bool ok = s != NULL;
+    for (size_t i = 0; ok && i < (seq ? seq->num_stmts : 1); i++)
+        ok = rlx_rt_add(r, seq ? seq->stmts[i] : s);
+    return ok;
 }
 
 static bool read_if(rlx_reader *r, const rlx_line *line);

@@ -715,7 +715,7 @@ static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
         n++;
     while (rlx_rt_statements[k].name)
         k++;
-    const char *near = rlx_nearest(rlx_string_slice(path->text), tir_name_at, NULL, n + k);
+    const char *near = rlx_nearest(r, rlx_string_slice(path->text), tir_name_at, NULL, n + k);
     return rlx_read_error(r, RLX_PA11, at, "T.%s is not known%s%s", path->text->data, near ? "; did you mean T." : "", near ? near : "");
 }
 

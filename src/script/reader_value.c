@@ -266,7 +266,8 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     rlx_dtype t;
     switch (v->kind) {
     case RLX_VAL_NONE: return rlx_attr_none(r->ctx);
-    case RLX_VAL_BOOL: return rlx_attr_bool_new(r->ctx, v->i != 0);
+    case RLX_VAL_BOOL: /* in a PrimFunc printed, hence also read, as T.bool(...) */
+        return r->dialect == RLX_DIALECT_TIR ? (const rlx_attr *)rlx_int(r->ctx, RELAX_BOOL, v->i != 0) : rlx_attr_bool_new(r->ctx, v->i != 0);
     case RLX_VAL_INT:
         if (v->sub)
             return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64", (unsigned long long)v->i), NULL;
@@ -335,7 +336,7 @@ static bool module_member(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     const rlx_global_var *gv = r->module ? rlx_module_builder_lookup(r->module, name) : NULL;
     if (gv)
         return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
-    const char *near = rlx_nearest(name, gvar_at, r, r->pending.len);
+    const char *near = rlx_nearest(r, name, gvar_at, r, r->pending.len);
     return rlx_read_error(r, RLX_PA10, a, "the module has no function %s%s%s", a->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
@@ -476,7 +477,7 @@ static bool read_index(rlx_reader *r, const rlx_ast *a, bool vector, rlx_val *ou
     case RLX_VAL_EXPR: return index_expr(r, a, &base, out);
     case RLX_VAL_META: return index_meta(r, a, &base, out);
     case RLX_VAL_FUNC:
-        if (base.sub == RLX_SPACE_R)
+        if (base.sub == RLX_SPACE_R && a->base->kind == RLX_AST_ATTR) /* so that it is an annotation, which does not come back here */
             return rlx_val_set(out, RLX_VAL_SINFO, rlx_read_sinfo(r, a), a);
         break;
     default: break;
