@@ -6,7 +6,7 @@
 big: one function. many: functions of 16 bindings each. In these two bindings come in groups of eight with mixed operators, constants and
 names of their own; half of the groups (big) or of the functions (many) work on shapes that repeat, the others on shapes that
 occur in that group alone. The other shapes each have one thing that grows, and use every value:
-deep: a chain. wide: independent bindings, all of them outputs and fields of one tuple. functions: functions of eight bindings
+deep: a chain. wide: independent bindings, all of them outputs and fields of tuples. functions: functions of eight bindings
 that call the one before. symbols: shape variables, from casts and parameters, and expressions of them, distinct all.
 kernels: sizes that are distinct numbers, so that lowering needs a PrimFunc for each. renamed: values that are shapes of others, which
 lowering replaces.
@@ -122,12 +122,21 @@ def deep(count):
     return HEAD + "".join(lines("main", X, ROWS_OUT, ["n"], chain(count), last, last))
 
 
+def parts_of(items):
+    """At most 1,000 each: more than 65,535 operands do not fit an instruction."""
+    return [items[i:i + 1000] for i in range(0, len(items), 1000)]
+
+
 def wide(count):
-    fields = [f"lv{i}" for i in range(count - 1)]
+    fields = [f"lv{i}" for i in range(count)]
     bindings = [(v, ROWS, f"R.{UNARY[i % 4]}(x)" if i % 2 else f"R.add(x, {constant(i)})") for i, v in enumerate(fields)]
-    bindings.append(("all", "R.Tuple(" + ", ".join([ROWS] * len(fields)) + ")", ", ".join(fields)))
-    info = "R.Tuple(" + ", ".join([ROWS_OUT] * len(fields)) + ")"
-    return HEAD + "".join(lines("main", X, info, ["n"], bindings, ", ".join([*fields, "all"]), "all"))
+    parts = [(f"part{i}", len(p), p) for i, p in enumerate(parts_of(fields))]
+    names = [name for name, _, _ in parts]
+    bindings += [(name, "R.Tuple(" + ", ".join([ROWS] * n) + ")", ", ".join(p)) for name, n, p in parts]
+    bindings.append(("all", "R.Tuple(" + ", ".join("R.Tuple(" + ", ".join([ROWS] * n) + ")" for _, n, _ in parts) + ")",
+                     ", ".join(names) if len(names) > 1 else f"({names[0]},)"))
+    info = "R.Tuple(" + ", ".join("R.Tuple(" + ", ".join([ROWS_OUT] * n) + ")" for _, n, _ in parts) + ")"
+    return HEAD + "".join(lines("main", X, info, ["n"], bindings, ", ".join([*fields, *names, "all"]), "all"))
 
 
 def functions(count):
@@ -156,8 +165,8 @@ def symbols(count):
         size = f"p{g} * 2 + {g + 1}"
         bindings += added(g, "made", tensor(f"{size}, 4"), f'R.zeros(R.shape([{size}, 4]), dtype="float32")')
         bindings += added(g, "cast", tensor(f"c{g}, 64"), f"R.match_cast(x, {tensor(f'c{g}, 64')})")
-    shape = "R.Shape([" + ", ".join(f'"{v}"' for v in sizes) + "])"
-    params = f'x: R.Tensor(dtype="float32", ndim=2), total_1: R.Tensor((), dtype="float32"), s: {shape}'
+    shapes = [f"s{i}: R.Shape([" + ", ".join(f'"{v}"' for v in part) + "])" for i, part in enumerate(parts_of(sizes))]
+    params = 'x: R.Tensor(dtype="float32", ndim=2), total_1: R.Tensor((), dtype="float32"), ' + ", ".join(shapes)
     bindings[3] = bindings[3][0], SCALAR, bindings[3][2].replace("total-1", "total_1")
     last = f"total{groups - 1}"
     return HEAD + "".join(lines("main", params, SCALAR, sizes + casts, bindings, last, last))
