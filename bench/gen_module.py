@@ -9,7 +9,7 @@ occur in that group alone. The other shapes each have one thing that grows, and 
 deep: a chain. wide: independent bindings, all of them outputs and fields of tuples. functions: functions of eight bindings
 that call the one before. symbols: shape variables, from casts and parameters, and expressions of them, distinct all.
 kernels: sizes that are distinct numbers, so that lowering needs a PrimFunc for each. renamed: values that are shapes of others, which
-lowering replaces.
+lowering replaces. branches: one `if` after the other, four bindings in each.
 The text is what the printer writes for what the reader makes of it.
 """
 import sys
@@ -193,8 +193,20 @@ def renamed(count):
     return HEAD.replace("# from tvm.script import tir as T\n", "") + "".join(lines("main", f"x: {info}", info, [], bindings, before, before))
 
 
+def branches(count):
+    text, before = [], "x"
+    for g in range(count // 5):
+        for head, values in (("if c", (f"R.exp({before})", "R.add({}, x)")), ("else", (f"R.tanh({before})", f"R.multiply({{}}, {before})"))):
+            side = "then" if head != "else" else "else"
+            text.append(f"        {head}:\n            a{g}_{side}: {ROWS} = {values[0]}\n"
+                        f"            y{g}_{side}: {ROWS} = {values[1].format(f'a{g}_{side}')}\n            y{g}: {ROWS} = y{g}_{side}\n")
+        before = f"y{g}"
+    return HEAD + (f'    @R.function\n    def main({X}, c: R.Tensor((), dtype="bool")) -> {ROWS_OUT}:\n        n = T.int64()\n'
+                   + "".join(text) + f"        return {before}\n")
+
+
 if __name__ == "__main__":
-    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels, renamed)}
+    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels, renamed, branches)}
     if len(sys.argv) != 3 or sys.argv[1] not in shapes:
         sys.exit(__doc__)
     sys.stdout.write(shapes[sys.argv[1]](int(sys.argv[2])))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 TOP = Path(os.environ.get("TOP") or Path(__file__).resolve().parent.parent.parent)
 OUT = Path(os.environ.get("RELAX_OUT") or TOP)
-SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed")
+SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed", "branches")
 TIMES = 4
 MEMORY_SIZE, COUNTED_SIZE = 4000, 160
 CHUNK = 2 << 20             # memory comes in chunks of up to that size
