@@ -9,7 +9,8 @@ occur in that group alone. The other shapes each have one thing that grows, and 
 deep: a chain. wide: independent bindings, all of them outputs and fields of tuples. functions: functions of eight bindings
 that call the one before. symbols: shape variables, from casts and parameters, and expressions of them, distinct all.
 kernels: sizes that are distinct numbers, so that lowering needs a PrimFunc for each. renamed: values that are shapes of others, which
-lowering replaces. branches: one `if` after the other, four bindings in each.
+lowering replaces. branches: one `if` after the other, six bindings in each. mirrored: in one branch what the first half makes
+is used in reverse by the second.
 The text is what the printer writes for what the reader makes of it.
 """
 import sys
@@ -195,18 +196,27 @@ def renamed(count):
 
 def branches(count):
     text, before = [], "x"
-    for g in range(count // 5):
-        for head, values in (("if c", (f"R.exp({before})", "R.add({}, x)")), ("else", (f"R.tanh({before})", f"R.multiply({{}}, {before})"))):
-            side = "then" if head != "else" else "else"
-            text.append(f"        {head}:\n            a{g}_{side}: {ROWS} = {values[0]}\n"
-                        f"            y{g}_{side}: {ROWS} = {values[1].format(f'a{g}_{side}')}\n            y{g}: {ROWS} = y{g}_{side}\n")
+    for g in range(count // 6):
+        for head, side, first, second in (("if c", "then", f"R.exp({before})", "x"), ("else", "else", f"R.tanh({before})", before)):
+            text.append(f"        {head}:\n            a{g}_{side}: {ROWS} = {first}\n"
+                        f"            y{g}_{side}: {ROWS} = R.add(a{g}_{side}, {second})\n            y{g}: {ROWS} = y{g}_{side}\n")
         before = f"y{g}"
     return HEAD + (f'    @R.function\n    def main({X}, c: R.Tensor((), dtype="bool")) -> {ROWS_OUT}:\n        n = T.int64()\n'
                    + "".join(text) + f"        return {before}\n")
 
 
+def mirrored(count):
+    half = count // 2
+    bindings = [(f"lv{i}", ROWS, f"R.tanh({f'lv{i - 1}' if i else 'x'})") for i in range(half)]
+    bindings += [(f"back{i}", ROWS, f"R.add({f'back{i - 1}' if i else 'x'}, lv{half - 1 - i})") for i in range(half)]
+    bindings.append(("y", ROWS, f"back{half - 1}"))
+    return HEAD + (f'    @R.function\n    def main({X}, c: R.Tensor((), dtype="bool")) -> {ROWS_OUT}:\n        n = T.int64()\n        if c:\n'
+                   + "".join(f"            {v}: {s} = {e}\n" for v, s, e in bindings)
+                   + f"        else:\n            other: {ROWS} = R.exp(x)\n            y: {ROWS} = other\n        return y\n")
+
+
 if __name__ == "__main__":
-    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels, renamed, branches)}
+    shapes = {f.__name__: f for f in (big, many, deep, wide, functions, symbols, kernels, renamed, branches, mirrored)}
     if len(sys.argv) != 3 or sys.argv[1] not in shapes:
         sys.exit(__doc__)
     sys.stdout.write(shapes[sys.argv[1]](int(sys.argv[2])))

@@ -153,6 +153,7 @@ static bool give_back(scan *s, uint32_t n, uint32_t at)
 {
     rlx_plan_slot *a = &s->plan->storages.data[n];
     a->last = at;
+    a->idle = true;
     return rlx_vec_push(&s->ctx->memory, &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)], n) || rlx_no_memory(s->ctx);
 }
 
@@ -169,25 +170,36 @@ static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
         n = new_storage(s, &d, s->w->events.data[at].seq);
     if (n == RLX_NO_STORAGE)
         return false;
+    s->plan->storages.data[n].idle = false;
     s->plan->storage_of[at] = n;
     s->next[at] = s->dying[s->l->end[at]];
     s->dying[s->l->end[at]] = at + 1;
     return true;
 }
 
+/* Takes `count` storages of a sequence from a shelf. They came to it last: what lies below all of them is not looked at. */
+static void clear_shelf(scan *s, numbers *shelf, uint32_t seq, size_t count)
+{
+    size_t at = shelf->len, kept;
+    while (count && at)
+        count -= s->plan->storages.data[shelf->data[--at]].seq == seq;
+    for (kept = at; at < shelf->len; at++)
+        if (s->plan->storages.data[shelf->data[at]].seq != seq)
+            shelf->data[kept++] = shelf->data[at];
+    shelf->len = kept;
+}
+
 /* Storages of a sequence that has ended are no longer there for others. */
 static void drop_storages_of(scan *s, uint32_t seq)
 {
+    size_t count[SHELVES] = { 0 };
     while (s->open.len && s->plan->storages.data[rlx_vec_last(&s->open)].seq == seq) {
-        uint32_t n = rlx_vec_pop(&s->open);
-        const rlx_plan_slot *a = &s->plan->storages.data[n];
-        numbers *shelf = &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)];
-        for (size_t i = shelf->len; i-- > 0;)
-            if (shelf->data[i] == n) {
-                take_at(shelf, i);
-                break;
-            }
+        const rlx_plan_slot *a = &s->plan->storages.data[rlx_vec_pop(&s->open)];
+        count[a->size ? SYMBOLIC : shelf_of(a->bytes)] += a->idle;
     }
+    for (int k = 0; k < SHELVES; k++)
+        if (count[k])
+            clear_shelf(s, &s->shelf[k], seq, count[k]);
 }
 
 static bool step(scan *s, uint32_t at)

@@ -13,6 +13,7 @@ typedef struct rlx_plan_slot {
     const rlx_expr *device, *scope; /* as in builtin.alloc_tensor */
     uint32_t seq;               /* it lives in this sequence of the flow */
     uint32_t last;              /* last event that needs it */
+    bool idle;                  /* it lies on a shelf */
     bool made;                  /* its allocation has been emitted (plan_memory) */
     const rlx_var *var;
     uint32_t next;              /* in the list of those that die after the same binding */

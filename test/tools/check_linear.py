@@ -16,9 +16,10 @@ from pathlib import Path
 
 TOP = Path(os.environ.get("TOP") or Path(__file__).resolve().parent.parent.parent)
 OUT = Path(os.environ.get("RELAX_OUT") or TOP)
-SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed", "branches")
+SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed", "branches", "mirrored")
 TIMES = 4
-MEMORY_SIZE, COUNTED_SIZE = 4000, 160
+COUNTED_SIZES = {"kernels": 160, "mirrored": 600}
+MEMORY_SIZE, COUNTED_SIZE = 4000, 320
 CHUNK = 2 << 20             # memory comes in chunks of up to that size
 MOST_BYTES, MOST_BLOCKS = 5.0, 5.0
 MOST_INSTRUCTIONS, MOST_OF_ONE = 5.0, 7.0
@@ -87,14 +88,15 @@ def instructions(program, folder, shape, size):
 
 
 def instruction_faults(program, folder, shape):
-    small, large = (instructions(program, folder, shape, n) for n in (COUNTED_SIZE, COUNTED_SIZE * TIMES))
+    size = COUNTED_SIZES.get(shape, COUNTED_SIZE)
+    small, large = (instructions(program, folder, shape, n) for n in (size, size * TIMES))
     total = sum(large.values())
     if total > MOST_INSTRUCTIONS * sum(small.values()):
-        yield f"{shape}: {sum(small.values())} instructions for {COUNTED_SIZE} bindings, {total} for {TIMES} times as many"
+        yield f"{shape}: {sum(small.values())} instructions for {size} bindings, {total} for {TIMES} times as many"
     for name, count in large.items():
         before = small.get(name, 0)
         if before and count > SHARE * total and count > MOST_OF_ONE * before:
-            yield f"{shape}: {name}: {before} instructions for {COUNTED_SIZE} bindings, {count} for {TIMES} times as many"
+            yield f"{shape}: {name}: {before} instructions for {size} bindings, {count} for {TIMES} times as many"
 
 
 def faults_of(check, *arguments):
