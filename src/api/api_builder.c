@@ -6,6 +6,7 @@
 #include "sinfo/sinfo.h"
 
 struct relax_module_builder {
+    API_TAG
     relax_context *ctx;
     rlx_module_builder *mb;
     rlx_error_mark errors; /* when it was made */
@@ -27,6 +28,7 @@ typedef struct frame {
 } frame;
 
 struct relax_builder {
+    API_TAG
     relax_context *ctx;
     relax_module_builder *module;
     rlx_builder *b;
@@ -47,6 +49,7 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
+    API_SET_TAG(mb, API_MODULE_BUILDER);
     mb->ctx = api_hold(ctx);
     mb->errors = rlx_errors_mark(ctx);
     return mb;
@@ -54,7 +57,7 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
 
 void relax_module_builder_destroy(relax_module_builder *mb)
 {
-    if (!mb)
+    if (!API_IS(mb, API_MODULE_BUILDER))
         return;
     relax_context *ctx = mb->ctx;
     rlx_module_builder_free(mb->mb);
@@ -65,7 +68,7 @@ void relax_module_builder_destroy(relax_module_builder *mb)
 relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *name, size_t name_len, const relax_struct_info *signature)
 {
     rlx_slice slice;
-    if (!mb)
+    if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
     if (!api_name(ctx, name, name_len, "name", &slice) || (signature && !api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
@@ -88,7 +91,7 @@ static const rlx_sinfo *signature_of(relax_context *ctx, const rlx_node *func)
 relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name, size_t name_len, const relax_base_func *func)
 {
     rlx_slice slice;
-    if (!mb)
+    if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
     if (!api_name(ctx, name, name_len, "name", &slice) || !api_required(ctx, func, "func"))
@@ -105,13 +108,13 @@ relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name,
 
 relax_expr *relax_module_builder_lookup(const relax_module_builder *mb, const char *name, size_t name_len)
 {
-    const rlx_global_var *gv = mb && name ? rlx_module_builder_lookup(mb->mb, (rlx_slice){ name, name_len }) : NULL;
+    const rlx_global_var *gv = API_IS(mb, API_MODULE_BUILDER) && name ? rlx_module_builder_lookup(mb->mb, (rlx_slice){ name, name_len }) : NULL;
     return API_EXPR(gv);
 }
 
 relax_status relax_module_builder_set_attrs(relax_module_builder *mb, const relax_attr *attrs)
 {
-    if (!mb)
+    if (!API_IS(mb, API_MODULE_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (!api_map_or_null(mb->ctx, attrs, "attrs"))
         return give_status(mb->ctx, RELAX_ERROR_INVALID_ARGUMENT);
@@ -121,7 +124,7 @@ relax_status relax_module_builder_set_attrs(relax_module_builder *mb, const rela
 
 relax_module *relax_module_builder_finish(relax_module_builder *mb)
 {
-    if (!mb)
+    if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     const rlx_module *m = rlx_errors_since(mb->ctx, mb->errors) ? NULL : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
     return give(mb->ctx, m);
@@ -140,6 +143,8 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
 {
     if (!ctx || !api_required(ctx, mb, "mb"))
         return ctx ? give(ctx, NULL) : NULL;
+    if (!API_IS(mb, API_MODULE_BUILDER))
+        return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "mb is no module builder"));
     if (mb->ctx != ctx)
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "mb belongs to another context"));
     relax_builder *b = rlx_mem_alloc_zero(&ctx->memory, sizeof *b);
@@ -150,6 +155,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
         rlx_no_memory(ctx);
         return give(ctx, NULL);
     }
+    API_SET_TAG(b, API_BUILDER);
     b->ctx = api_hold(ctx);
     b->module = mb;
     return b;
@@ -157,7 +163,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
 
 void relax_builder_destroy(relax_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return;
     relax_context *ctx = builder->ctx;
     rlx_builder_free(builder->b);
@@ -266,7 +272,7 @@ static bool open_function(relax_builder *b, frame *f, rlx_slice name, const rela
 relax_status relax_builder_begin_function(relax_builder *builder, const char *name, size_t name_len, const relax_expr *const *params, size_t num_params,
                                           const relax_function_options *options)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -327,7 +333,7 @@ static bool has_function(const relax_builder *b)
 /* The function ends in any case, so that the builder is in a known state; a failed one gives no function. */
 relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr *result)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     relax_context *ctx = builder->ctx;
     if (!has_function(builder))
@@ -346,7 +352,7 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
 
 relax_status relax_builder_begin_dataflow(relax_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
     if (is_dead(builder))
@@ -362,7 +368,7 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
 
 relax_status relax_builder_end_dataflow(relax_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
     if (is_dead(builder))
@@ -396,7 +402,7 @@ static bool ready(relax_builder *b, const relax_expr *expr, const char *name, si
 relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
     return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
@@ -406,7 +412,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
                                          size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
     how.annotation = node_of(annotation);
@@ -416,7 +422,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
 relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
     if (ok && !rlx_builder_in_dataflow(builder->b))
@@ -429,7 +435,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
                                           relax_place place)
 {
     rlx_emit how;
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
     return emitted(builder->ctx, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
@@ -439,7 +445,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
 
 relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *cond)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -463,7 +469,7 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
 
 relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *true_value)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -483,7 +489,7 @@ relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *
 relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false_value, const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     relax_context *ctx = builder->ctx;
     frame *top = top_frame(builder);
@@ -508,13 +514,13 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
 
 const relax_expr *relax_builder_lookup(const relax_builder *builder, const relax_expr *var)
 {
-    const rlx_var *v = builder ? rlx_as_var(node_of(var)) : NULL;
+    const rlx_var *v = API_IS(builder, API_BUILDER) ? rlx_as_var(node_of(var)) : NULL;
     return API_EXPR(v ? rlx_builder_lookup(builder->b, v) : NULL);
 }
 
 const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax_expr *expr)
 {
-    if (!builder)
+    if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = !is_dead(builder) && api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
     if (ok && !builder->frames.len)

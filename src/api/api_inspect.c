@@ -366,8 +366,10 @@ relax_module *relax_module_copy(relax_context *to, relax_context *from, const re
 {
     if (!to)
         return NULL;
-    if (!api_required(to, from, "from") || !api_family(to, module, RLX_FAMILY_MODULE, "module"))
+    if (!api_required(to, from, "from") || !api_required(to, module, "module"))
         return give(to, NULL);
+    if (!rlx_as_module(node_of(module))) /* of the other context: api_family asks for one of `to` */
+        return give(to, rlx_error(to, RLX_OP02, RLX_NO_PLACE, "module is a node of another family"));
     if (from == to)
         return give(to, module);
     size_t count = with_sources ? from->diags.sources.len + 1 : 1;

@@ -79,9 +79,21 @@ bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char
     return *out != NULL;
 }
 
-bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
+#ifdef RLX_DEBUG
+static bool is_of(rlx_context *ctx, const void *node, const char *what)
 {
-    if (!api_required(ctx, node, what))
+    for (int i = 0; i < RLX_MAX_LAYERS; i++)
+        if (rlx_region_owns(&ctx->layers[i].region, node))
+            return true;
+    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s: %s belongs to another context, or is no node any more", ctx->call, what) != NULL;
+}
+#else
+#define is_of(ctx, node, what) true
+#endif
+
+bool (api_family)(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
+{
+    if (!api_required(ctx, node, what) || !is_of(ctx, node, what))
         return false;
     const rlx_node *n = node;
     bool known = n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
@@ -91,12 +103,12 @@ bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, cons
     return false;
 }
 
-bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what)
+bool (api_family_array)(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what)
 {
     if (!api_array(ctx, nodes, count, what))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!api_family(ctx, nodes[i], family, what))
+        if (!(api_family)(ctx, nodes[i], family, what))
             return false;
     return true;
 }

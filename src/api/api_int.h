@@ -38,6 +38,11 @@ bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char
 /* Does the node belong to the family its handle says? */
 bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what);
 bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what);
+/* Debug builds know which call it is, and whether the node is one of this context. */
+#ifdef RLX_DEBUG
+#define api_family(ctx, ...) ((ctx)->call = __func__, (api_family)(ctx, __VA_ARGS__))
+#define api_family_array(ctx, ...) ((ctx)->call = __func__, (api_family_array)(ctx, __VA_ARGS__))
+#endif
 bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what);
 bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what);
 
@@ -52,6 +57,18 @@ static inline void api_let_go(rlx_context *ctx)
     ctx->holders--;
     rlx_context_release(ctx);
 }
+
+/* ---- handles that the host destroys. Debug builds tell one of another kind by the tag that each begins with. */
+enum api_tag { API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE };
+#ifdef RLX_DEBUG
+#define API_TAG uint64_t tag;
+#define API_SET_TAG(handle, kind) ((handle)->tag = (kind))
+#define API_IS(handle, kind) ((handle) && (handle)->tag == (kind))
+#else
+#define API_TAG
+#define API_SET_TAG(handle, kind) ((void)0)
+#define API_IS(handle, kind) ((handle) != NULL)
+#endif
 
 /* ---- bytes: text made with the context's allocator, living on its own */
 typedef struct api_bytes { rlx_shared_memory *memory; rlx_buf buf; } api_bytes;

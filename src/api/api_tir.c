@@ -6,6 +6,7 @@
 #include "tir/tir.h"
 
 struct relax_tir_builder {
+    API_TAG
     relax_context *ctx;
     rlx_tir t;
     rlx_error_mark errors; /* when it was made */
@@ -23,6 +24,7 @@ relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place plac
             rlx_no_memory(ctx);
         return NULL;
     }
+    API_SET_TAG(b, API_TIR_BUILDER);
     b->ctx = api_hold(ctx);
     b->errors = rlx_errors_mark(ctx);
     rlx_tir_begin(&b->t, ctx, place);
@@ -40,7 +42,7 @@ static void end(relax_tir_builder *b)
 
 void relax_tir_builder_destroy(relax_tir_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return;
     relax_context *ctx = builder->ctx;
     builder->t.failed = builder->t.failed || !builder->ended;
@@ -51,7 +53,7 @@ void relax_tir_builder_destroy(relax_tir_builder *builder)
 
 relax_base_func *relax_tir_finish(relax_tir_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     end(builder);
     return give(builder->ctx, builder->func);
@@ -112,7 +114,7 @@ static rlx_prim_list list_of(const relax_prim_expr *const *items, size_t count) 
 
 relax_prim_expr *relax_tir_dim(relax_tir_builder *builder, const char *name, size_t name_len)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     return give(builder->ctx, z ? rlx_tir_dim(&builder->t, z) : NULL);
@@ -131,18 +133,18 @@ static relax_buffer *make_buffer(relax_tir_builder *b, buffer_maker make, const 
 relax_buffer *relax_tir_param(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype, const relax_prim_expr *const *shape,
                               size_t ndim)
 {
-    return builder ? make_buffer(builder, rlx_tir_param, name, name_len, dtype, shape, ndim) : NULL;
+    return API_IS(builder, API_TIR_BUILDER) ? make_buffer(builder, rlx_tir_param, name, name_len, dtype, shape, ndim) : NULL;
 }
 
 relax_buffer *relax_tir_alloc(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype, const relax_prim_expr *const *shape,
                               size_t ndim)
 {
-    return builder ? make_buffer(builder, rlx_tir_alloc, name, name_len, dtype, shape, ndim) : NULL;
+    return API_IS(builder, API_TIR_BUILDER) ? make_buffer(builder, rlx_tir_alloc, name, name_len, dtype, shape, ndim) : NULL;
 }
 
 relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype"));
@@ -151,7 +153,7 @@ relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder, const char *name, 
 
 relax_status relax_tir_begin_block(relax_tir_builder *builder, const char *name, size_t name_len)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (z)
@@ -161,7 +163,7 @@ relax_status relax_tir_begin_block(relax_tir_builder *builder, const char *name,
 
 relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len, const relax_prim_expr *extent)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (!z || !prim(builder, extent, "extent"))
@@ -177,7 +179,7 @@ relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const 
 relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
                             const relax_prim_expr *value)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
     if (b && prims(builder, indices, num_indices, "indices") && prim(builder, value, "value"))
@@ -187,7 +189,7 @@ relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buff
 
 relax_status relax_tir_end_block(relax_tir_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_block(&builder->t);
@@ -199,7 +201,7 @@ relax_prim_expr *relax_tir_for(relax_tir_builder *builder, int32_t kind, const c
 {
     static const uint8_t kinds[] = { [RELAX_LOOP_SERIAL] = RLX_FOR_SERIAL, [RELAX_LOOP_PARALLEL] = RLX_FOR_PARALLEL,
                                      [RELAX_LOOP_VECTORIZED] = RLX_FOR_VECTORIZED, [RELAX_LOOP_UNROLLED] = RLX_FOR_UNROLLED };
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (!z || !prim(builder, extent, "extent") || (min && !prim(builder, min, "min")))
@@ -213,7 +215,7 @@ relax_prim_expr *relax_tir_for(relax_tir_builder *builder, int32_t kind, const c
 
 relax_status relax_tir_end_for(relax_tir_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_for(&builder->t);
@@ -222,7 +224,7 @@ relax_status relax_tir_end_for(relax_tir_builder *builder)
 
 relax_status relax_tir_if(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder) && prim(builder, cond, "cond"))
         rlx_tir_if(&builder->t, PRIM(cond));
@@ -231,7 +233,7 @@ relax_status relax_tir_if(relax_tir_builder *builder, const relax_prim_expr *con
 
 relax_status relax_tir_else(relax_tir_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_else(&builder->t);
@@ -240,7 +242,7 @@ relax_status relax_tir_else(relax_tir_builder *builder)
 
 relax_status relax_tir_end_if(relax_tir_builder *builder)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(builder))
         rlx_tir_end_if(&builder->t);
@@ -249,7 +251,7 @@ relax_status relax_tir_end_if(relax_tir_builder *builder)
 
 relax_prim_expr *relax_tir_load(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
     bool ok = b && prims(builder, indices, num_indices, "indices");
@@ -259,7 +261,7 @@ relax_prim_expr *relax_tir_load(relax_tir_builder *builder, const relax_buffer *
 relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
                              const relax_prim_expr *value)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
     const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
     if (b && prims(builder, indices, num_indices, "indices") && prim(builder, value, "value"))
@@ -269,7 +271,7 @@ relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buf
 
 relax_prim_expr *relax_tir_call(relax_tir_builder *builder, const char *name, size_t name_len, const relax_prim_expr *const *args, size_t num_args)
 {
-    if (!builder)
+    if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
     rlx_tir *t = &builder->t;
     rlx_slice slice;

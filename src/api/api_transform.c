@@ -12,6 +12,7 @@ typedef struct host_pass {
 } host_pass;
 
 struct relax_pipeline {
+    API_TAG
     relax_context *ctx;
     RLX_VEC(rlx_pass_step) steps;
     void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed);
@@ -44,10 +45,13 @@ relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, con
 relax_pipeline *relax_pipeline_create(relax_context *ctx)
 {
     relax_pipeline *p = ctx ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
-    if (p)
-        p->ctx = api_hold(ctx);
-    else if (ctx)
-        rlx_no_memory(ctx);
+    if (!p) {
+        if (ctx)
+            rlx_no_memory(ctx);
+        return NULL;
+    }
+    API_SET_TAG(p, API_PIPELINE);
+    p->ctx = api_hold(ctx);
     return p;
 }
 
@@ -63,7 +67,7 @@ static void drop_step(relax_context *ctx, rlx_pass_step *step)
 
 void relax_pipeline_destroy(relax_pipeline *pipeline)
 {
-    if (!pipeline)
+    if (!API_IS(pipeline, API_PIPELINE))
         return;
     relax_context *ctx = pipeline->ctx;
     for (size_t i = 0; i < pipeline->steps.len; i++)
@@ -83,7 +87,7 @@ static relax_status append(relax_pipeline *p, rlx_pass_step step)
 
 relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len, const relax_attr *options)
 {
-    if (!pipeline)
+    if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(pipeline->ctx);
     rlx_pass_step step = { .row = find_pass(pipeline->ctx, pass, pass_len), .options = node_of(options) };
@@ -116,7 +120,7 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
 {
     rlx_slice slice;
     relax_status status = RELAX_ERROR_INVALID_ARGUMENT;
-    relax_context *ctx = pipeline ? pipeline->ctx : NULL;
+    relax_context *ctx = API_IS(pipeline, API_PIPELINE) ? pipeline->ctx : NULL;
     if (ctx && has_callback(ctx, run != NULL, "run") && api_name(ctx, name, name_len, "name", &slice)) {
         const rlx_string *text = rlx_string_intern(ctx, slice);
         host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
@@ -135,7 +139,7 @@ relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name,
 
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level)
 {
-    if (!pipeline)
+    if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (opt_level < 0 || opt_level > 2) {
         rlx_error(pipeline->ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2, found %d", (int)opt_level);
@@ -152,7 +156,7 @@ relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_leve
 relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
                                     void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed), void *user)
 {
-    if (!pipeline)
+    if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     pipeline->after = after;
     pipeline->after_user = user;
@@ -161,7 +165,7 @@ relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
 
 relax_status relax_pipeline_set_verify(relax_pipeline *pipeline, int32_t verify)
 {
-    if (!pipeline)
+    if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     pipeline->verify = verify != 0;
     return RELAX_OK;
@@ -176,7 +180,7 @@ static void tell_host(void *user, const char *pass, const rlx_module *m, double 
 
 relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *module)
 {
-    if (!pipeline)
+    if (!API_IS(pipeline, API_PIPELINE))
         return NULL;
     relax_context *ctx = pipeline->ctx;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))

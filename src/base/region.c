@@ -192,3 +192,14 @@ void *rlx_region_array(rlx_region *r, size_t count, size_t size)
         return NULL;
     return rlx_region_alloc(r, bytes);
 }
+
+#ifdef RLX_DEBUG
+bool rlx_region_owns(const rlx_region *r, const void *p)
+{
+    uintptr_t at = (uintptr_t)p;
+    for (const rlx_chunk *c = r->chunks; c; c = c->older)
+        if (at > (uintptr_t)c && at - (uintptr_t)c < c->size)
+            return true;
+    return false;
+}
+#endif

@@ -46,6 +46,9 @@ RLX_INLINE void *rlx_region_alloc(rlx_region *r, size_t size)
 }
 RLX_NODISCARD void *rlx_region_zero(rlx_region *r, size_t size);
 RLX_NODISCARD void *rlx_region_copy(rlx_region *r, const void *data, size_t size);
+#ifdef RLX_DEBUG
+bool rlx_region_owns(const rlx_region *r, const void *p); /* does p lie in memory of r? Looks through all chunks */
+#endif
 /* count * size with overflow check. */
 RLX_NODISCARD void *rlx_region_array(rlx_region *r, size_t count, size_t size);
 

@@ -45,6 +45,9 @@ struct relax_context {
     const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
     size_t holders;                     /* builders and pipelines of the host that point to nodes */
+#ifdef RLX_DEBUG
+    const char *call;                   /* of the public interface that checked its arguments last */
+#endif
 };
 
 /* One reference. NULL when out of memory or `host` is malformed. max_bytes 0: no cap. */

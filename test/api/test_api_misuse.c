@@ -362,12 +362,52 @@ static void modules_latch(void **state)
     works_again(ctx, &m, "g");
 }
 
+/* What debug builds see besides: nodes of another context, and handles for another kind of those that hosts destroy. */
+static void debug_builds_see_more(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx, *other = relax_context_create(NULL);
+    bool debug = false;
+    for (int32_t i = 0; relax_build_info_key(i); i++)
+        debug |= !strcmp(relax_build_info_key(i), "debug") && !strcmp(relax_build_info_value(i), "yes");
+    if (debug) {
+        parts p = make_parts(ctx), q = make_parts(other);
+        making m = begin(ctx);
+        relax_pipeline *pipeline = relax_pipeline_create(ctx);
+        relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
+        assert_null(relax_tuple(ctx, LIST(expr, q.expr), 1));
+        assert_said(ctx, "OP02");
+        assert_null(relax_var(ctx, Z("x"), q.info, 0));
+        assert_said(ctx, "OP02");
+        assert_null(relax_compile(other, p.module, NULL));
+        assert_non_null(strstr(relax_diagnostic_message(other, 0, NULL), "relax_compile: "));
+        assert_said(other, "OP02");
+        void *handles[] = { m.mb, m.b, pipeline, t };
+        for (size_t i = 0; i < N(handles); i++) {
+            void *h = handles[i];
+            if (h != m.mb)
+                assert_true(!relax_module_builder_finish(h) && !relax_module_builder_lookup(h, Z("f")) && !relax_builder_create(ctx, h));
+            if (h != m.b)
+                assert_true(!relax_builder_emit(h, p.expr, NULL, 0, 0) && !relax_builder_lookup(h, p.expr) && relax_builder_begin_dataflow(h));
+            if (h != pipeline)
+                assert_true(relax_pipeline_add(h, Z("normalize"), NULL) && !relax_pipeline_run(h, p.module));
+            if (h != t)
+                assert_true(!relax_tir_finish(h) && relax_tir_end_block(h));
+        }
+        relax_context_clear_diagnostics(ctx);
+        relax_tir_builder_destroy(t);
+        relax_pipeline_destroy(pipeline);
+        end(&m);
+    }
+    relax_context_release(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
         TEST(wrong_calls_are_told), TEST(getters_on_wrong_kinds), TEST(run_side_kinds), TEST(options_of_other_versions), TEST(errors_latch_and_are_forgiven),
         TEST(ends_pair_after_failed_begins), TEST(ifs_after_failures), TEST(dataflow_and_states), TEST(modules_latch),
+        TEST(debug_builds_see_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
