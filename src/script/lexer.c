@@ -216,6 +216,12 @@ static inline void give(rlx_lexer *lx, uint8_t kind, uint32_t begin, uint32_t en
     lx->pos = end;
 }
 
+static inline void give_name(rlx_lexer *lx, rlx_word *w, uint32_t begin, uint32_t end)
+{
+    lx->tok = (rlx_tok){ .kind = w->keyword ? w->keyword : RLX_TOK_NAME, .begin = begin, .end = end, .name = w };
+    lx->pos = end;
+}
+
 /* ---- lines -------------------------------------------------------------------------------------- */
 
 /* Does a line that starts with the text at `at` begin a statement that no expression can contain? Then a bracket that
@@ -504,7 +510,7 @@ static RLX_NOINLINE bool prefixed_string(rlx_lexer *lx, uint32_t begin)
     return prefix != 0;
 }
 
-static inline void string_token(rlx_lexer *lx, uint32_t begin)
+static RLX_NOINLINE void string_token(rlx_lexer *lx, uint32_t begin)
 {
     uint32_t end = plain_string(lx->text, begin, lx->len);
     if (RLX_LIKELY(end)) {
@@ -543,21 +549,48 @@ static inline name_key name_at(const char *text, uint32_t at)
     return key_of((rlx_slice){ text + at, len + rlx_first_byte(end) });
 }
 
-/* A name, a keyword, or a string that begins with letters. */
-static inline void name_token(rlx_lexer *lx, uint32_t begin)
+/* A name that is long or new, a string that begins with letters. */
+static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin)
 {
     name_key key = name_at(lx->text, begin);
     uint32_t end = begin + (uint32_t)key.text.len;
-    if (RLX_UNLIKELY(class_of(lx->text[end]) == C_QUOTE) && end < lx->len && prefixed_string(lx, begin))
+    if (class_of(lx->text[end]) == C_QUOTE && end < lx->len && prefixed_string(lx, begin))
         return;
-    rlx_word *n = get_name(lx->names, &key);
-    if (RLX_UNLIKELY(!n)) {
+    rlx_word *w = get_name(lx->names, &key);
+    if (w) {
+        give_name(lx, w, begin, end);
+    } else {
         lx->reported = true;
         give(lx, RLX_TOK_ERROR, begin, end);
-        return;
     }
-    give(lx, n->keyword ? n->keyword : RLX_TOK_NAME, begin, end);
-    lx->tok.name = n;
+}
+
+/* A name or a keyword. Most have been there before, and one or two loads hold all of them. */
+static RLX_NOINLINE void name_token(rlx_lexer *lx, uint32_t begin)
+{
+    const char *text = lx->text + begin;
+    const rlx_words *t = lx->names;
+    uint64_t first = rlx_load8(text), second = 0, end = outside_names(first);
+    uint32_t len = 0;
+    if (RLX_LIKELY(end)) {
+        first &= bytes_below(end);
+    } else {
+        second = rlx_load8(text + 8);
+        end = outside_names(second);
+        len = 8;
+        second &= end ? bytes_below(end) : 0;
+    }
+    size_t at = (uint32_t)mixed(first, second);
+    len += end ? rlx_first_byte(end) : 0;
+    for (rlx_word *w; RLX_LIKELY(end && t->cap) && (w = t->slots[at & (t->cap - 1)]) != NULL; at++)
+        if (w->begin[0] == first && w->begin[1] == second) {
+            if (RLX_LIKELY(class_of(text[len]) != C_QUOTE)) {
+                give_name(lx, w, begin, begin + len);
+                return;
+            }
+            break;
+        }
+    odd_name(lx, begin);
 }
 
 /* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
@@ -737,62 +770,70 @@ static void odd_token(rlx_lexer *lx, uint32_t begin)
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
 }
 
-/* After a token that is no text: the end of a line, of a block. True if a token was given. */
-static RLX_NOINLINE bool after_line(rlx_lexer *lx, bool *first)
-{
-    uint8_t before = lx->tok.kind;
-    if (lx->tok.end > lx->prev_end && before != RLX_TOK_NEWLINE)
-        lx->prev_end = lx->tok.end;
-    *first = before == RLX_TOK_INDENT || before == RLX_TOK_DEDENT;
-    return line_token(lx, first);
-}
+static void white_then_token(rlx_lexer *lx, uint32_t begin, bool first);
 
-/* What stands at `begin` is white space, the end of the text, or no token. True if a token was given; else *begin is the
- * next solid character. */
-static RLX_NOINLINE bool odd_begin(rlx_lexer *lx, uint32_t *begin, bool *first)
-{
-    uint8_t class = class_of(lx->text[*begin]);
-    lx->pos = *begin;
-    if ((class == C_LINE || class == C_SPACE) && skip_white(lx, first))
-        return true;
-    *begin = lx->pos;
-    if (*begin < lx->len && class_of(lx->text[*begin]) > C_LINE)
-        return false;
-    if (*begin >= lx->len)
-        end_token(lx);
-    else
-        odd_token(lx, *begin);
-    return true;
-}
-
-void rlx_lexer_next(rlx_lexer *lx)
+/* The token at `begin`. */
+static void token_at(rlx_lexer *lx, uint32_t begin)
 {
     const char *text = lx->text;
-    bool first = false;
-    if (lx->tok.kind >= RLX_TOK_NAME)
-        lx->prev_end = lx->tok.end;
-    else if (after_line(lx, &first))
+    uint8_t class = class_of(text[begin]);
+    if (class == C_NAME) {
+        name_token(lx, begin);
         return;
-    uint32_t begin = lx->pos + (text[lx->pos] == ' ');
-    if (class_of(text[begin]) <= C_LINE && odd_begin(lx, &begin, &first))
-        return;
-    switch (class_of(text[begin])) {
-    case C_NAME: name_token(lx, begin); break;
+    }
+    switch (class) {
     case C_DIGIT: number_token(lx, begin); break;
     case C_QUOTE: string_token(lx, begin); break;
     case C_OPEN: open_bracket(lx, begin); break;
     case C_CLOSE: close_bracket(lx, begin); break;
     case C_DOT: dot_token(lx, begin); break;
     case C_LONE:
-        if (!joins[(unsigned char)text[begin + 1]]) {
+        if (RLX_LIKELY(!joins[(unsigned char)text[begin + 1]]))
             give(lx, alone[(unsigned char)text[begin]], begin, begin + 1);
-            break;
-        }
-        odd_punct(lx, begin);
+        else
+            odd_punct(lx, begin);
         break;
-    default: odd_punct(lx, begin);
+    case C_PUNCT: odd_punct(lx, begin); break;
+    default: white_then_token(lx, begin, false);
     }
-    lx->tok.first = first;
+}
+
+/* What stands at `begin` may be white space, the end of the text, or no token. first: a line begins here. */
+static RLX_NOINLINE void white_then_token(rlx_lexer *lx, uint32_t begin, bool first)
+{
+    lx->pos = begin;
+    if (class_of(lx->text[begin]) <= C_LINE && skip_white(lx, &first))
+        return;
+    begin = lx->pos;
+    if (begin >= lx->len) {
+        end_token(lx);
+    } else if (class_of(lx->text[begin]) <= C_LINE) {
+        odd_token(lx, begin);
+    } else {
+        token_at(lx, begin);
+        lx->tok.first = first;
+    }
+}
+
+/* After a token that is no text: the end of a line, of a block. */
+static RLX_NOINLINE void token_after_line(rlx_lexer *lx)
+{
+    uint8_t before = lx->tok.kind;
+    bool first = before == RLX_TOK_INDENT || before == RLX_TOK_DEDENT;
+    if (lx->tok.end > lx->prev_end && before != RLX_TOK_NEWLINE)
+        lx->prev_end = lx->tok.end;
+    if (!line_token(lx, &first))
+        white_then_token(lx, lx->pos, first);
+}
+
+void rlx_lexer_next(rlx_lexer *lx)
+{
+    if (lx->tok.kind < RLX_TOK_NAME) {
+        token_after_line(lx);
+        return;
+    }
+    lx->prev_end = lx->tok.end;
+    token_at(lx, lx->pos + (lx->text[lx->pos] == ' '));
 }
 
 void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
