@@ -17,11 +17,11 @@ void rlx_diags_init(rlx_diags *d, rlx_memory *m)
     d->max_diags = DEFAULT_MAX_DIAGS;
 }
 
-/* One block: | rlx_source | name, 0 | text, 0 | */
+/* One block: | rlx_source | name, 0 | text, RLX_TEXT_PADDING zeros | */
 static bool source_bytes(size_t name_len, size_t len, bool has_text, size_t *out)
 {
     *out = sizeof(rlx_source) + 1;
-    return rlx_add_size(*out, name_len, out) && (!has_text || (rlx_add_size(*out, 1, out) && rlx_add_size(*out, len, out)));
+    return rlx_add_size(*out, name_len, out) && (!has_text || (rlx_add_size(*out, RLX_TEXT_PADDING, out) && rlx_add_size(*out, len, out)));
 }
 
 static void free_source(rlx_memory *m, rlx_source *s)
@@ -72,13 +72,13 @@ void rlx_diags_out_of_memory(rlx_diags *d)
 
 /* --- sources --- */
 
-static const char *put_text(char **at, const char *text, size_t len)
+static const char *put_text(char **at, const char *text, size_t len, size_t zeros)
 {
     char *copy = *at;
     if (len)
         memcpy(copy, text, len);
-    copy[len] = 0;
-    *at += len + 1;
+    memset(copy + len, 0, zeros);
+    *at += len + zeros;
     return copy;
 }
 
@@ -90,9 +90,9 @@ static rlx_source *make_source(rlx_diags *d, rlx_slice name, const char *text, s
         return NULL;
     char *at = (char *)(s + 1);
     *s = (rlx_source){ .name_len = name.len };
-    s->name = put_text(&at, name.data, name.len);
+    s->name = put_text(&at, name.data, name.len, 1);
     if (text) {
-        s->text = put_text(&at, text, len);
+        s->text = put_text(&at, text, len, RLX_TEXT_PADDING);
         s->len = len;
     }
     return s;

@@ -136,14 +136,25 @@ static size_t utf8_sequence(const unsigned char *p, size_t left)
     return len;
 }
 
+/* How far ASCII goes from `at` on, in steps of 32 bytes. */
+static size_t pass_ascii(const unsigned char *p, size_t at, size_t len)
+{
+    for (uint64_t v[4]; len - at >= sizeof v; at += sizeof v) {
+        memcpy(v, p + at, sizeof v);
+        if ((v[0] | v[1] | v[2] | v[3]) & RLX_EACH_BYTE(0x80))
+            break;
+    }
+    return at;
+}
+
 size_t rlx_utf8_valid(const char *data, size_t len)
 {
     const unsigned char *p = (const unsigned char *)data;
-    size_t at = 0;
+    size_t at = pass_ascii(p, 0, len);
     while (at < len) {
         uint64_t eight;
-        if (len - at >= 8 && (memcpy(&eight, p + at, 8), (eight & 0x8080808080808080ull) == 0)) {
-            at += 8;
+        if (len - at >= 8 && (memcpy(&eight, p + at, 8), (eight & RLX_EACH_BYTE(0x80)) == 0)) {
+            at = pass_ascii(p, at + 8, len);
             continue;
         }
         size_t step = utf8_sequence(p + at, len - at);

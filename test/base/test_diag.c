@@ -70,6 +70,17 @@ static void renders_places(void **unused)
     }
 }
 
+/* The lexer reads past the end of names eight bytes at a time. */
+static void pads_texts_with_zeros(void **unused)
+{
+    static const char zeros[RLX_TEXT_PADDING];
+    for (size_t len = 0; len < 20; len++) {
+        const rlx_source *s = rlx_diags_source(&diags, rlx_diags_add_source(&diags, RLX_SLICE("m.py"), "abcdefghijklmnopqrst", len));
+        assert_int_equal(s->len, len);
+        assert_memory_equal(s->text + len, zeros, sizeof zeros);
+    }
+}
+
 static void renders_notes_and_missing_places(void **unused)
 {
     uint32_t s = rlx_diags_add_source(&diags, RLX_SLICE("m.py"), "x = y\nz\n", 8);
@@ -281,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(renders_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pads_texts_with_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(renders_notes_and_missing_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cuts_long_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(locates_lines_in_every_way, set_up, tear_down),
