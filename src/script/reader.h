@@ -113,6 +113,7 @@ typedef struct rlx_reader {
     uint32_t known_epoch;               /* changes with the meaning of any name that is not a Relax value */
     rlx_ptrs stack;                     /* node arrays under construction */
     RLX_VEC(rlx_place) places;          /* of the annotation being read */
+    size_t names_compared;              /* with unknown ones, for suggestions */
     bool notes;                         /* report older and newer spellings */
     size_t syntax_errors;               /* errors of the text itself: no module comes of it */
     size_t items_copied;                /* of lists: see RLX_SCRIPT_MAX_COPIES */

@@ -10,11 +10,16 @@ static const char *known_at(void *user, size_t i)
     return n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data : NULL;
 }
 
+/* So many names are compared for all suggestions together. */
+#define MOST_COMPARED 200000
+
 static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data;
     const rlx_word *next = r->names.first;
-    const char *near = r->names.len < 50000 ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &next, r->names.len) : NULL;
+    bool affordable = r->names.len <= MOST_COMPARED - r->names_compared;
+    r->names_compared += affordable ? r->names.len : 0;
+    const char *near = affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &next, r->names.len) : NULL;
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name, near ? "; did you mean " : "", near ? near : "");
 }
 
