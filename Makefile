@@ -12,6 +12,7 @@
 #   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured
 #
 # Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
+#   TSAN=1 builds under ThreadSanitizer (into build/tsan; test/manners/long_threads.sh runs what has threads),
 #   V=1 shows commands, DEBUG=1 builds without optimisation and with internal checks (into build/debug),
 #   O=DIR builds everything, libraries and tool included, under DIR instead of here,
 #   ROOMS="base ir" takes these rooms of src alone: `make check T=base ROOMS=base O=DIR` while others do not compile.
@@ -56,6 +57,9 @@ else ifeq ($(FUZZ),1)
   VARIANT := fuzz
   OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=pointer-overflow \
              -fno-sanitize-recover=undefined -DRLX_DEBUG=1
+else ifeq ($(TSAN),1)
+  VARIANT := tsan
+  OPT     := -O1 -fno-omit-frame-pointer -fsanitize=thread -DRLX_DEBUG=1
 else ifeq ($(DEBUG),1)
   VARIANT := debug
   OPT     := -O0 -DRLX_DEBUG=1
@@ -121,7 +125,7 @@ LIBS     := -lm -lpthread -ldl
 # Tables full of pointers need a relocation each: the packed form takes 1 bit instead of 24 bytes, where the linker has it.
 PACKED   := $(shell echo 'int x;' | $(CC) -shared -x c - -o /dev/null -Wl,-z,pack-relative-relocs 2>&1 | grep -q . || echo -Wl,-z,pack-relative-relocs)
 SO_FLAGS := -shared -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,-z,relro -Wl,--as-needed -Wl,--gc-sections $(PACKED)
-ifneq ($(VARIANT),asan)
+ifeq ($(filter asan tsan,$(VARIANT)),)
   SO_FLAGS += -Wl,-z,defs
 endif
 # What bin/relax needs beyond librelax (a system zip or zlib would go here).

@@ -1,5 +1,7 @@
 /* transform.h: passes by name, passes of the host, pipelines.
  *
+ * Passes compute in the default floating-point environment, whatever that of the caller, which comes back as it was; passes of the host run in
+ * the caller's.
  * A pass returns a new module that shares what it did not change, or the very module it was given if nothing changed.
  */
 #ifndef RELAX_TRANSFORM_H

@@ -6,6 +6,8 @@
  *     relax_vm_call(vm, "main", 4, args, 1, &result, &err);
  *
  * Executables are immutable and shared between threads; a VM is used by one thread at a time. Release in any order.
+ * Runs compute in the default floating-point environment (rounding to nearest, no traps); packed functions are called in it too. Rounding
+ * mode and exception flags of the caller come back as they were: what kernels raise does not show.
  * A failing call returns a status and, if `out_error` is not NULL, an error that the caller releases. On failure
  * every other result is NULL, 0 or the null value.
  */

@@ -13,7 +13,9 @@ int32_t relax_well_formed(relax_context *ctx, const relax_module *module, int32_
         return ctx ? (give(ctx, NULL), -1) : -1;
     if (stage < RELAX_CHECK_ANY || stage > RELAX_CHECK_ALL)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no stage %d", stage), give(ctx, NULL), -1;
+    rlx_float_env host = rlx_float_enter();
     bool ok = rlx_well_formed(ctx, rlx_as_module(node_of(module)), (enum rlx_stage)stage);
+    rlx_float_leave(host);
     rlx_diags_flush(&ctx->diags);
     return ctx->diags.out_of_memory ? -1 : ok;
 }
@@ -32,7 +34,12 @@ relax_module *relax_infer(relax_context *ctx, const relax_module *module)
 {
     if (!ctx)
         return NULL;
-    return give(ctx, api_family(ctx, module, RLX_FAMILY_MODULE, "module") ? rlx_infer_module(ctx, rlx_as_module(node_of(module))) : NULL);
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+        return give(ctx, NULL);
+    rlx_float_env host = rlx_float_enter();
+    const rlx_module *inferred = rlx_infer_module(ctx, rlx_as_module(node_of(module)));
+    rlx_float_leave(host);
+    return give(ctx, inferred);
 }
 
 /* ---- struct info; shape variables count as sizes, so they are >= 0 */

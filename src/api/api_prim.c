@@ -52,7 +52,10 @@ relax_prim_expr *relax_prim_float(relax_context *ctx, relax_dtype dtype, double 
         return ctx ? give(ctx, NULL) : NULL;
     if (!rlx_dtype_is_float(dtype) || rlx_dtype_lanes(dtype) != 1)
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a float literal needs a float dtype"));
-    return give(ctx, rlx_float(ctx, dtype, value));
+    rlx_float_env host = rlx_float_enter();
+    const void *literal = rlx_float(ctx, dtype, value);
+    rlx_float_leave(host);
+    return give(ctx, literal);
 }
 
 static const uint8_t node_of_op[] = {
@@ -72,7 +75,9 @@ relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_p
     if (!api_family(ctx, a, RLX_FAMILY_PRIM, "a") || !api_family(ctx, b, RLX_FAMILY_PRIM, "b"))
         return give(ctx, NULL);
     size_t errors = rlx_error_count(ctx);
+    rlx_float_env host = rlx_float_enter();
     const rlx_prim *result = rlx_fold_binary(ctx, (enum rlx_node_kind)node_of_op[op], PRIM(a), PRIM(b));
+    rlx_float_leave(host);
     if (!result && rlx_error_count(ctx) == errors)
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "the operands %s and %s do not go together", rlx_show(ctx, PRIM(a)), rlx_show(ctx, PRIM(b)));
     return give(ctx, result);
@@ -90,7 +95,10 @@ relax_prim_expr *relax_prim_cast(relax_context *ctx, relax_dtype dtype, const re
     if (!ctx)
         return NULL;
     bool ok = api_dtype(ctx, dtype, false, "dtype") && api_family(ctx, a, RLX_FAMILY_PRIM, "a");
-    return give(ctx, ok ? rlx_fold_cast(ctx, dtype, PRIM(a)) : NULL);
+    rlx_float_env host = rlx_float_enter();
+    const rlx_prim *result = ok ? rlx_fold_cast(ctx, dtype, PRIM(a)) : NULL;
+    rlx_float_leave(host);
+    return give(ctx, result);
 }
 
 relax_prim_expr *relax_prim_select(relax_context *ctx, const relax_prim_expr *cond, const relax_prim_expr *a, const relax_prim_expr *b)

@@ -21,7 +21,10 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
     if (!ctx)
         return NULL;
     uint32_t source = add_source(ctx, name, name_len, text, text_len);
-    if (!source || !rlx_script_parse(ctx, source, NULL, &parsed))
+    rlx_float_env host = rlx_float_enter();
+    bool read = source && rlx_script_parse(ctx, source, NULL, &parsed);
+    rlx_float_leave(host);
+    if (!read)
         return give(ctx, NULL);
     /* The module was made a moment ago and nobody else has seen it. */
     if (parsed.module && parsed.standalone)

@@ -37,7 +37,7 @@
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Code for wider vectors than the baseline has, chosen while running. Never for fused multiply-add: same numbers.
  * RLX_CLONES: the compiler makes both and chooses. RLX_WIDE: this function is for RLX_HAS_WIDE machines only. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(RLX_NO_CLONES)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(RLX_NO_CLONES)
 #define RLX_CLONES __attribute__((target_clones("avx2", "default")))
 #define RLX_WIDE __attribute__((target("avx2")))
 #define RLX_HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
@@ -64,6 +64,38 @@
 #if __GLIBC_PREREQ(2, 34)
 #define RLX_HAS_CLOSEFROM 1
 #endif
+#endif
+
+/* The floating-point environment. Numbers do not depend on that of the host: what computes stands between enter, which goes over to rounding
+ * to nearest, no traps, no flushing of small numbers, and leave, which puts everything back as found, exception flags included. */
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+typedef unsigned rlx_float_env;
+#define RLX_CSR_DEFAULT 0x1f80u
+#define RLX_CSR_FLAGS 0x3fu
+RLX_INLINE rlx_float_env rlx_float_enter(void)
+{
+    unsigned found = _mm_getcsr();
+    if ((found & ~RLX_CSR_FLAGS) != RLX_CSR_DEFAULT)
+        _mm_setcsr(RLX_CSR_DEFAULT);
+    return found;
+}
+RLX_INLINE void rlx_float_leave(rlx_float_env found)
+{
+    if (_mm_getcsr() != found)
+        _mm_setcsr(found);
+}
+#else
+#include <fenv.h>
+typedef fenv_t rlx_float_env;
+RLX_INLINE rlx_float_env rlx_float_enter(void)
+{
+    fenv_t found;
+    fegetenv(&found);
+    fesetenv(FE_DFL_ENV);
+    return found;
+}
+RLX_INLINE void rlx_float_leave(rlx_float_env found) { fesetenv(&found); }
 #endif
 
 /* Exact products and quotients of 64-bit numbers. */

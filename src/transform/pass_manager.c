@@ -51,15 +51,35 @@ int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwis
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
-static double now_seconds(void)
+static int64_t now_ns(void)
 {
     struct timespec t;
-    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (double)t.tv_sec + (double)t.tv_nsec * 1e-9 : 0;
+    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+}
+
+/* volatile: the sum is done before the environment of the host is back. */
+static double seconds_since(int64_t begin)
+{
+    rlx_float_env host = rlx_float_enter();
+    volatile double seconds = (double)(now_ns() - begin) * 1e-9;
+    rlx_float_leave(host);
+    return seconds;
 }
 
 static const char *step_name(const rlx_pass_step *step)
 {
     return step->row ? step->row->name : step->host_name ? step->host_name : "host_pass";
+}
+
+/* Ours compute in our floating-point environment, those of the host in that of the host. */
+static const rlx_module *call_pass(rlx_pass_run *run, rlx_pass_fn pass, bool is_ours, const rlx_module *m)
+{
+    if (!is_ours)
+        return pass(run, m);
+    rlx_float_env host = rlx_float_enter();
+    const rlx_module *out = pass(run, m);
+    rlx_float_leave(host);
+    return out;
 }
 
 static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *step, uint8_t origin)
@@ -71,7 +91,7 @@ static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const r
     if (!pass)
         return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "no pass named %s", step_name(step));
     ctx->origin = origin;
-    const rlx_module *out = pass(&run, m);
+    const rlx_module *out = call_pass(&run, pass, step->row != NULL, m);
     ctx->origin = outer;
     if (rlx_error_count(ctx) > errors)
         return NULL;
@@ -82,7 +102,10 @@ static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const r
 
 static bool verify(rlx_context *ctx, const rlx_module *m, const char *pass)
 {
-    if (rlx_well_formed(ctx, m, RLX_STAGE_NORMAL))
+    rlx_float_env host = rlx_float_enter();
+    bool formed = rlx_well_formed(ctx, m, RLX_STAGE_NORMAL);
+    rlx_float_leave(host);
+    if (formed)
         return true;
     rlx_note(ctx, RLX_NO_PLACE, "the module was like this after pass %s", pass);
     return false;
@@ -103,13 +126,13 @@ static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m, const 
 {
     bool timed = hooks && hooks->after;
     for (size_t i = 0; m && i < count; i++) {
-        double begin = timed ? now_seconds() : 0;
+        int64_t begin = timed ? now_ns() : 0;
         const rlx_module *out = run_step(ctx, m, &steps[i], origins[i]);
         bool changed = out != m;
         if (!out || (changed && wants_verify(hooks) && !verify(ctx, out, step_name(&steps[i]))))
             return NULL;
         if (timed)
-            hooks->after(hooks->user, step_name(&steps[i]), out, now_seconds() - begin, changed);
+            hooks->after(hooks->user, step_name(&steps[i]), out, seconds_since(begin), changed);
         m = changed && compact && i + 1 < count ? (const rlx_module *)rlx_scratch_compact(ctx, &out->node) : out;
     }
     return m;

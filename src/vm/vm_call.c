@@ -305,8 +305,10 @@ relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *arg
     relax_status status = RELAX_OK;
     begin_call(vm);
     *result = rlx_value_none();
+    rlx_float_env host = rlx_float_enter();
     bool ok = (fn->flags & RLX_FUNCTION_KERNEL) ? call_kernel(vm, fn, args, num_args, &why)
                                                 : call_relax(vm, fn, args, num_args, result, &why);
+    rlx_float_leave(host);
     if (RLX_UNLIKELY(!ok))
         status = report(vm, &why, out);
     vm->allocations = allocations_now(vm) - vm->allocations_before;

@@ -178,7 +178,7 @@ static void *fault_resize(void *user, void *ptr, size_t old_size, size_t new_siz
     return p;
 }
 
-static void fault_init(fault *f)
+static inline void fault_init(fault *f)
 {
     *f = (fault){ .allocator = { sizeof(relax_allocator), f, fault_alloc, fault_resize, fault_free } };
 }

@@ -1,0 +1,225 @@
+/* test_surroundings.c: the library leaves the process as it found it: errno, locale, rounding mode and exception flags, descriptors,
+ * signal handlers, threads; and nothing of these changes what it does. Every step of every program of test/fault is watched.
+ */
+#include "../fault/world.h"
+
+#include <dirent.h>
+#include <fenv.h>
+#include <locale.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* ---- what a process has */
+
+typedef struct surroundings { int descriptors, threads, rounding, flags; char locale[64]; void (*handlers[32])(int); } surroundings;
+
+static int entries(const char *folder)
+{
+    int count = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        count++;
+    if (d)
+        closedir(d);
+    return count;
+}
+
+static void look(surroundings *s)
+{
+    memset(s, 0, sizeof *s);
+    s->descriptors = entries("/proc/self/fd");
+    s->threads = entries("/proc/self/task");
+    s->rounding = fegetround();
+    s->flags = fetestexcept(FE_ALL_EXCEPT);
+    snprintf(s->locale, sizeof s->locale, "%s", setlocale(LC_ALL, NULL));
+    for (int i = 1; i < (int)N(s->handlers); i++) {
+        struct sigaction action;
+        if (sigaction(i, NULL, &action) == 0)
+            s->handlers[i] = action.sa_handler;
+    }
+}
+
+static void expect_same(const surroundings *a, const surroundings *b, const char *name, const char *act)
+{
+    if (a->descriptors != b->descriptors || a->threads != b->threads)
+        fail_msg("%s, %s: %d descriptors and %d threads, before %d and %d", name, act, b->descriptors, b->threads, a->descriptors, a->threads);
+    if (a->rounding != b->rounding || a->flags != b->flags)
+        fail_msg("%s, %s: rounding mode %d, exception flags %#x, before %d, %#x", name, act, b->rounding, (unsigned)b->flags, a->rounding,
+                 (unsigned)a->flags);
+    if (strcmp(a->locale, b->locale) != 0 || memcmp(a->handlers, b->handlers, sizeof a->handlers) != 0)
+        fail_msg("%s, %s: the locale or a signal handler was changed", name, act);
+}
+
+/* ---- all steps, watched; what they give as numbers */
+
+enum { MOST = 1024 };
+static uint64_t usual[MOST];
+static size_t num_usual;
+
+static uint64_t watch(const program *p, const char *pass, const step *s, bool in_vain)
+{
+    static world w;
+    fault f;
+    surroundings before, after;
+    fault_init(&f);
+    w = (world){ .pass = pass };
+    world_open(&w, p, &f);
+    assert_true(world_reach(&w, s->needs));
+    f.plan = (fault_plan){ .at = in_vain ? 1 : 0, .forever = true };
+    look(&before);
+    errno = 4711;
+    s->act(&w);
+    int error = errno;
+    look(&after);
+    f.plan.at = 0;
+    if (error != 4711)
+        fail_msg("%s, %s: errno was changed to %d", p->name, s->name, error);
+    expect_same(&before, &after, p->name, s->name);
+    uint64_t digest = world_digest(&w);
+    world_close(&w);
+    return digest;
+}
+
+static void each_step(void (*then)(size_t index, uint64_t digest, const char *name, const char *act), bool in_vain)
+{
+    static const step pass_step = { "pass", MODULE, IS_CHECKED, step_pass, true, false };
+    size_t index = 0;
+    const char *pass;
+    for (size_t i = 0; i < N(programs); i++) {
+        const program *p = &programs[i];
+        for (size_t k = 0; k < N(steps); k++)
+            if (p->reach >= steps[k].from && !(steps[k].act == step_diagnostics && p->build))
+                then(index++, watch(p, NULL, &steps[k], in_vain), p->name, steps[k].name);
+        for (int32_t n = 0; p->reach >= IS_CHECKED && (pass = relax_pass_name(n)); n++)
+            then(index++, watch(p, pass, &pass_step, in_vain), p->name, pass);
+    }
+    num_usual = index;
+}
+
+static void keep(size_t index, uint64_t digest, const char *name, const char *act)
+{
+    (void)name, (void)act;
+    assert_true(index < MOST);
+    usual[index] = digest;
+}
+
+static void compare(size_t index, uint64_t digest, const char *name, const char *act)
+{
+    if (digest != usual[index])
+        fail_msg("%s, %s: gives something else here", name, act);
+}
+
+static void ignore(size_t index, uint64_t digest, const char *name, const char *act)
+{
+    (void)index, (void)digest, (void)name, (void)act;
+}
+
+static void nothing_is_changed(void **state)
+{
+    (void)state;
+    feclearexcept(FE_ALL_EXCEPT);
+    each_step(keep, false);
+    feraiseexcept(FE_DIVBYZERO); /* what is there stays too */
+    each_step(compare, false);
+    feclearexcept(FE_ALL_EXCEPT);
+}
+
+static void nothing_is_changed_by_failures(void **state)
+{
+    (void)state;
+    each_step(ignore, true);
+}
+
+/* Bytes of texts, files and numbers are the same under any locale. */
+static void locales_do_not_matter(void **state)
+{
+    (void)state;
+    if (!setlocale(LC_ALL, "de_DE.UTF-8")) {
+        print_message("no locale de_DE.UTF-8 here\n");
+        skip();
+    }
+    char text[16];
+    snprintf(text, sizeof text, "%.1f", 1.5);
+    assert_string_equal(text, "1,5");
+    each_step(compare, false);
+    setlocale(LC_ALL, "C");
+}
+
+/* Nor do rounding modes, kernels included: a run has its own. */
+static void rounding_modes_do_not_matter(void **state)
+{
+    static const int modes[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+    (void)state;
+    for (size_t i = 0; i < N(modes); i++) {
+        fesetround(modes[i]);
+        each_step(compare, false);
+        assert_int_equal(fegetround(), modes[i]);
+    }
+    fesetround(FE_TONEAREST);
+}
+
+/* Numbers in texts, one by one: what is read under one mode and locale prints as it does under any other. */
+static void numbers_in_texts(void **state)
+{
+    static const char *const numbers[] = { "0.1", "1e+300", "2.5", "1e-40", "3.1415926535897931", "123456789.125", "1.0000000000000002" };
+    static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+    (void)state;
+    for (size_t i = 0; i < N(numbers); i++) {
+        char text[256], first[4096] = "";
+        snprintf(text, sizeof text, "@R.function\ndef f(x: R.Tensor((2,), \"float64\")):\n    y = R.add(x, R.const(%s, \"float64\"))\n    return y\n", numbers[i]);
+        for (size_t k = 0; k < 2 * N(modes); k++) {
+            setlocale(LC_ALL, k < N(modes) ? "C" : "de_DE.UTF-8");
+            fesetround(modes[k % N(modes)]);
+            relax_context *ctx = relax_context_create(NULL);
+            relax_module *m = relax_module_parse(ctx, Z("numbers"), Z(text));
+            relax_bytes *printed = m ? relax_node_print(ctx, relax_module_as_node(m), NULL) : NULL;
+            fesetround(FE_TONEAREST);
+            setlocale(LC_ALL, "C");
+            assert_non_null(printed);
+            if (!k)
+                snprintf(first, sizeof first, "%s", relax_bytes_data(printed));
+            assert_string_equal(relax_bytes_data(printed), first);
+            relax_bytes_release(printed);
+            relax_context_release(ctx);
+        }
+    }
+}
+
+/* ---- fork: a loaded program runs in the parent and in the child */
+
+static void forks(void **state)
+{
+    static world w;
+    (void)state;
+    w = (world){ 0 };
+    size_t i = 0;
+    while (strcmp(programs[i].name, "recursion") != 0)
+        i++;
+    world_open(&w, &programs[i], NULL);
+    assert_true(world_reach(&w, MACHINE) && step_call(&w));
+    uint64_t before = world_digest(&w);
+    relax_value_release(&w.result);
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    bool same = step_call(&w) && world_digest(&w) == before;
+    if (child == 0) {
+        relax_context *ctx = relax_context_create(NULL);
+        bool reads = relax_module_parse(ctx, Z("child"), w.text, w.text_len) != NULL;
+        relax_context_release(ctx);
+        _exit(same && reads ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0 && same);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_changed), cmocka_unit_test(nothing_is_changed_by_failures), cmocka_unit_test(locales_do_not_matter),
+        cmocka_unit_test(rounding_modes_do_not_matter), cmocka_unit_test(numbers_in_texts), cmocka_unit_test(forks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
