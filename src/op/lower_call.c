@@ -326,6 +326,8 @@ const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_
 {
     if (t->scalar)
         return t->scalar;
+    if (b->t.failed) /* the lists may be shorter then */
+        return NULL;
     rlx_low_list at = { .n = t->shape.sizes.n };
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *have = t->shape.sizes.at[i], *to = sizes->at[i + sizes->n - at.n], *k = index->at[i + index->n - at.n];
