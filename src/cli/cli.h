@@ -85,6 +85,8 @@ void cli_arrays_free(cli_arrays *a);
 int cli_bind_inputs(const cli *c, const relax_executable *exe, int32_t function, const cli_arrays *params, relax_value **args, size_t *num_args);
 void cli_release_values(relax_value *values, size_t count);
 int cli_show_results(const cli *c, const relax_value *result); /* summary lines, and files with --output */
+/* The text with {} replaced by values, {{ and }} by braces; how many values it took. */
+size_t cli_put_format(const char *format, size_t len, const relax_value *values, size_t count);
 void cli_show_value(const cli *c, const relax_value *value);    /* the summary lines alone, without numbers */
 
 /* ---- commands: exit code */

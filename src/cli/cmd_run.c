@@ -34,9 +34,10 @@ static int print_values(void *self, const relax_value *args, int32_t num_args, r
     const char *format = "";
     size_t len = 0;
     int32_t first = num_args && relax_value_get_string(&args[0], &format, &len) == RELAX_OK;
+    size_t used = len ? cli_put_format(format, len, args + first, (size_t)(num_args - first)) : 0;
     if (len)
-        printf("%.*s\n", (int)len, format);
-    for (int32_t i = first; i < num_args; i++)
+        putchar('\n');
+    for (int32_t i = first + (int32_t)used; i < num_args; i++)
         cli_show_value(&c, &args[i]);
     return 0;
 }

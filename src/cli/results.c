@@ -76,7 +76,7 @@ static void put_tensor(const relax_tensor *t)
             fputs(", ", stdout);
         put_element(relax_tensor_dtype(t), (const char *)relax_tensor_data(t) + i * size);
     }
-    puts(count > SHOWN ? ", ...]" : "]");
+    fputs(count > SHOWN ? ", ...]" : "]", stdout);
 }
 
 static void put_shape(const relax_value *v)
@@ -87,7 +87,7 @@ static void put_shape(const relax_value *v)
     fputs("shape (", stdout);
     for (size_t i = 0; i < ndim; i++)
         printf("%s%lld", i ? ", " : "", (long long)dims[i]);
-    puts(ndim == 1 ? ",)" : ")");
+    fputs(ndim == 1 ? ",)" : ")", stdout);
 }
 
 static void put_string(const relax_value *v)
@@ -99,7 +99,7 @@ static void put_string(const relax_value *v)
     snprintf(shown, sizeof shown, "%.*s", (int)(len > 200 ? 200 : len), text);
     fputs("string \"", stdout);
     cli_put_text(stdout, shown);
-    puts("\"");
+    fputs("\"", stdout);
 }
 
 /* One value that is no tuple, as the rest of a line. */
@@ -108,14 +108,52 @@ static void put_value(const relax_value *v)
     static const char *const names[] = { "null", "", "", "", "pointer", "dtype", "device", "", "", "bytes", "tuple", "", "function", "error", "object" };
     int32_t kind = relax_value_kind(v);
     switch (kind) {
-    case RELAX_KIND_INT: printf("int64 () [%lld]\n", (long long)v->v.i); break;
-    case RELAX_KIND_BOOL: printf("bool () [%s]\n", v->v.i ? "True" : "False"); break;
-    case RELAX_KIND_FLOAT: printf("float64 () [%.7g]\n", v->v.f); break;
+    case RELAX_KIND_INT: printf("int64 () [%lld]", (long long)v->v.i); break;
+    case RELAX_KIND_BOOL: printf("bool () [%s]", v->v.i ? "True" : "False"); break;
+    case RELAX_KIND_FLOAT: printf("float64 () [%.7g]", v->v.f); break;
     case RELAX_KIND_TENSOR: put_tensor(relax_value_get_tensor(v)); break;
     case RELAX_KIND_SHAPE: put_shape(v); break;
     case RELAX_KIND_STRING: put_string(v); break;
-    default: printf("%s\n", kind >= 0 && kind < RELAX_KIND_OTHER ? names[kind] : "object"); break;
+    default: printf("%s", kind >= 0 && kind < RELAX_KIND_OTHER ? names[kind] : "object"); break;
     }
+}
+
+/* A value inside of a text: scalars as numbers, strings as they are, tuples by their size. */
+static void put_inline(const relax_value *v)
+{
+    const char *text = "";
+    size_t len = 0;
+    int32_t kind = relax_value_kind(v);
+    const relax_tensor *t = kind == RELAX_KIND_TENSOR ? relax_value_get_tensor(v) : NULL;
+    if (t && relax_tensor_ndim(t) == 0)
+        put_element(relax_tensor_dtype(t), relax_tensor_data(t));
+    else if (relax_value_get_string(v, &text, &len) == RELAX_OK)
+        printf("%.*s", (int)len, text);
+    else if (kind == RELAX_KIND_INT)
+        printf("%lld", (long long)v->v.i);
+    else if (kind == RELAX_KIND_BOOL)
+        fputs(v->v.i ? "True" : "False", stdout);
+    else if (kind == RELAX_KIND_FLOAT)
+        printf("%.7g", v->v.f);
+    else if (relax_value_tuple_size(v) >= 0)
+        printf("tuple of %lld", (long long)relax_value_tuple_size(v));
+    else
+        put_value(v);
+}
+
+size_t cli_put_format(const char *format, size_t len, const relax_value *values, size_t count)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool pair = i + 1 < len && (format[i] == '{' || format[i] == '}') && format[i + 1] == format[i];
+        bool hole = i + 1 < len && format[i] == '{' && format[i + 1] == '}' && used < count;
+        if (hole)
+            put_inline(&values[used++]);
+        else
+            putchar(format[i]);
+        i += pair || hole;
+    }
+    return used;
 }
 
 static bool write_value(const cli *c, const char *path, const relax_value *v)
@@ -189,6 +227,7 @@ static int each_leaf(const cli *c, const relax_value *value, bool numbered)
         if (numbered)
             printf("%zu: ", index);
         put_value(&leaf);
+        putchar('\n');
         if (c->output) {
             char path[4096];
             int len = snprintf(path, sizeof path, "%s/%zu.npy", c->output, index);

@@ -246,8 +246,13 @@ static bool builtin_assert_op(rlx_pool *p, const relax_value *args, int32_t n, r
     if (holds)
         return true;
     const rlx_string_object *s = n > 1 && args[1].type_index == RELAX_VALUE_STRING ? args[1].v.p : NULL;
-    return rlx_fail(why, RLX_RT15, "assertion failed%s%.*s", s && s->size ? ": " : "", s ? (int)(s->size & 0xffff) : 0,
-                    s ? s->data : "");
+    rlx_buf text;
+    rlx_buf_init(&text, &p->memory->memory);
+    if (s)
+        rlx_format_values(&text, s->data, s->size, args + 2, (size_t)(n - 2));
+    rlx_fail(why, RLX_RT15, "assertion failed%s%.*s", text.len ? ": " : "", (int)(text.len & 0xffff), text.len ? text.data : "");
+    rlx_buf_free(&text);
+    return false;
 }
 
 static void store_scalar(unsigned char *at, rlx_dtype dtype, const relax_value *v)
