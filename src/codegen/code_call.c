@@ -344,6 +344,36 @@ static bool refuse_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *ro
     return false;
 }
 
+/* An attribute as an argument of a builtin; NULL: out of memory, or a kind that none takes. */
+static const rlx_expr *attr_argument(cw_fn *n, const rlx_op_attr *row, const rlx_attr *a)
+{
+    const rlx_attr_string *text = rlx_as_attr_string(a);
+    if (row->type == RLX_ATTR_DTYPE)
+        return rlx_dtype_imm_new(n->ctx, rlx_attr_as_dtype(a));
+    if (text)
+        return rlx_string_imm_new(n->ctx, rlx_string_slice(text->value));
+    int64_t v = row->type == RLX_ATTR_BOOL ? rlx_attr_as_bool(a, false) : rlx_attr_as_int(a, 0);
+    const rlx_prim *p = rlx_int64(n->ctx, v);
+    return p ? rlx_prim_value_new(n->ctx, p) : NULL;
+}
+
+#define MAX_BUILTIN_ARGS (RLX_OP_MAX_ARGS + 8)
+
+/* The arguments of the call, then the attributes in the order of the row. False after a report. */
+static bool builtin_arguments(cw_fn *n, const rlx_call *call, const rlx_op_row *row, const rlx_expr **out, size_t *count)
+{
+    const rlx_attrs *attrs = rlx_as_attrs(call->attrs);
+    size_t num_attrs = attrs ? attrs->num_values : 0;
+    if (call->num_args > RLX_OP_MAX_ARGS || num_attrs > MAX_BUILTIN_ARGS - RLX_OP_MAX_ARGS || num_attrs > row->num_attrs)
+        return refuse_operator(n, call, row);
+    memcpy(out, call->args, call->num_args * sizeof *out);
+    *count = call->num_args;
+    for (size_t i = 0; i < num_attrs; i++)
+        if (!(out[(*count)++] = attr_argument(n, &row->attrs[i], attrs->values[i])))
+            return rlx_no_memory(n->ctx);
+    return true;
+}
+
 /* An operator that is a run-time builtin, or a packed function of the host ("relax.run.print"). */
 static bool builtin_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *row, cw_target *t)
 {
@@ -355,9 +385,12 @@ static bool builtin_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *r
     rlx_slice own = host && len > 0 && (size_t)len < sizeof text ? (rlx_slice){ text, (size_t)len } : name;
     const rlx_sinfo *info = cw_known(n, &call->node);
     cw_target dropped = { .reg = RLX_NO_INDEX }, *to = is_unit(info) ? &dropped : t;
-    size_t first = n->args.len;
-    if (find_builtin(own) >= 0)
+    const rlx_expr *args[MAX_BUILTIN_ARGS];
+    size_t first = n->args.len, count = 0;
+    if (find_builtin(own) >= 0 && !call->attrs)
         return call_builtin(n, own, call->args, call->num_args, to) && (to == t || give_unit(n, t));
+    if (find_builtin(own) >= 0)
+        return builtin_arguments(n, call, row, args, &count) && call_builtin(n, own, args, count, to);
     if (!host)
         return refuse_operator(n, call, row);
     if (!cw_flush(n) || !push_args(n, call->args, call->num_args) || !cw_target_register(n, to))

@@ -345,6 +345,12 @@ static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n, 
     return true;
 }
 
+#define builtin_sort rlx_builtin_sort
+#define builtin_argsort rlx_builtin_argsort
+#define builtin_topk rlx_builtin_topk
+#define builtin_unique rlx_builtin_unique
+#define builtin_nonzero rlx_builtin_nonzero
+#define builtin_dynamic_slice rlx_builtin_dynamic_slice
 static const rlx_builtin rows[] = {
 #define BUILTIN(fn, name, least, most, help) { RLX_BUILTIN_PREFIX name, least, most, builtin_##fn, help },
 #include "format/builtin.def"

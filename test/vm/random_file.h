@@ -225,14 +225,21 @@ static void put_builtin(sample *s, uint32_t d)
     static const struct { enum kind args[2], result; } kinds[] = {
         { { TENSOR, ANY }, TENSOR }, { { TENSOR, TENSOR }, ANY }, { { TENSOR, ANY }, SHAPE }, { { TENSOR, SHAPE }, TENSOR },
         { { TENSOR, ANY }, SHAPE }, { { SHAPE, ANY }, TENSOR }, { { SHAPE, ANY }, TENSOR }, { { ANY, ANY }, ANY },
-        { { BOOL, ANY }, ANY }, { { INT, ANY }, TENSOR }, { { TENSOR, ANY }, ANY }, { { TUPLE, ANY }, INT }, { { ANY, ANY }, TUPLE } };
+        { { BOOL, ANY }, ANY }, { { INT, ANY }, TENSOR }, { { TENSOR, ANY }, ANY }, { { TUPLE, ANY }, INT }, { { ANY, ANY }, TUPLE },
+        { { TENSOR, ANY }, TENSOR }, { { TENSOR, INT }, TENSOR }, { { TENSOR, INT }, TENSOR }, { { TENSOR, INT }, ANY }, { { TENSOR, INT }, ANY },
+        { { TENSOR, ANY }, TENSOR }, { { TENSOR, TENSOR }, TENSOR } };
     static const uint32_t modelled[] = { 7, 11, 12 };
     uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
     const rlx_builtin *row = rlx_builtin_at(i);
-    uint32_t most = row->max_args < 3 ? (uint32_t)row->max_args : 3, count = (uint32_t)row->min_args + below(s, most - (uint32_t)row->min_args + 1);
-    uint32_t list[4] = { pick_arg(s, kinds[i].args[0]), pick_arg(s, kinds[i].args[1]), pick_arg(s, ANY) };
+    uint32_t most = row->max_args < 3 ? (uint32_t)row->max_args : row->min_args < 3 ? 3 : (uint32_t)row->min_args;
+    uint32_t count = (uint32_t)row->min_args + below(s, most - (uint32_t)row->min_args + 1);
+    uint32_t list[8] = { pick_arg(s, kinds[i].args[0]), pick_arg(s, kinds[i].args[1]) };
+    for (size_t k = 2; k < 8; k++)
+        list[k] = pick_arg(s, i > 13 ? INT : ANY);
     if (i == 6 || i == 9) /* a dtype */
         list[1] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
+    if (i == 15 || i == 16)
+        list[i == 15 ? 3 : 5] = rlx_operand(RLX_OPERAND_CONST, s->consts[8]);
     builtins[i]++;
     PUT_LIST(RLX_OP_CALL_BUILTIN, list, count, d, s->first_builtin + i);
     s->regs[d] = kinds[i].result;
