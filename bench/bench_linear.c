@@ -141,7 +141,7 @@ static void load(bench *b, rlx_blob *file)
     b->memory = &shared->memory;
     begin(b);
     rlx_blob *image = rlx_blob_create(b->memory, file->data, file->size);
-    bool ok = rlx_executable_load(shared, image, true, &exe, &why);
+    bool ok = rlx_executable_load(shared, image, (rlx_load_how){ .check_constants = true }, &exe, &why);
     end(b, "load");
     if (!ok)
         bench_die("load", "the file is refused");

@@ -151,12 +151,10 @@ def functions(count):
     return HEAD + "\n".join(texts)
 
 
-def added(g, kind, info, value):
+def added(name, info, value, before, after):
     """Four bindings: a tensor, and its sum added to what there was."""
-    before, after = (f"{k}{g if k == 'half' else g - (kind == 'made')}" for k in (("total", "half") if kind == "made" else ("half", "total")))
-    return [(f"{kind}{g}", info, value), (f"exp_{kind}{g}", info, f"R.exp({kind}{g})"),
-            (f"sum_{kind}{g}", SCALAR, f"R.sum(exp_{kind}{g}, axis=None, keepdims=False)"),
-            (after, SCALAR, f"R.add({before}, sum_{kind}{g})")]
+    return [(name, info, value), (f"exp_{name}", info, f"R.exp({name})"),
+            (f"sum_{name}", SCALAR, f"R.sum(exp_{name}, axis=None, keepdims=False)"), (after, SCALAR, f"R.add({before}, sum_{name})")]
 
 
 def symbols(count):
@@ -164,11 +162,12 @@ def symbols(count):
     sizes, casts, bindings = [f"p{g}" for g in range(groups)], [f"c{g}" for g in range(groups)], []
     for g in range(groups):
         size = f"p{g} * 2 + {g + 1}"
-        bindings += added(g, "made", tensor(f"{size}, 4"), f'R.zeros(R.shape([{size}, 4]), dtype="float32")')
-        bindings += added(g, "cast", tensor(f"c{g}, 64"), f"R.match_cast(x, {tensor(f'c{g}, 64')})")
+        cast = tensor(f"c{g}, 64")
+        bindings += added(f"made{g}", tensor(f"{size}, 4"), f'R.zeros(R.shape([{size}, 4]), dtype="float32")',
+                          f"total{g - 1}" if g else "zero", f"half{g}")
+        bindings += added(f"cast{g}", cast, f"R.match_cast(x, {cast})", f"half{g}", f"total{g}")
     shapes = [f"s{i}: R.Shape([" + ", ".join(f'"{v}"' for v in part) + "])" for i, part in enumerate(parts_of(sizes))]
-    params = 'x: R.Tensor(dtype="float32", ndim=2), total_1: R.Tensor((), dtype="float32"), ' + ", ".join(shapes)
-    bindings[3] = bindings[3][0], SCALAR, bindings[3][2].replace("total-1", "total_1")
+    params = 'x: R.Tensor(dtype="float32", ndim=2), zero: R.Tensor((), dtype="float32"), ' + ", ".join(shapes)
     last = f"total{groups - 1}"
     return HEAD + "".join(lines("main", params, SCALAR, sizes + casts, bindings, last, last))
 
@@ -176,10 +175,8 @@ def symbols(count):
 def kernels(count):
     bindings = []
     for g in range(count // 4):
-        info = tensor(f"{g + 1}, 4")
-        before = f"total{g - 1}" if g else "x"
-        bindings += [(f"made{g}", info, f'R.zeros(R.shape([{g + 1}, 4]), dtype="float32")'), (f"exp{g}", info, f"R.exp(made{g})"),
-                     (f"sum{g}", SCALAR, f"R.sum(exp{g}, axis=None, keepdims=False)"), (f"total{g}", SCALAR, f"R.add({before}, sum{g})")]
+        bindings += added(f"made{g}", tensor(f"{g + 1}, 4"), f'R.zeros(R.shape([{g + 1}, 4]), dtype="float32")',
+                          f"total{g - 1}" if g else "x", f"total{g}")
     last = f"total{count // 4 - 1}"
     return HEAD.replace("# from tvm.script import tir as T\n", "") + "".join(lines("main", 'x: R.Tensor((), dtype="float32")', SCALAR, [], bindings, last, last))
 
