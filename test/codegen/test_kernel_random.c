@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "kernel_case.h"
+#include "kernel_c.h"
 
 typedef struct axis { const rlx_prim *var, *extent; int64_t size; bool reduces; } axis;
 typedef struct array { const rlx_buffer *buffer; rlx_dtype dtype; size_t ndim; int64_t shape[3]; } array;
@@ -279,11 +279,13 @@ static void random_programs(void **state)
 {
     const char *one = getenv("KERNEL_SEED"), *more = getenv("RELAX_LONG");
     uint64_t first = one ? strtoull(one, NULL, 10) : 1, count = one ? 1 : more ? 20000 : 400;
+    kc_c_begin(one ? 1 : more ? 20 : 16);
     for (uint64_t s = first; s < first + count; s++) {
         print_message("KERNEL_SEED=%llu\r", (unsigned long long)s);
         one_program(s, one != NULL);
     }
     print_message("                      \r");
+    kc_c_end();
 }
 
 int main(void)

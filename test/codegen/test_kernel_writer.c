@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "kernel_case.h"
+#include "kernel_c.h"
 
 static const rlx_dtype dtypes[] = { RELAX_BOOL,   RELAX_INT8,   RELAX_INT16,   RELAX_INT32,    RELAX_INT64,   RELAX_UINT8,  RELAX_UINT16,
                                     RELAX_UINT32, RELAX_UINT64, RELAX_FLOAT16, RELAX_BFLOAT16, RELAX_FLOAT32, RELAX_FLOAT64 };
@@ -776,6 +776,18 @@ static void what_cannot_be_compiled(void **state)
     rlx_context_release(ctx);
 }
 
+static int begin_c(void **state)
+{
+    kc_c_begin(getenv("RELAX_LONG") ? 1 : 16);
+    return 0;
+}
+
+static int end_c(void **state)
+{
+    kc_c_end();
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -790,5 +802,5 @@ int main(void)
         cmocka_unit_test(arguments_are_checked), cmocka_unit_test(scalar_parameters), cmocka_unit_test(assertions),
         cmocka_unit_test(what_cannot_be_compiled),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin_c, end_c);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "kernel_c.h"
 #include "kernel_case.h"
 
 size_t kc_count(const kc_arg *a)
@@ -115,17 +116,11 @@ static int run_eval(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void 
     return rlx_tir_eval(&ctx->memory, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE : why.code;
 }
 
-static int run_kernel(rlx_context *ctx, const rlx_prim_func *f, kc *c, char *text)
+int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why)
 {
-    rlx_buf bytes;
-    rlx_kernel *k = NULL;
     rlx_kernel_env env;
-    rlx_fault why = { 0 };
     DLTensor tensors[KC_MAX_ARGS];
     relax_value args[KC_MAX_ARGS];
-    kc_write(ctx, f, &bytes);
-    if (!rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why))
-        fail_msg("the kernel does not load: %s", why.text);
     for (int i = 0; i < c->count; i++) {
         kc_arg *a = &c->args[i];
         DLDataType t = { (uint8_t)rlx_dtype_code(a->dtype), (uint8_t)rlx_dtype_bits(a->dtype), 1 };
@@ -138,14 +133,28 @@ static int run_kernel(rlx_context *ctx, const rlx_prim_func *f, kc *c, char *tex
         else if (a->is_scalar)
             args[i] = (relax_value){ RELAX_VALUE_INT, 0, { .i = a->i } };
     }
-    rlx_kernel_env_init(&env, &ctx->memory);
-    bool ok = rlx_kernel_call(k, &env, args, c->count, &why);
-    if (text)
-        snprintf(text, 256, "%s", ok ? "" : why.text);
+    rlx_kernel_env_init(&env, m);
+    bool ok = rlx_kernel_call(k, &env, args, c->count, why);
     rlx_kernel_env_free(&env);
+    return ok ? RLX_CODE_NONE : why->code;
+}
+
+static int run_kernel(rlx_context *ctx, const rlx_prim_func *f, kc *c, char *text)
+{
+    rlx_buf bytes;
+    rlx_kernel *k = NULL;
+    rlx_fault why = { 0 };
+    kc_write(ctx, f, &bytes);
+    if (!rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why))
+        fail_msg("the kernel does not load: %s", why.text);
+    kc_c_before(ctx, f, c);
+    int code = kc_call(&ctx->memory, k, c, &why);
+    kc_c_after(c, code);
+    if (text)
+        snprintf(text, 256, "%s", code == RLX_CODE_NONE ? "" : why.text);
     rlx_kernel_free(k);
     rlx_buf_free(&bytes);
-    return ok ? RLX_CODE_NONE : why.code;
+    return code;
 }
 
 static bool both_nan(rlx_dtype t, const unsigned char *a, const unsigned char *b)
@@ -162,7 +171,7 @@ static bool both_nan(rlx_dtype t, const unsigned char *a, const unsigned char *b
     }
 }
 
-static void expect_same(const kc_arg *a, int arg, const void *want, const void *got, const char *who)
+void kc_expect_same(const kc_arg *a, int arg, const void *want, const void *got, const char *who)
 {
     size_t n = rlx_dtype_bytes(a->dtype);
     for (size_t i = 0; i < kc_count(a); i++) {
@@ -192,8 +201,8 @@ int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256])
         fail_msg("codes differ: evaluator %d, lowered %d, kernel %d (%s)", code, flat_code, kernel_code, message);
     for (int i = 0; i < c->count && code == RLX_CODE_NONE; i++)
         if (!c->args[i].is_scalar) {
-            expect_same(&c->args[i], i, plain[i], lowered[i], "the lowered function");
-            expect_same(&c->args[i], i, plain[i], c->args[i].data, "the kernel");
+            kc_expect_same(&c->args[i], i, plain[i], lowered[i], "the lowered function");
+            kc_expect_same(&c->args[i], i, plain[i], c->args[i].data, "the kernel");
         }
     for (int i = 0; i < c->count; i++) {
         free(plain[i]);

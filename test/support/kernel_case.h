@@ -22,6 +22,10 @@ void kc_free(kc *c);
 /* Runs all three; the arguments then hold what the kernel wrote. Returns the code of the failure, RLX_CODE_NONE if there was
  * none. `text` (may be NULL) gets the kernel's message. Fails the test where they differ. */
 int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256]);
+/* Calls a loaded kernel; the arguments then hold what it wrote. */
+int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why);
+/* Fails the test unless the two contents of an argument are alike. */
+void kc_expect_same(const kc_arg *a, int arg, const void *want, const void *got, const char *who);
 /* The kernel's bytes; fails the test if it cannot be compiled. */
 void kc_write(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out);
 
