@@ -68,6 +68,8 @@ void cli_target(const cli *c, bool here, relax_compile_options *o)
     o->environment = (const char *const *)environ;
     o->cpu = c->cpu ? c->cpu : here ? "native" : "";
     o->unchecked = c->unchecked;
+    if (c->timeout > 0)
+        o->compiler_seconds = c->timeout;
     o->temp_dir = getenv("TMPDIR");
     if (o->temp_dir && *o->temp_dir != '/')
         o->temp_dir = NULL;

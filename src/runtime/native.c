@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int anonymous_file(void)
@@ -64,10 +65,25 @@ static bool check_table(const rlx_file_native_object *expected, const relax_kern
     return true;
 }
 
+/* dlopen gives what it has already loaded under the same name, and descriptors are numbered anew: so the number of the inode
+ * is in the name as well, in the only way that leads to the same file: each bit is "/" or "/.". */
+static void name_of(int fd, char *path, size_t size)
+{
+    struct stat s = { 0 };
+    size_t at = (size_t)snprintf(path, size, "/proc/self/fd");
+    fstat(fd, &s);
+    for (uint64_t bits = s.st_ino; bits; bits >>= 1) {
+        path[at++] = '/';
+        if (bits & 1)
+            path[at++] = '.';
+    }
+    snprintf(path + at, size - at, "/%d", fd);
+}
+
 static bool open_file(int fd, const rlx_file_native_object *expected, rlx_native *out, rlx_fault *why)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    char path[192];
+    name_of(fd, path, sizeof path);
     out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!out->handle) {
         const char *text = dlerror();

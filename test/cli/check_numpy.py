@@ -44,11 +44,11 @@ def mixed(what, program, file):
     s.check(f"{what}: sizes mixed up", rc == 0 or rc == 1 and "error[RT" in err, f"exit {rc}: {err[-600:]}")
 
 
-def compare(what, program, k, file):
+def compare(what, program, k, file, *options):
     """Runs `file` on the k-th assignment."""
     inputs = arguments(program, (k,))
     shutil.rmtree(s.path("out"), ignore_errors=True)
-    rc, out, err = s.run("run", file, *inputs, "--output", "out")
+    rc, out, err = s.run("run", file, *inputs, "--output", "out", *options)
     if not s.check(f"{what}: runs on assignment {k}", rc == 0, f"exit {rc}: {err[-600:]}"):
         return False
     good = True
@@ -56,6 +56,18 @@ def compare(what, program, k, file):
         got = np.load(s.path(f"out/{i}.npy"))
         good &= s.check(f"{what}: result {i} of assignment {k}", close(got, want, exact),
                         f"got {got.dtype}{got.shape} {got.ravel()[:12]}, wanted {want.dtype}{want.shape} {want.ravel()[:12]}")
+    return good
+
+
+def compiled(what, program):
+    """The same with kernels compiled as C."""
+    rc, out, err = s.run("build", "p.py", "-o", "c.rlx", "--target", "c", env={"RELAX_CC": os.environ.get("CC", "cc")})
+    if not s.check(f"{what}: builds for target c", rc == 0 and not err, err[-900:]):
+        return False
+    good = True
+    for k in range(4):
+        good &= compare(f"{what} as C", program, k, "c.rlx", "--allow-native")
+    mixed(f"{what} as C", program, "c.rlx")
     return good
 
 
@@ -77,6 +89,8 @@ def check(seed):
         for k in ks:
             good &= compare(f"{what} at level {level}", program, k, "p.rlx")
     mixed(what, program, "p.rlx")
+    if LONG or seed % 15 == 4:
+        good &= compiled(what, program)
     good &= compare(f"{what} as printed", program, seed % program.k, "q.py")
     for name in PASSES if LONG else (PASSES[seed % len(PASSES)],):
         rc, out, err = s.run("print", "p.py", "--pass", name)

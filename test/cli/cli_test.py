@@ -24,10 +24,13 @@ class Suite:
             f.write(content)
         return self.path(name)
 
-    def run(self, *args, stdin=None):
-        """Exit code, stdout, stderr; a signal is a negative exit code."""
+    def run(self, *args, stdin=None, env=None):
+        """Exit code, stdout, stderr; a signal is a negative exit code. env: variables to set, or to take away (None)."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        r = subprocess.run([RELAX, *args], input=data if data is not None else b"", capture_output=True, timeout=120, cwd=self.dir)
+        if args and args[0] == "run" and os.environ.get("RELAX_TEST_NATIVE"):
+            args = [*args, "--allow-native"]
+        variables = {k: v for k, v in {**os.environ, **(env or {})}.items() if v is not None}
+        r = subprocess.run([RELAX, *args], input=data if data is not None else b"", capture_output=True, timeout=120, cwd=self.dir, env=variables)
         return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
 
     def check(self, what, ok, detail=""):
