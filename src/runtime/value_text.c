@@ -1,5 +1,4 @@
 /* value_text.c: values inside of messages. Short: scalars as numbers, the first elements of tensors. */
-#include "base/number.h"
 #include "runtime/runtime_int.h"
 
 #define SHOWN 6 /* elements of a tensor */
