@@ -163,7 +163,7 @@ static bool is_new(const rlx_printer *p, const rlx_node *e)
 /* How often a new variable occurs as a part of the buffer, two counting as many. Inside of expressions counts too. */
 static int count_in(rlx_printer *p, const rlx_node *e, const rlx_node *var)
 {
-    if (!e || e == var)
+    if (!e || e->kind == RLX_NODE_PRIM_VAR || e->kind == RLX_NODE_INT_IMM)
         return e == var;
     if (!(e->flags & RLX_FLAG_HAS_VARS) && rlx_family_of(e) != RLX_FAMILY_PRIM)
         return 0;
