@@ -98,11 +98,10 @@ const rlx_sinfo *rlx_infer_matmul(rlx_infer *in)
 
 /* ---- einsum ---------------------------------------------------------------------------------------------- */
 
-#define MAX_OPERANDS 32
-#define ELLIPSIS 128
-
-/* Letters of one operand or of the result; ELLIPSIS stands for the dimensions that are not named. */
-typedef struct labels { unsigned char at[RLX_DIMS_INLINE]; size_t n; bool ellipsis; } labels;
+#define MAX_OPERANDS RLX_EINSUM_OPERANDS
+#define ELLIPSIS RLX_EINSUM_ELLIPSIS
+typedef rlx_labels labels;
+typedef rlx_equation equation;
 
 static bool parse_labels(rlx_slice text, labels *out)
 {
@@ -122,15 +121,7 @@ static bool parse_labels(rlx_slice text, labels *out)
     return true;
 }
 
-typedef struct equation {
-    labels in[MAX_OPERANDS], out;
-    size_t count;
-    const rlx_prim *size[ELLIPSIS];              /* of each label */
-    const rlx_prim *rest[RLX_DIMS_INLINE];       /* of the ellipsis, aligned right */
-    size_t num_rest;
-} equation;
-
-static bool parse_equation(rlx_slice text, equation *e)
+bool rlx_equation_parse(rlx_slice text, rlx_equation *e)
 {
     bool arrow = false;
     int seen[ELLIPSIS] = { 0 };
@@ -235,7 +226,7 @@ const rlx_sinfo *rlx_infer_einsum(rlx_infer *in)
         return NULL;
     if (!tuple || tuple->num_fields == 0)
         return rlx_infer_fail(in, "operands are %s, expected a tuple of tensors", rlx_show(in->ctx, s));
-    if (!parse_equation(text, &e) || e.count != tuple->num_fields)
+    if (!rlx_equation_parse(text, &e) || e.count != tuple->num_fields)
         return rlx_infer_fail(in, "subscripts \"%.*s\" do not describe %zu operands", (int)text.len, text.data, tuple->num_fields);
     for (size_t i = 0; i < tuple->num_fields; i++) {
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tuple->fields[i]);

@@ -485,3 +485,44 @@ const rlx_prim_func *rlx_lower_where(rlx_lower *l)
         rlx_low_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, value);
 }
+
+/* ---- quantize, dequantize --------------------------------------------------------------------------------------- */
+
+typedef struct quantized { rlx_low_tensor x, scale, zero, out; size_t axis; } quantized;
+
+/* One value for all, or for each index of the axis; in float32. */
+static const rlx_prim *along_axis(rlx_low *b, const quantized *q, const rlx_low_tensor *t, const rlx_low_list *index)
+{
+    rlx_prim_list at = t->shape.sizes.n ? RLX_TIR_ITEMS(&index->at[q->axis], 1) : RLX_TIR_NONE;
+    return rlx_tir_cast(&b->t, RELAX_FLOAT32, rlx_tir_load(&b->t, t->buffer, at));
+}
+
+/* The cast to integers saturates: that is the limit to the range. */
+static const rlx_prim *quantized_value(rlx_low *b, void *user, const rlx_low_list *index)
+{
+    const quantized *q = user;
+    rlx_tir *t = &b->t;
+    const rlx_prim *x = rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, q->x.buffer, rlx_low_items(index)));
+    const rlx_prim *scale = along_axis(b, q, &q->scale, index), *zero = along_axis(b, q, &q->zero, index), *v;
+    if (b->l->row->detail == RLX_DETAIL_QUANTIZE)
+        v = rlx_tir_add(t, rlx_tir_call1(t, "nearbyint", rlx_tir_div(t, x, scale)), zero);
+    else
+        v = rlx_tir_mul(t, rlx_tir_sub(t, x, zero), scale);
+    return rlx_tir_cast(t, q->out.dtype, v);
+}
+
+const rlx_prim_func *rlx_lower_quantize(rlx_lower *l)
+{
+    rlx_low b;
+    quantized q = { .axis = 0 };
+    const rlx_tensor_sinfo *x = rlx_as_tensor_sinfo(l->args[0]);
+    int64_t axis = rlx_attr_as_int(rlx_low_attr(l, 1), -1);
+    axis += axis < 0 && x ? x->ndim : 0;
+    rlx_low_begin(&b, l);
+    for (size_t i = 1; i < 3; i++)
+        rlx_low_trust(&b, 0, (size_t)axis, i, 0);
+    if (!rlx_low_input(&b, 0, &q.x) || !rlx_low_input(&b, 1, &q.scale) || !rlx_low_input(&b, 2, &q.zero) ||
+        (q.x.shape.sizes.n && !rlx_low_axis(&b, axis, q.x.shape.sizes.n, &q.axis)) || !rlx_low_output(&b, &q.x.shape, &q.out))
+        return rlx_low_end(&b);
+    return rlx_low_mapped(&b, &q.out, quantized_value, &q);
+}

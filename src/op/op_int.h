@@ -68,6 +68,21 @@ bool rlx_layout_read(rlx_slice text, const char *canonical, rlx_layout *out);
 /* By the number of spatial axes. */
 extern const char *const rlx_data_axes[], *const rlx_kernel_axes[];
 
+/* Subscripts of einsum (infer_linear.c): letters of one operand or of the result; ELLIPSIS stands for the dimensions that
+ * are not named. */
+#define RLX_EINSUM_OPERANDS 32
+#define RLX_EINSUM_ELLIPSIS 128
+typedef struct rlx_labels { unsigned char at[RLX_DIMS_INLINE]; size_t n; bool ellipsis; } rlx_labels;
+typedef struct rlx_equation {
+    rlx_labels in[RLX_EINSUM_OPERANDS], out;
+    size_t count;
+    const rlx_prim *size[RLX_EINSUM_ELLIPSIS];   /* of each label */
+    const rlx_prim *rest[RLX_DIMS_INLINE];       /* of the ellipsis, aligned right */
+    size_t num_rest;
+} rlx_equation;
+/* False: not of this form. The result is filled in where it is left out. */
+bool rlx_equation_parse(rlx_slice text, rlx_equation *e);
+
 /* ---- what rows name ------------------------------------------------------------------------------------ */
 #define RLX_OP_MAX_ATTRS 12
 /* Position in the table, and how many rows there are. */
@@ -99,7 +114,7 @@ LOWERING(reshape) LOWERING(permute) LOWERING(concat) LOWERING(broadcast_to) LOWE
 LOWERING(collapse) LOWERING(scan) LOWERING(split) LOWERING(repeat) LOWERING(tile) LOWERING(flip) LOWERING(pad)
 LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(take) LOWERING(strided_slice)
 LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter)
-LOWERING(conv) LOWERING(pool) LOWERING(adaptive_pool)
+LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool) LOWERING(adaptive_pool)
 LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm) LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);

@@ -238,4 +238,59 @@ def main(x: R.Tensor("float32", ndim=2), s: R.Shape(["a", "b"])):
     return z, w, u
 """, [([x, "shape:1,2"], [x.reshape(4, 3), np.full((4, 4), 2, "float32"), np.ones((4, 4), "int8")]),
       ([x[:0], "shape:0,0"], [x[:0].reshape(4, 0), np.zeros((0, 0), "float32"), np.zeros((0, 0), "int8")])])
+
+# ---- operators that pick, move and normalise, on sizes that are variables or not known
+def picked(x, k, a, b):
+    z = x[max(0, min(a, len(x))):max(0, min(b, len(x)))]
+    return [x[:, : (x.shape[1] + 1) // 2], x[:, (x.shape[1] + 1) // 2:], np.take(x, k, 1), z, np.arange(a, a + 3 * len(x), 2), np.triu(x, a), np.cumsum(x.astype("float64")).astype("float32"),
+            np.repeat(x[::-1], 2, 0), x, np.ones_like(x), np.einsum("ij,ik->jk", x, x), np.pad(x, [(1, 0), (0, 2)], constant_values=7)]
+
+
+program("operators that pick and move", """
+@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), k: R.Tensor(("i",), "int32"), s: R.Shape(["a", "b"])):
+    n, a, b = T.int64(), T.int64(), T.int64()
+    with R.dataflow():
+        t = R.split(x, 2, axis=1)
+        v = R.take(x, k, axis=1)
+        w = R.strided_slice(x, [0], [a], [b])
+        z = R.arange(R.prim_value(a), R.prim_value(n * 3 + a), R.prim_value(2))
+        y = R.triu(x, R.prim_value(a))
+        o = R.cumsum(x)
+        f = R.flip(x, axis=0)
+        r = R.repeat(f, 2, axis=0)
+        p = R.nn.dropout(x, rate=0.5)
+        e = R.einsum((x, x), subscripts="ij,ik->jk")
+        q = R.nn.pad(x, (1, 0, 0, 2), pad_value=7)
+        R.output(t, v, w, z, y, o, r, p, e, q)
+    return t, v, w, z, y, o, r, p, e, q
+""", [([x, np.array([0, -1, 2], "int32"), "shape:1,3"], picked(x, [0, -1, 2], 1, 3)), ([x[:1], np.array([], "int32"), "shape:0,9"], picked(x[:1], np.array([], "int64"), 0, 9)),
+      ([x[:, :3], np.array([1], "int32"), "shape:2,1"], picked(x[:, :3], [1], 2, 1)), ([x, np.array([4], "int32"), "shape:1,3"], "RT09"), ([x[:, :0], np.array([0], "int32"), "shape:0,1"], "RT09")])
+
+g = f32(4)
+mean = lambda v: v.mean(-1, keepdims=True)
+program("normalising tensors of unknown sizes", """
+@R.function
+def main(x: R.Tensor("float32", ndim=2), g: R.Tensor("float32", ndim=1), q: R.Tensor(("b", "s", 2, "h"), "float32")):
+    a = R.nn.layer_norm(x, g, g, axes=[-1])
+    bb = R.nn.rms_norm(a, g)
+    c = R.nn.attention(q, q, q, causal_mask="TopLeft")
+    d = R.shape_of(bb)
+    e = R.take(x, R.prim_value(-1), axis=0)
+    return R.shape_to_tensor(d), c, e
+""", [([x, g, np.ones((1, 3, 2, 4), "float32")], [np.array(x.shape), np.ones((1, 3, 2, 4), "float32"), x[-1]]),
+      ([x[:2], g, np.zeros((0, 3, 2, 4), "float32")], [np.array((2, 4)), np.zeros((0, 3, 2, 4), "float32"), x[1]]), ([x, g[:3], np.ones((1, 3, 2, 4), "float32")], "RT05")])
+
+img = (np.arange(2 * 4 * 3 * 3).reshape(2, 4, 3, 3) % 7).astype("float32")
+program("layouts of images", """
+@R.function
+def main(x: R.Tensor((2, 4, 3, 3), "float32")):
+    a = R.layout_transform(x, index_map=lambda n, c, h, w: (n, c // 2, h, w, c % 2))
+    b = R.layout_transform(x, index_map=lambda n, c, h, w: (n, h, w, c))
+    c = R.layout_transform(x, index_map=lambda n, c, h, w: (n, c // 3, h, w, c % 3), pad_value=R.prim_value(T.float32(-1)))
+    d = R.nn.max_pool2d(x, pool_size=[2, 2])
+    return a, b, c, d
+""", [([img], [np.moveaxis(img.reshape(2, 2, 2, 3, 3), 2, -1), np.moveaxis(img, 1, -1),
+              np.moveaxis(np.concatenate([img, np.full((2, 2, 3, 3), -1, "float32")], 1).reshape(2, 2, 3, 3, 3), 2, -1),
+              np.max([img[:, :, a:a + 2, b:b + 2] for a in (0, 1) for b in (0, 1)], 0)])])
 s.done()

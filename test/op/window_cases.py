@@ -15,6 +15,8 @@ def add(case, as_float, FLOATS, Text):
     transposed(case, Text)
     pools(case, as_float, FLOATS, Text)
     adaptive(case, Text)
+    sums(case, as_float, FLOATS, Text)
+    quantised(case)
 
 
 def relaid(x, have, want):
@@ -177,3 +179,34 @@ def adaptive(case, Text):
     x = numbers(1, 2, 5, 7)
     case("nn.adaptive_avg_pool2d", [("float32", relaid(x, "NCHW", "NHWC"))], ("float32", relaid(x.astype(np.float64).mean((2, 3), keepdims=True), "NCHW", "NHWC")), 1e-6,
          output_size=[1], layout=Text("NHWC"))
+
+
+# ---- einsum, quantisation ----------------------------------------------------------------------------------------
+def sums(case, as_float, FLOATS, Text):
+    for text, *shapes in (("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("ij->ji", (2, 3)), ("ij->", (2, 3)),
+                          ("...ij,...jk->...ik", (2, 2, 3), (3, 4)), ("...i,i...->...", (2, 3, 4), (4, 2, 3)), ("bnsh,bnth->bnst", (2, 2, 3, 4), (2, 2, 5, 4)),
+                          ("i,j,k->ijk", (2,), (3,), (2,)), ("ij,ij->j", (2, 3), (1, 3)), ("i,->i", (3,), ()), ("ij,jk->ik", (2, 0), (0, 3)), ("ba", (2, 3)),
+                          ("a...b->b...", (2, 3, 4))):
+        xs = [numbers(*v) for v in shapes]
+        want = np.einsum(text, *[x.astype(np.float64) for x in xs])
+        case("einsum", [("float32", x) for x in xs], ("float32", want), 1e-5, subscripts=Text(text.replace(" ", "")))
+    for dtype, (_, tol) in FLOATS.items():
+        xs = [as_float(dtype, numbers(2, 3)), as_float(dtype, numbers(3, 4))]
+        case("einsum", [(dtype, x) for x in xs], (dtype, as_float(dtype, np.einsum("ij,jk->ik", *[x.astype(np.float64) for x in xs]))), tol * 8, subscripts=Text("ij,jk->ik"))
+    xs = [(numbers(2, 3) * 4).astype(np.int32), (numbers(3, 4) * 4).astype(np.int32)]
+    case("einsum", [("int32", x) for x in xs], ("int32", xs[0] @ xs[1]), subscripts=Text("ij,jk->ik"))
+    case("einsum", [("float32", numbers(2, 3)), ("float32", numbers(2, 4))], "RT05", loose=True, subscripts=Text("ij,jk->ik"))
+
+
+def quantised(case):
+    x = np.array([[0.5, 1.5, -2.5, 100], [-1000, 1000, np.nan, 0.26]], np.float32)
+    for dtype in ("int8", "uint8", "int16", "uint16"):
+        i = np.iinfo(dtype)
+        for scale, zero, axis in ((np.float32(0.5), np.int8(3), -1), (np.array([0.5, 0.25, 1, 2], np.float32), np.array([0, 1, -2, 3], np.int8), 1),
+                                  (np.array([2, 0.25], np.float32), np.int8(-1), 0)):
+            s, z = ((v.reshape(-1, 1) if axis == 0 and v.ndim else v) for v in (np.asarray(scale), np.asarray(zero)))
+            want = np.clip(np.nan_to_num(np.rint(x.astype(np.float64) / s) + z, nan=0.0), i.min, i.max)
+            case("quantize", [("float32", x), ("float32", scale), ("int8", zero)], (dtype, want.astype(dtype)), out_dtype=dtype, axis=axis)
+            q = want.astype(dtype)
+            case("dequantize", [(dtype, q), ("float32", scale), ("int8", zero)], ("float32", (q.astype(np.float64) - z) * s), 1e-6, out_dtype="float32", axis=axis)
+    case("dequantize", [("int8", np.array([-128, 5], np.int8)), ("float16", np.float16(0.5)), ("int8", np.int8(1))], ("float16", np.array([-64.5, 2])), out_dtype="float16")
