@@ -6,7 +6,8 @@
  *
  * One walk in order of evaluation. A value is looked up at its origins: variables that name new memory. Copies, casts,
  * tuples and their fields, branches and aliasing operators lead back to what they are made of; a call of a function is
- * taken to return something new. */
+ * taken to return something new. What a function that is not pure does to its parameters outside of dataflow blocks is an
+ * effect that it has declared. */
 #include "analysis/analysis.h"
 
 #define MAX_ORIGINS 256 /* of one value; what has more is not followed further */
@@ -24,6 +25,7 @@ typedef struct search {
     RLX_VEC(mutation) mutations;
     RLX_VEC(branch) branches;
     RLX_VEC(const rlx_expr *) pending;
+    RLX_VEC(const rlx_node *) scopes;   /* functions and dataflow blocks around */
     const rlx_expr *origins[MAX_ORIGINS];
     size_t num_origins;
     uintptr_t functions;                /* around what is walked now */
@@ -128,12 +130,21 @@ static const char *visible(search *s, const rlx_expr *origin)
     return depth != s->functions ? "a value of the function around" : rlx_ptrmap_has(&s->captured, origin) ? "a value that a local function holds" : NULL;
 }
 
+/* Is what happens here promised to have no effect? */
+static bool is_pure_here(const search *s)
+{
+    const rlx_function *f = s->scopes.len ? rlx_as_function(rlx_vec_last(&s->scopes)) : NULL;
+    return !f || f->is_pure;
+}
+
 static void mutate(search *s, const rlx_call *call, const rlx_expr *arg)
 {
     find_origins(s, arg);
     for (size_t i = 0; i < s->num_origins; i++) {
         const char *what = visible(s, s->origins[i]);
         bool constant = s->origins[i]->kind == RLX_NODE_CONSTANT;
+        if (!constant && !is_pure_here(s))
+            what = NULL;
         if (what) {
             rlx_error(s->ctx, RLX_PU06, call->place, "%s is mutated in place here but is %s", rlx_show(s->ctx, arg), what);
             if (constant)
@@ -203,6 +214,11 @@ static void enter_branch(search *s, const rlx_node *n, const rlx_node *parent)
         s->mutations.data[i].hidden = true;
 }
 
+static bool is_scope(const rlx_node *n)
+{
+    return n->kind == RLX_NODE_FUNCTION || n->kind == RLX_NODE_DATAFLOW_BLOCK;
+}
+
 static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     search *s = user;
@@ -210,8 +226,9 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
     if (n->flags & RLX_FLAG_INTERNED || n->kind == RLX_NODE_CONSTANT)
         return RLX_STEP_SKIP;
     enter_branch(s, n, parent);
-    if (n->kind == RLX_NODE_FUNCTION)
-        s->functions++;
+    s->functions += n->kind == RLX_NODE_FUNCTION;
+    if (is_scope(n))
+        s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->scopes, n);
     if (!rlx_as_var(n))
         return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
     if (!def)
@@ -225,6 +242,8 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 {
     search *s = user;
     s->functions -= n->kind == RLX_NODE_FUNCTION;
+    if (is_scope(n) && s->scopes.len)
+        (void)rlx_vec_pop(&s->scopes);
     if (n->kind == RLX_NODE_CALL)
         overwrite(s, (const rlx_call *)n);
     if (n->kind == RLX_NODE_IF && s->branches.len && &rlx_vec_last(&s->branches).node->node == n) {
@@ -245,7 +264,7 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_ptrmap_init(&s.captured, &ctx->memory);
     rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
     for (size_t i = 0; i < m->num_functions && !s.no_memory && !lost; i++) {
-        s.mutations.len = s.branches.len = 0;
+        s.mutations.len = s.branches.len = s.scopes.len = 0;
         s.functions = 0;
         if (m->functions[i]->kind == RLX_NODE_FUNCTION)
             rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
@@ -253,6 +272,7 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_vec_free(&ctx->memory, &s.mutations);
     rlx_vec_free(&ctx->memory, &s.branches);
     rlx_vec_free(&ctx->memory, &s.pending);
+    rlx_vec_free(&ctx->memory, &s.scopes);
     rlx_ptrmap_free(&s.values);
     rlx_ptrmap_free(&s.depth);
     rlx_ptrmap_free(&s.captured);
