@@ -112,7 +112,7 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 ifeq ($(VARIANT),release)
   $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SMALL)
   COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/script/reader_tir% \
-                   src/script/metadata% src/script/reader_index_map.c src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/runtime/kernel_dis.c,$(LIB_SRC))
+                   src/script/metadata% src/script/reader_index_map.c src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c src/runtime/native.c src/base/sha256.c src/base/cpu.c src/runtime/kernel_dis.c,$(LIB_SRC))
   $(call obj,$(COLD)): OPT := -Os $(SMALL)
 endif
 # Tests see test/support; nothing else does.

@@ -54,7 +54,7 @@ relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
 static const relax_compile_options defaults = {
-    .struct_size = sizeof(relax_compile_options), .opt_level = 1, .cache_bytes = (uint64_t)256 << 20, .compiler_seconds = 60
+    .struct_size = sizeof(relax_compile_options), .opt_level = 1, .cache_bytes = (uint64_t)256 << 20, .compiler_seconds = 120
 };
 
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size)

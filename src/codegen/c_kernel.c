@@ -68,14 +68,16 @@ static bool is_reserved(rlx_slice name)
     return false;
 }
 
-/* Words of the prelude begin so; macros are capitals altogether. */
+/* Words of the prelude begin so; macros are capitals altogether, and their variables end in _; types end in _t. */
 static bool may_clash(rlx_slice name)
 {
     size_t capitals = 0;
     for (size_t i = 0; i < name.len; i++)
         capitals += name.data[i] < 'a' || name.data[i] > 'z';
     return is_reserved(name) || c_is_function(name) || (capitals == name.len && name.len > 2) ||
-           (name.len > 4 && (memcmp(name.data, "rlx_", 4) == 0 || memcmp(name.data, "RLX_", 4) == 0));
+           (name.len > 1 && name.data[name.len - 1] == '_') || (name.len > 2 && memcmp(name.data + name.len - 2, "_t", 2) == 0) ||
+           (name.len > 4 && (memcmp(name.data, "rlx_", 4) == 0 || memcmp(name.data, "RLX_", 4) == 0)) ||
+           (name.len > 6 && (memcmp(name.data, "relax_", 6) == 0 || memcmp(name.data, "RELAX_", 6) == 0));
 }
 
 void c_put_plain(rlx_buf *b, rlx_slice name, size_t most)

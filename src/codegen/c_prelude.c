@@ -60,7 +60,7 @@
           }                                                                                            \
       }) },                                                                                            \
     { "rlx_contract_" #name,                                                                           \
-      TEXT(static inline int rlx_contract_##name(relax_kernel_call *call, T *restrict acc, int64_t acc_i, int64_t acc_j, \
+      TEXT(RELAX_NOINLINE static int rlx_contract_##name(relax_kernel_call *call, T *restrict acc, int64_t acc_i, int64_t acc_j, \
                                                  const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, const T *restrict b, \
                                                  int64_t b_i, int64_t b_j, int64_t b_k, int64_t rows, int64_t columns, int64_t depth) \
       {                                                                                                \
@@ -78,7 +78,7 @@
 /* acc[i, j] = acc[i, j] op a[i, j, k]: contiguous columns one behind the other, others eight side by side. */
 #define REDUCE(op, name, T, expr)                                                                      \
     { "rlx_reduce_" #op "_" #name,                                                                            \
-      TEXT(static inline int rlx_reduce_##op##_##name(relax_kernel_call *call, T *restrict acc, int64_t acc_i, int64_t acc_j, \
+      TEXT(RELAX_NOINLINE static int rlx_reduce_##op##_##name(relax_kernel_call *call, T *restrict acc, int64_t acc_i, int64_t acc_j, \
                                                const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, int64_t rows, \
                                                int64_t columns, int64_t depth)                         \
       {                                                                                                \
@@ -255,6 +255,8 @@ void rlx_c_header(rlx_buf *out)
                      "    do { \\\n        const int64_t found_ = call->buffers[buffer].shape[dim], size_ = (size); \\\n"
                      "        if (found_ != size_) \\\n"
                      "            return call->fail(call, RELAX_KERNEL_SIZE, buffer, dim, found_, size_); \\\n    } while (0)\n"
+                     "/* Large helpers stand once, however many kernels call them. */\n"
+                     "#if defined(__GNUC__)\n#define RELAX_NOINLINE __attribute__((noinline))\n#else\n#define RELAX_NOINLINE\n#endif\n"
                      "/* Columns of a matrix product that are summed up side by side. */\n"
                      "#if defined(__AVX512F__)\n#define RELAX_LANES 32\n#else\n#define RELAX_LANES 16\n#endif\n"
                      "\n#endif\n");

@@ -1,0 +1,168 @@
+/* test_c_writer: the text of generated C, what it is when memory is short, and native kernels whose arguments overlap. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../base/failing.h"
+#include "codegen/c_writer.h"
+#include "kernel_case.h"
+#include "kernel_c.h"
+
+/* B[i, j] = exp(A[i, 7 - j]) * n + A[3, j], with an odd name for each variable */
+static const rlx_prim_func *example(rlx_context *ctx, const char *names[4])
+{
+    rlx_tir t;
+    rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
+    const rlx_prim *n = rlx_tir_dim(&t, names[0]), *eight = rlx_tir_int(&t, 8);
+    const rlx_buffer *a = rlx_tir_param(&t, names[1], RELAX_FLOAT32, RLX_TIR_LIST(n, eight));
+    const rlx_buffer *b = rlx_tir_param(&t, names[2], RELAX_FLOAT32, RLX_TIR_LIST(n, eight));
+    rlx_tir_begin_block(&t, "b");
+    const rlx_prim *i = rlx_tir_spatial(&t, names[3], n), *j = rlx_tir_spatial(&t, "j", eight);
+    const rlx_prim *back = rlx_tir_sub(&t, rlx_tir_int(&t, 7), j);
+    const rlx_prim *value = rlx_tir_call1(&t, "exp", rlx_tir_load(&t, a, RLX_TIR_LIST(i, back)));
+    value = rlx_tir_mul(&t, value, rlx_tir_cast(&t, RELAX_FLOAT32, n));
+    rlx_tir_store(&t, b, RLX_TIR_LIST(i, j), rlx_tir_add(&t, value, rlx_tir_load(&t, a, RLX_TIR_LIST(rlx_tir_int(&t, 3), j))));
+    rlx_tir_end_block(&t);
+    return rlx_tir_end(&t);
+}
+
+/* fail (may be NULL): which request of the writer of C fails. */
+static bool write_failing(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out, failing *fail, size_t n)
+{
+    rlx_buf bytes;
+    rlx_kernel_hints hints = { 0 };
+    char key[RLX_NATIVE_KEY + 1];
+    rlx_buf_init(&bytes, &ctx->memory);
+    bool ok = rlx_kernel_write_named(ctx, f, RLX_SLICE("an example"), &bytes, &hints);
+    rlx_c_kernel k = { RLX_SLICE("an example"), { bytes.data, bytes.len }, hints.data, hints.len };
+    if (fail)
+        fail->fail_at = n ? fail->calls + n : 0;
+    ok = ok && rlx_c_write(ctx, &k, 1, false, NULL, out, key);
+    rlx_vec_free(&ctx->memory, &hints);
+    rlx_buf_free(&bytes);
+    return ok;
+}
+
+static bool write(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out)
+{
+    return write_failing(ctx, f, out, NULL, 0);
+}
+
+static void expect_text(const rlx_buf *out, const char *text, bool there)
+{
+    if ((strstr(out->data, text) != NULL) != there) {
+        print_error("%s\n%s: %s\n", strstr(out->data, "/* an_example"), there ? "missing" : "not wanted", text);
+        fail();
+    }
+}
+
+static void text_keeps_names(void **state)
+{
+    const char *names[] = { "rows", "x", "y", "i" };
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    rlx_buf out;
+    rlx_buf_init(&out, &ctx->memory);
+    assert_true(write(ctx, example(ctx, names), &out));
+    expect_text(&out, "const float *restrict x = (const float *)call->buffers[0].data;", true);
+    expect_text(&out, "float *restrict y = (float *)call->buffers[1].data;", true);
+    expect_text(&out, "const int64_t rows = call->buffers[0].shape[0];", true);
+    expect_text(&out, "RELAX_CHECK(3, 3, rows, 0, 0);", true); /* nobody knows that there are four rows */
+    expect_text(&out, "for (int64_t j", true);
+    expect_text(&out, "rlx_exp_f32(", true);
+    expect_text(&out, "rlx_half_to_float", false); /* only helpers that are used */
+    expect_text(&out, "rlx_floor_div_i64", false);
+    rlx_buf_free(&out);
+    rlx_context_release(ctx);
+}
+
+/* Words of C, of the prelude and of macros, and names that are no identifiers. */
+static void names_that_would_clash(void **state)
+{
+    const char *names[][4] = {
+        { "for", "rlx_exp_f32", "call", "int" }, { "expf", "exp", "memcpy", "NAN" }, { "\xc3\xa4", "7up", "a-b", "__x" },
+        { "x", "x", "x", "x" }, { "RELAX_CHECK", "int64_t", "begin", "end" }, { "INFINITY", "linux", "t1", "t2" }, { "restrict", "kernels", "relax_kernels", "j" },
+        { "low_", "high_", "size_", "found_" }, { "uint32_t", "relax_kernel_call", "RELAX_SPEND_", "rlx_x" },
+    };
+    for (size_t k = 0; k < RLX_COUNT(names); k++) {
+        kc c = { .seed = k };
+        rlx_context *ctx = rlx_context_create(NULL, 0);
+        kc_c_begin(1);
+        kc_tensor2(&c, RELAX_FLOAT32, 5, 8);
+        kc_tensor2(&c, RELAX_FLOAT32, 5, 8);
+        assert_int_equal(kc_run(ctx, example(ctx, names[k]), &c, NULL), RLX_CODE_NONE);
+        kc_c_end();
+        kc_free(&c);
+        rlx_context_release(ctx);
+    }
+}
+
+static void short_of_memory(void **state)
+{
+    const char *names[] = { "rows", "x", "y", "i" };
+    for (size_t n = 0, done = 0; !done; n++) {
+        failing f = { .fail_at = 0 };
+        f.allocator = (relax_allocator){ sizeof(relax_allocator), &f, failing_alloc, failing_resize, failing_free };
+        rlx_context *ctx = rlx_context_create(&f.allocator, 0);
+        const rlx_prim_func *func = example(ctx, names);
+        rlx_buf out;
+        rlx_buf_init(&out, &ctx->memory);
+        bool ok = write_failing(ctx, func, &out, &f, n);
+        bool refused = f.fail_at && f.calls >= f.fail_at;
+        assert_true(ok == !refused);
+        assert_true(ok || ctx->diags.out_of_memory);
+        done = n && !refused;
+        rlx_buf_free(&out);
+        rlx_context_release(ctx);
+        assert_int_equal(f.live, 0);
+    }
+}
+
+/* A native kernel that says that it ran. */
+static int pretend(relax_kernel_call *call)
+{
+    ((float *)call->buffers[1].data)[0] = 77;
+    return 0;
+}
+
+static void overlapping_arguments(void **state)
+{
+    const char *names[] = { "rows", "x", "y", "i" };
+    float memory[200] = { 0 };
+    int64_t shape[2] = { 5, 8 };
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    rlx_buf bytes;
+    rlx_kernel *k = NULL;
+    rlx_kernel_env env;
+    rlx_fault why = { 0 };
+    kc_write(ctx, example(ctx, names), &bytes);
+    assert_true(rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why));
+    rlx_kernel_set_native(k, pretend);
+    rlx_kernel_env_init(&env, &ctx->memory);
+    for (int distance = 0; distance <= 80; distance += 8) {
+        DLDataType t = { RELAX_DTYPE_FLOAT, 32, 1 };
+        DLTensor a = { memory + 40, { 1, 0 }, 2, t, shape, NULL, 0 }, b = { memory + distance, { 1, 0 }, 2, t, shape, NULL, 0 };
+        relax_value args[2] = { { RELAX_VALUE_TENSOR_VIEW, 0, { .p = &a } }, { RELAX_VALUE_TENSOR_VIEW, 0, { .p = &b } } };
+        memory[distance] = 0;
+        assert_true(rlx_kernel_call(k, &env, args, 2, &why));
+        bool apart = distance == 0 || distance == 80;
+        assert_true((memory[distance] == 77) == apart);
+    }
+    rlx_kernel_env_free(&env);
+    rlx_kernel_free(k);
+    rlx_buf_free(&bytes);
+    rlx_context_release(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_keeps_names), cmocka_unit_test(names_that_would_clash), cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(overlapping_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
