@@ -84,8 +84,10 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed compile options");
         return false;
     }
+    if (o->compiler_seconds == 0)
+        o->compiler_seconds = defaults.compiler_seconds;
     if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 || !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
-        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "allow_compiler and unchecked are 0 or 1, compiler_seconds is above 0");
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "allow_compiler and unchecked are 0 or 1, compiler_seconds is not negative");
         return false;
     }
     if (o->opt_level >= 0 && o->opt_level <= 2 && o->strip >= 0 && o->strip <= 1)

@@ -37,8 +37,8 @@ typedef struct wrong { const char *what, *code; const void *(*call)(relax_contex
     X(constant_overflow, "OP03", relax_constant(ctx, RELAX_FLOAT64, (int64_t[]){ INT64_MAX, INT64_MAX }, 2, "1", 1)) \
     X(negative_index, "OP03", relax_tuple_get_item(ctx, p->expr, -1)) \
     X(unknown_pass, "OP10", relax_run_pass(ctx, p->module, Z("fold_constants"), NULL)) \
-    X(unknown_target, "CG09", relax_compile(ctx, p->module, &(relax_compile_options){ sizeof(relax_compile_options), "quantum", 1, 0, NULL, NULL, NULL })) \
-    X(opt_level, "OP03", relax_compile(ctx, p->module, &(relax_compile_options){ sizeof(relax_compile_options), NULL, 7, 0, NULL, NULL, NULL })) \
+    X(unknown_target, "CG09", relax_compile(ctx, p->module, &(relax_compile_options){ .struct_size = sizeof(relax_compile_options), .target = "quantum", .opt_level = 1 })) \
+    X(opt_level, "OP03", relax_compile(ctx, p->module, &(relax_compile_options){ .struct_size = sizeof(relax_compile_options), .opt_level = 7 })) \
     X(annotation, "PA", relax_struct_info_parse(ctx, Z("R.Tensor((m, 4)"), NULL, 0))
 #define X(name, code, expression) WRONG(name, code, expression)
 ROWS
