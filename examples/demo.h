@@ -53,13 +53,16 @@ static inline unzFile open_archive(const char *path)
     return zip;
 }
 
-/* A machine for the compiled file; it keeps the executable alive. */
+/* A machine for the compiled file, which may bring machine code: it is our own. The machine keeps the executable alive. */
 static inline relax_vm *load(const char *path)
 {
     relax_executable *exe = NULL;
     relax_vm *vm = NULL;
     relax_error *error = NULL;
-    check(relax_executable_load_file(path, strlen(path), NULL, &exe, &error), error);
+    relax_load_options options;
+    check(relax_load_options_init(&options, sizeof options), NULL);
+    options.allow_native = 1;
+    check(relax_executable_load_file(path, strlen(path), &options, &exe, &error), error);
     check(relax_vm_create(exe, NULL, &vm, &error), error);
     relax_executable_release(exe);
     return vm;

@@ -1,7 +1,7 @@
-/* adder_demo.c: lets the compiled transformer answer the stored prompts greedily through the public API, and compares
- * what it says and its scores with what is stored.
+/* adder_demo.c: lets the compiled transformer answer the stored prompts greedily through the public API, by kernel bytecode
+ * and by kernels compiled as C, and compares what it says and its scores with what is stored.
  *
- *     adder_demo adder.rlx prompts.npz
+ *     adder_demo prompts.npz BYTECODE.rlx NATIVE.rlx
  */
 #include <math.h>
 
@@ -36,38 +36,54 @@ static double tokens_per_second(speaker *s, int64_t (*prompts)[PROMPT])
     return PROMPTS * (PROMPT + ANSWER - 1) / best;
 }
 
-int main(int argc, char **argv)
-{
-    if (argc != 3)
-        die("usage", "adder_demo adder.rlx prompts.npz");
-    unzFile zip = open_archive(argv[2]);
-    int64_t(*prompts)[PROMPT] = read_array(zip, "prompts.npy", PROMPTS * sizeof *prompts);
-    int64_t(*expected)[ANSWER] = read_array(zip, "expected.npy", PROMPTS * sizeof *expected);
-    float(*stored)[PROMPT * VOCABULARY] = read_array(zip, "prefill_logits.npy", CHECKED * sizeof *stored);
-    unzClose(zip);
+typedef struct prompts {
+    int64_t (*prompts)[PROMPT], (*expected)[ANSWER];
+    float (*stored)[PROMPT * VOCABULARY]; /* of the first CHECKED */
+} prompts;
 
+/* Answers every prompt by the compiled file; what is said goes to `said`. True: all is as stored. */
+static int run(const prompts *p, const char *path, int64_t (*said)[ANSWER], int talk)
+{
     speaker s;
-    speaker_init(&s, argv[1]);
     int right = 0;
     double largest = 0;
+    speaker_init(&s, path);
     for (int i = 0; i < PROMPTS; i++) {
-        int64_t said[ANSWER];
         float logits[PROMPT * VOCABULARY];
-        answer(&s, prompts[i], said, logits);
-        right += !memcmp(said, expected[i], sizeof said);
+        answer(&s, p->prompts[i], said[i], logits);
+        right += !memcmp(said[i], p->expected[i], sizeof said[i]);
         for (int k = 0; i < CHECKED && k < PROMPT * VOCABULARY; k++)
-            largest = fmax(largest, fabs((double)logits[k] - (double)stored[i][k]));
-        if (i < 12)
-            show(prompts[i], said);
-        if (i < 12 && i % 4 == 3)
+            largest = fmax(largest, fabs((double)logits[k] - (double)p->stored[i][k]));
+        if (talk && i < 12)
+            show(p->prompts[i], said[i]);
+        if (talk && i < 12 && i % 4 == 3)
             putchar('\n');
     }
     printf("answered as stored:       %d of %d (sums are said last digit first)\n", right, PROMPTS);
     printf("largest logit difference: %.2g\n", largest);
-    printf("tokens per second:        %.0f\n", tokens_per_second(&s, prompts));
+    printf("tokens per second:        %.0f\n", tokens_per_second(&s, p->prompts));
     speaker_end(&s);
-    free(prompts);
-    free(expected);
-    free(stored);
-    return right == PROMPTS && largest < 1e-4 ? 0 : 1;
+    return right == PROMPTS && largest < 1e-4;
+}
+
+int main(int argc, char **argv)
+{
+    static int64_t said[2][PROMPTS][ANSWER];
+    if (argc != 4)
+        die("usage", "adder_demo prompts.npz BYTECODE.rlx NATIVE.rlx");
+    unzFile zip = open_archive(argv[1]);
+    prompts p = { .prompts = read_array(zip, "prompts.npy", PROMPTS * sizeof *p.prompts),
+                  .expected = read_array(zip, "expected.npy", PROMPTS * sizeof *p.expected),
+                  .stored = read_array(zip, "prefill_logits.npy", CHECKED * sizeof *p.stored) };
+    unzClose(zip);
+    printf("\nby kernel bytecode\n");
+    int good = run(&p, argv[2], said[0], 1);
+    printf("\nby kernels compiled as C\n");
+    good &= run(&p, argv[3], said[1], 0);
+    int agree = !memcmp(said[0], said[1], sizeof said[0]);
+    printf("both say the same:        %s\n", agree ? "yes" : "no");
+    free(p.prompts);
+    free(p.expected);
+    free(p.stored);
+    return good && agree ? 0 : 1;
 }

@@ -12,7 +12,8 @@ echo
 echo "== $here/adder.py"
 "$relax" check "$here/adder.py"
 echo "checked: well-formed and well-typed"
-"$relax" build "$here/adder.py" --params "$here/weights.npz" -o "$work/adder.rlx"
+"$relax" build "$here/adder.py" --params "$here/weights.npz" --target interp -o "$work/adder.rlx"
+"$relax" build "$here/adder.py" --params "$here/weights.npz" --target c --cpu native -o "$work/native.rlx"
 echo
-echo "== compiled with the weights inside: $(wc -c < "$work/adder.rlx") bytes"
-"$demo" "$work/adder.rlx" "$here/prompts.npz"
+echo "== compiled with the weights inside: $(wc -c < "$work/adder.rlx") bytes, with machine code too $(wc -c < "$work/native.rlx")"
+"$demo" "$here/prompts.npz" "$work/adder.rlx" "$work/native.rlx"
