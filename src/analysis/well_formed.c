@@ -459,6 +459,15 @@ static void release(rlx_wf *w)
     rlx_vec_free(MEMORY(w), &w->binders);
 }
 
+/* What is allowed but surely goes wrong. */
+static void warn(rlx_wf *w)
+{
+    bool good = !w->mutates || rlx_report_mutations(w->ctx, w->module);
+    for (size_t i = 0; i < w->module->num_functions && good; i++)
+        if (rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC))
+            good = rlx_tir_report_races(w->ctx, (const rlx_prim_func *)w->module->functions[i]);
+}
+
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
 {
     rlx_wf w = { .ctx = ctx, .module = m, .env = rlx_module_env(m), .stage = stage, .epoch = 1, .last_epoch = 1 };
@@ -479,8 +488,8 @@ bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage
     if (stage == RLX_STAGE_EXPLICIT)
         say_stage(&w, RLX_STAGE_EXPLICIT);
     /* Once for a program, not after each pass. */
-    if (w.mutates && stage != RLX_STAGE_NORMAL && rlx_error_count(ctx) == errors && !w.failed)
-        rlx_report_mutations(ctx, m);
+    if (stage != RLX_STAGE_NORMAL && rlx_error_count(ctx) == errors && !w.failed)
+        warn(&w);
     release(&w);
     return rlx_error_count(ctx) == errors;
 }

@@ -179,6 +179,8 @@ bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f);
 /* Every variable and buffer defined before use, indices as many as dimensions, dtypes of stores, conditions, let
  * bindings and operands agree. False with WX08 diagnostics, with none when `quiet`. */
 bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet);
+/* Warns of parallel and vectorized loops all of whose iterations surely write one element (WX11). False: out of memory. */
+bool rlx_tir_report_races(rlx_context *ctx, const rlx_prim_func *f);
 
 /* ---- lowering ----------------------------------------------------------------------------------------- */
 /* The body without blocks: plain loops, lets, ifs, stores; T.init in a loop nest of its own in front of the reduction
