@@ -10,6 +10,7 @@
 
 #include <relax/dlpack.h>
 #include <relax/value.h>
+#include "../base/failing.h"
 #include "codegen/kernel_writer.h"
 #include "op/op.h"
 #include "runtime/kernel.h"
@@ -469,12 +470,17 @@ static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx
     return slow == PASSED ? fast : slow;
 }
 
+static bool is_joined(const number_case *c)
+{
+    return !strcmp(c->op, "concat") || !strcmp(c->op, "einsum");
+}
+
 static enum outcome lower_and_run(bench *b, const number_case *c, enum mode mode)
 {
     const rlx_expr *exprs[MAX_ARGS], *tuple;
     for (int i = 0; i < c->num_args; i++)
         exprs[i] = arg_expr(b, mode, &c->args[i], i);
-    bool joined = !strcmp(c->op, "concat") || !strcmp(c->op, "einsum");
+    bool joined = is_joined(c);
     if (joined)
         tuple = rlx_tuple_new(b->ctx, exprs, (size_t)c->num_args, RLX_NO_PLACE);
     const rlx_expr *e = rlx_call_op_z(b->ctx, c->op, joined ? &tuple : exprs, joined ? 1 : (size_t)c->num_args, attrs_of(b->ctx, c), RLX_NO_PLACE);
@@ -534,12 +540,66 @@ static void all_cases(void **state)
         assert_int_equal(count[NOT_LOWERED], 0);
 }
 
+/* ---- without memory ---------------------------------------------------------------------------------------------- */
+
+/* Inference and lowering with the allocation number `fail_at` refused; how many there were. */
+static size_t attempt(const number_case *c, size_t fail_at)
+{
+    failing f;
+    rlx_memory unused;
+    bench b = { 0 };
+    const rlx_expr *exprs[MAX_ARGS], *tuple;
+    failing_init(&f, &unused, 0);
+    b.ctx = rlx_context_create(&f.allocator, 0);
+    b.ctx->ops = rlx_op_table_get();
+    rlx_scope_init(&b.scope, b.ctx, NULL);
+    for (int i = 0; i < c->num_args; i++)
+        exprs[i] = arg_expr(&b, MODE_SHARED, &c->args[i], i);
+    tuple = rlx_tuple_new(b.ctx, exprs, (size_t)c->num_args, RLX_NO_PLACE);
+    const rlx_attr *attrs = attrs_of(b.ctx, c);
+    size_t before = f.calls;
+    f.fail_at = fail_at ? before + fail_at : 0;
+    const rlx_call *call = rlx_as_call(rlx_call_op_z(b.ctx, c->op, is_joined(c) ? &tuple : exprs, is_joined(c) ? 1 : (size_t)c->num_args, attrs, RLX_NO_PLACE));
+    const rlx_sinfo *result = call ? rlx_op_infer(b.ctx, &b.scope, NULL, call, true) : NULL;
+    rlx_module_builder *mb = result ? rlx_module_builder_create(b.ctx, NULL) : NULL;
+    const rlx_expr *tir = mb ? rlx_op_lower(mb, &b.scope, call, result, NULL) : NULL;
+    size_t calls = f.calls - before;
+    if (!tir && fail_at && f.calls >= f.fail_at && rlx_error_count(b.ctx) == 0)
+        fail_msg("line %d: %s: allocation %zu failed without an error", c->line, c->op, fail_at);
+    f.fail_at = 0;
+    rlx_module_builder_free(mb);
+    rlx_scope_free(&b.scope);
+    rlx_context_release(b.ctx);
+    assert_int_equal(f.live, 0);
+    return calls;
+}
+
+/* The first case of each operator. */
+static void without_memory(void **state)
+{
+    static number_case c;
+    char last[48] = "";
+    int line = 0;
+    FILE *f = fopen("test/op/numbers.txt", "r");
+    assert_non_null(f);
+    while (read_case(f, &c, &line)) {
+        if (!strcmp(c.op, last) || c.loose)
+            continue;
+        memcpy(last, c.op, sizeof last);
+        size_t calls = attempt(&c, 0), step = calls / 60 + 1;
+        for (size_t i = 1; i <= calls; i += step)
+            attempt(&c, i);
+    }
+    fclose(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         { "literal sizes", all_cases, NULL, NULL, (void *)MODE_LITERAL },
         { "shared variables", all_cases, NULL, NULL, (void *)MODE_SHARED },
         { "nothing proved", all_cases, NULL, NULL, (void *)MODE_LOOSE },
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("numbers of operators", tests, NULL, NULL);
 }
