@@ -22,9 +22,12 @@ typedef struct call { relax_vm *vm; int32_t entry; relax_value image; relax_tens
 static void prepare(call *c, const char *path, float *images, float *out, int64_t batch)
 {
     relax_executable *exe;
+    relax_load_options options;
     relax_error *e = NULL;
     relax_tensor *in;
-    check(relax_executable_load_file(path, strlen(path), NULL, &exe, &e), e);
+    relax_load_options_init(&options, sizeof options);
+    options.allow_native = 1; /* of files that have any */
+    check(relax_executable_load_file(path, strlen(path), &options, &exe, &e), e);
     check(relax_vm_create(exe, NULL, &c->vm, &e), e);
     c->entry = relax_executable_find_function(exe, "main", 4);
     check(relax_tensor_from_memory(RELAX_FLOAT32, (int64_t[]){ batch, PIXELS }, 2, images, NULL, NULL, &in, &e), e);

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tempfile
 from pathlib import Path
 
@@ -138,7 +139,7 @@ def digits(scratch):
     import numpy as np
     title("digits by kernel bytecode (floor: numpy, both on one core, alternating)")
     relax, program = options.out / "bin" / "relax", scratch / "digits.rlx"
-    output(relax, "build", DIGITS / "digits.py", "--params", DIGITS / "mlp_weights.npz", "-o", program)
+    output(relax, "build", DIGITS / "digits.py", "--params", DIGITS / "mlp_weights.npz", "-o", program, "--target", "interp")
     data = np.load(DIGITS / "test_images.npz")
     images, result = scratch / "images.f32", scratch / "result.f32"
     data["images"].astype(np.float32).tofile(images)
@@ -153,6 +154,23 @@ def digits(scratch):
             sys.exit(f"bench: digits: probabilities are off by {off}")
         ours, theirs = across(ours), across(theirs)
         row(f"batch {batch}", ours, round(theirs[0] * (1 if batch == 1 else 10), 1), theirs)
+    native = scratch / "native.rlx"
+    rows = []
+    for what, more in (("any CPU", ()), ("this CPU", ("--cpu", "native"))):
+        cache = scratch / f"cache-{len(rows)}"
+        build = [relax, "build", DIGITS / "digits.py", "--params", DIGITS / "mlp_weights.npz", "-o", native, "--target", "c", "--cache", cache, *more]
+        times = []
+        for _ in range(2):
+            begin = time.monotonic()
+            output(*build)
+            times.append((time.monotonic() - begin) * 1e3)
+        turns = [measure(options.build / "bench_digits", native, images, 360, 0.3, result)["digits"] for _ in range(ALTERNATIONS)]
+        rows.append((f"batch 360, kernels as C for {what}", across(turns), times))
+    title("digits by kernels compiled as C (floor: numpy, from above)")
+    for what, figures, times in rows:
+        row(what, figures, round(theirs[0] * 5, 1), theirs)
+    row("build, nothing cached", (rows[0][2][0], rows[0][2][0], "ms"), None)
+    row("build, all cached", (rows[0][2][1], rows[0][2][1], "ms"), None)
     title("starting, from process start to end (floor: a process that does nothing)")
     start = options.build / "bench_start"
     nothing = measure(start, "true", 200, shutil.which("true"))["true"]

@@ -3,27 +3,32 @@
 #include "codegen/c_int.h"
 #include "format/native_abi.h"
 
-#define MAX_HELPERS 160
+#define MAX_HELPERS 200
 #define TEXT(...) #__VA_ARGS__
 /* acc[i, j] += a[i, j, k] * b[i, j, k], k ascending for each sum. Where acc and b are contiguous in j and a stands still,
- * a block of 4 rows of sums stays in registers while k runs. */
-#define CONTRACT(name, T)                                                                              \
-    { "rlx_contract_rows_" #name,                                                                      \
-      TEXT(static inline void rlx_contract_rows_##name(T *restrict acc, int64_t acc_i, const T *restrict a, int64_t a_i, int64_t a_k, \
-                                                       const T *restrict b, int64_t b_k, int64_t rows, int64_t depth) \
+ * sums of 4 rows and 2 vectors of columns stay in registers while k runs. */
+#define CONTRACT_ROWS(name, T, R)                                                                      \
+    { "rlx_contract_" #R "_rows_" #name,                                                               \
+      TEXT(RELAX_ALWAYS_INLINE void rlx_contract_##R##_rows_##name(T *restrict acc, int64_t acc_i, const T *restrict a, int64_t a_i, \
+                                                                   int64_t a_k, const T *restrict b, int64_t b_k, int64_t depth) \
       {                                                                                                \
-          T s[4][RELAX_LANES];                                                                         \
-          for (int64_t i = 0; i < rows; i++)                                                           \
-              for (int64_t j = 0; j < RELAX_LANES; j++)                                                \
-                  s[i][j] = acc[i * acc_i + j];                                                        \
+          typedef RELAX_VECTOR(T) vector;                                                              \
+          vector s[R][2];                                                                              \
+          for (int i = 0; i < R; i++)                                                                  \
+              for (int j = 0; j < 2; j++)                                                              \
+                  s[i][j] = *(const vector *)(acc + i * acc_i + j * RELAX_LANES(T));                   \
           for (int64_t k = 0; k < depth; k++)                                                          \
-              for (int64_t i = 0; i < rows; i++)                                                       \
-                  for (int64_t j = 0; j < RELAX_LANES; j++)                                            \
-                      s[i][j] += a[i * a_i + k * a_k] * b[k * b_k + j];                                \
-          for (int64_t i = 0; i < rows; i++)                                                           \
-              for (int64_t j = 0; j < RELAX_LANES; j++)                                                \
-                  acc[i * acc_i + j] = s[i][j];                                                        \
-      }) },                                                                                            \
+              for (int j = 0; j < 2; j++) {                                                            \
+                  vector y = *(const vector *)(b + k * b_k + j * RELAX_LANES(T));                      \
+                  for (int i = 0; i < R; i++)                                                          \
+                      s[i][j] += a[i * a_i + k * a_k] * y;                                             \
+              }                                                                                        \
+          for (int i = 0; i < R; i++)                                                                  \
+              for (int j = 0; j < 2; j++)                                                              \
+                  *(vector *)(acc + i * acc_i + j * RELAX_LANES(T)) = s[i][j];                         \
+      }) }
+#define CONTRACT(name, T)                                                                              \
+    CONTRACT_ROWS(name, T, 4), CONTRACT_ROWS(name, T, 1),                                              \
     { "rlx_contract_part_" #name,                                                                      \
       TEXT(static inline void rlx_contract_part_##name(T *restrict acc, int64_t acc_i, int64_t acc_j, const T *restrict a, int64_t a_i, \
                                                        int64_t a_j, int64_t a_k, const T *restrict b, int64_t b_i, int64_t b_j, \
@@ -31,12 +36,12 @@
       {                                                                                                \
           int64_t done = 0;                                                                            \
           if (acc_j == 1 && a_j == 0 && b_j == 1 && (b_i == 0 || rows == 1)) {                         \
-              for (; done + RELAX_LANES <= columns; done += RELAX_LANES) {                             \
+              for (; done + 2 * RELAX_LANES(T) <= columns; done += 2 * RELAX_LANES(T)) {               \
                   int64_t i = 0;                                                                       \
                   for (; i + 4 <= rows; i += 4)                                                        \
-                      rlx_contract_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i, a_i, a_k, b + done, b_k, 4, depth); \
+                      rlx_contract_4_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i, a_i, a_k, b + done, b_k, depth); \
                   for (; i < rows; i++)                                                                \
-                      rlx_contract_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i, a_i, a_k, b + done, b_k, 1, depth); \
+                      rlx_contract_1_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i, a_i, a_k, b + done, b_k, depth); \
               }                                                                                        \
           }                                                                                            \
           for (int64_t i = 0; i < rows; i++) {                                                         \
@@ -257,8 +262,15 @@ void rlx_c_header(rlx_buf *out)
                      "            return call->fail(call, RELAX_KERNEL_SIZE, buffer, dim, found_, size_); \\\n    } while (0)\n"
                      "/* Large helpers stand once, however many kernels call them. */\n"
                      "#if defined(__GNUC__)\n#define RELAX_NOINLINE __attribute__((noinline))\n#else\n#define RELAX_NOINLINE\n#endif\n"
-                     "/* Columns of a matrix product that are summed up side by side. */\n"
-                     "#if defined(__AVX512F__)\n#define RELAX_LANES 32\n#else\n#define RELAX_LANES 16\n#endif\n"
+                     "#if defined(__GNUC__)\n#define RELAX_ALWAYS_INLINE static inline __attribute__((always_inline))\n#else\n"
+                     "#define RELAX_ALWAYS_INLINE static inline\n#endif\n"
+                     "/* Memory seen as vectors of this machine; elsewhere one element at a time. */\n"
+                     "#if defined(__AVX512F__)\n#define RELAX_VECTOR_BYTES 64\n#elif defined(__AVX__)\n#define RELAX_VECTOR_BYTES 32\n"
+                     "#else\n#define RELAX_VECTOR_BYTES 16\n#endif\n"
+                     "#if defined(__GNUC__)\n"
+                     "#define RELAX_VECTOR(T) T __attribute__((vector_size(RELAX_VECTOR_BYTES), aligned(sizeof(T)), may_alias))\n"
+                     "#define RELAX_LANES(T) (RELAX_VECTOR_BYTES / (int)sizeof(T))\n"
+                     "#else\n#define RELAX_VECTOR(T) T\n#define RELAX_LANES(T) 1\n#endif\n"
                      "\n#endif\n");
 }
 
