@@ -7,7 +7,7 @@
  *     relax_expr *h = relax_builder_emit(b, relax_call_op(ctx, "nn.relu", 7, &x, 1, NULL, 0), NULL, 0, 0);
  *     relax_expr *y = relax_builder_emit_output(b, h, NULL, 0, 0);
  *     relax_builder_end_dataflow(b);
- *     relax_builder_end_function(b, y, NULL);
+ *     relax_builder_end_function(b, y);
  *     relax_module *m = relax_module_builder_finish(mb);        NULL if anything above failed
  *
  * The builder normalises (operands of an emitted expression are bound first) and infers while it emits: each variable
@@ -68,7 +68,7 @@ typedef struct relax_function_options {
 /* Fills `options` with the defaults. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_function_options_init(relax_function_options *options, size_t struct_size);
-/* A builder of functions for `mb`, which is of the same context and is used while functions begin and end. */
+/* A builder of functions for `mb`, which is of the same context. They may be destroyed in either order. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb);
 /* Drops it with everything open. NULL is fine. */

@@ -9,8 +9,8 @@
 
 int32_t relax_well_formed(relax_context *ctx, const relax_module *module, int32_t stage)
 {
-    if (!ctx || !api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
-        return ctx ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     if (stage < RELAX_CHECK_ANY || stage > RELAX_CHECK_ALL)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no stage %d", stage), give(ctx, NULL), -1;
     rlx_float_env host = rlx_float_enter();
@@ -22,7 +22,7 @@ int32_t relax_well_formed(relax_context *ctx, const relax_module *module, int32_
 
 relax_module *relax_normalize(relax_context *ctx, const relax_module *module)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
@@ -32,7 +32,7 @@ relax_module *relax_normalize(relax_context *ctx, const relax_module *module)
 
 relax_module *relax_infer(relax_context *ctx, const relax_module *module)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
@@ -63,8 +63,8 @@ static bool two(relax_context *ctx, const void *a, const void *b, enum rlx_famil
 int32_t relax_struct_info_fit(relax_context *ctx, const relax_struct_info *a, const relax_struct_info *b)
 {
     rlx_scope scope;
-    if (!ctx || !two(ctx, a, b, RLX_FAMILY_SINFO))
-        return ctx ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     int32_t answer = scope_of(&scope, ctx, a, b) ? (int32_t)rlx_fit(ctx, &scope, node_of(a), node_of(b), NULL) : -1;
     rlx_scope_free(&scope);
     return answer;
@@ -73,8 +73,8 @@ int32_t relax_struct_info_fit(relax_context *ctx, const relax_struct_info *a, co
 relax_struct_info *relax_struct_info_lub(relax_context *ctx, const relax_struct_info *a, const relax_struct_info *b)
 {
     rlx_scope scope;
-    if (!ctx || !two(ctx, a, b, RLX_FAMILY_SINFO))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_sinfo *lub = scope_of(&scope, ctx, a, b) ? rlx_lub(ctx, &scope, node_of(a), node_of(b)) : NULL;
     rlx_scope_free(&scope);
     return give(ctx, lub);
@@ -93,7 +93,7 @@ static bool is_visible(void *user, const rlx_prim_var *v)
 
 relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struct_info *info, const relax_prim_expr *const *visible, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, info, RLX_FAMILY_SINFO, "info") || !api_family_array(ctx, (const void *const *)visible, count, RLX_FAMILY_PRIM, "visible"))
         return give(ctx, NULL);
@@ -105,8 +105,8 @@ relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struc
 int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a, const relax_prim_expr *b)
 {
     rlx_scope scope;
-    if (!ctx || !two(ctx, a, b, RLX_FAMILY_PRIM))
-        return ctx ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_PRIM))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     int32_t answer = scope_of(&scope, ctx, a, b) ? (int32_t)rlx_prove_equal(ctx, &scope, node_of(a), node_of(b)) : -1;
     rlx_scope_free(&scope);
     return answer;
@@ -115,8 +115,8 @@ int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a, con
 relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *e)
 {
     rlx_scope scope;
-    if (!ctx || !api_family(ctx, e, RLX_FAMILY_PRIM, "e"))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !api_family(ctx, e, RLX_FAMILY_PRIM, "e"))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_prim *p = scope_of(&scope, ctx, e, e) ? rlx_simplify(ctx, &scope, node_of(e)) : NULL;
     rlx_scope_free(&scope);
     return give(ctx, p);
@@ -136,8 +136,8 @@ static int64_t give_vars(relax_context *ctx, rlx_vars *vars, bool ok, const rela
 int64_t relax_free_vars(relax_context *ctx, const relax_node *node, const relax_expr **out, size_t capacity)
 {
     rlx_vars vars = { 0 };
-    if (!ctx || !api_required(ctx, node, "node"))
-        return ctx ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     bool ok = rlx_free_vars(ctx, node_of(node), &vars);
     return give_vars(ctx, &vars, ok, out, capacity);
 }
@@ -145,8 +145,8 @@ int64_t relax_free_vars(relax_context *ctx, const relax_node *node, const relax_
 int64_t relax_bound_vars(relax_context *ctx, const relax_node *node, const relax_expr **out, size_t capacity)
 {
     rlx_vars vars = { 0 };
-    if (!ctx || !api_required(ctx, node, "node"))
-        return ctx ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     bool ok = rlx_bound_vars(ctx, node_of(node), &vars);
     return give_vars(ctx, &vars, ok, out, capacity);
 }
@@ -154,8 +154,8 @@ int64_t relax_bound_vars(relax_context *ctx, const relax_node *node, const relax
 int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node, const relax_prim_expr **out, size_t capacity)
 {
     rlx_prim_vars vars = { 0 };
-    if (!ctx || !api_required(ctx, node, "node"))
-        return ctx ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     int64_t count = rlx_free_shape_vars(ctx, node_of(node), &vars) ? (int64_t)vars.len : -1;
     for (size_t i = 0; out && i < vars.len && i < capacity; i++)
         out[i] = (const relax_prim_expr *)(const void *)vars.data[i];
@@ -165,8 +165,8 @@ int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node, const 
 
 const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module *module, const relax_base_func *func)
 {
-    if (!ctx || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_required(ctx, func, "func"))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_node(ctx, func, "func"))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!relax_base_func_kind(func))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
     const rlx_module *m = rlx_as_module(node_of(module));

@@ -7,35 +7,37 @@
 static bool is_node(relax_context *ctx, const void *handle, const char *what)
 {
     const rlx_node *n = handle;
+    if (!api_node(ctx, handle, what))
+        return false;
     if (n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT)
         return true;
     rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is no attribute value", what);
     return false;
 }
 
-relax_attr *relax_attr_none(relax_context *ctx) { return ctx ? give(ctx, rlx_attr_none(ctx)) : NULL; }
-relax_attr *relax_attr_int(relax_context *ctx, int64_t value) { return ctx ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL; }
-relax_attr *relax_attr_bool(relax_context *ctx, int32_t value) { return ctx ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL; }
-relax_attr *relax_attr_float(relax_context *ctx, double value) { return ctx ? give(ctx, rlx_attr_float_new(ctx, value)) : NULL; }
+relax_attr *relax_attr_none(relax_context *ctx) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_none(ctx)) : NULL; }
+relax_attr *relax_attr_int(relax_context *ctx, int64_t value) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL; }
+relax_attr *relax_attr_bool(relax_context *ctx, int32_t value) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL; }
+relax_attr *relax_attr_float(relax_context *ctx, double value) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_float_new(ctx, value)) : NULL; }
 
 relax_attr *relax_attr_string(relax_context *ctx, const char *text, size_t len)
 {
     rlx_slice slice;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_required(ctx, text, "text") && api_text(ctx, text, len, "text", &slice) ? rlx_attr_string_new(ctx, slice) : NULL);
 }
 
 relax_attr *relax_attr_dtype(relax_context *ctx, relax_dtype dtype)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_dtype(ctx, dtype, true, "dtype") ? rlx_attr_dtype_new(ctx, dtype) : NULL);
 }
 
 relax_attr *relax_attr_list(relax_context *ctx, const relax_attr *const *items, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_array(ctx, (const void *const *)items, count, "items");
     for (size_t i = 0; ok && i < count; i++)
@@ -45,8 +47,8 @@ relax_attr *relax_attr_list(relax_context *ctx, const relax_attr *const *items, 
 
 relax_attr *relax_attr_ints(relax_context *ctx, const int64_t *values, size_t count)
 {
-    if (!ctx || (count && !api_required(ctx, values, "values")))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || (count && !api_required(ctx, values, "values")))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     RLX_VEC(const rlx_attr *) items = { 0 };
     bool ok = rlx_vec_reserve(&ctx->memory, &items, count) || !count;
     for (size_t i = 0; ok && i < count; i++)
@@ -59,7 +61,7 @@ relax_attr *relax_attr_ints(relax_context *ctx, const int64_t *values, size_t co
 relax_attr *relax_attr_map_with(relax_context *ctx, const relax_attr *map, const char *key, size_t key_len, const relax_attr *value)
 {
     rlx_slice slice;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_map_or_null(ctx, map, "map") || !api_name(ctx, key, key_len, "key", &slice) || (value && !is_node(ctx, value, "value")))
         return give(ctx, NULL);

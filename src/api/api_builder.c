@@ -10,6 +10,7 @@ struct relax_module_builder {
     relax_context *ctx;
     rlx_module_builder *mb;
     rlx_error_mark errors; /* when it was made */
+    size_t users;          /* the host and the builders of its functions: the last to go frees it */
 };
 
 /* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that begins and ends still pair:
@@ -39,8 +40,8 @@ struct relax_builder {
 
 relax_module_builder *relax_module_builder_create(relax_context *ctx, const relax_module *base)
 {
-    if (!ctx || (base && !api_family(ctx, base, RLX_FAMILY_MODULE, "base")))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || (base && !api_family(ctx, base, RLX_FAMILY_MODULE, "base")))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     relax_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
     if (mb)
         mb->mb = rlx_module_builder_create(ctx, rlx_as_module(node_of(base)));
@@ -51,18 +52,27 @@ relax_module_builder *relax_module_builder_create(relax_context *ctx, const rela
     }
     API_SET_TAG(mb, API_MODULE_BUILDER);
     mb->ctx = api_hold(ctx);
+    mb->users = 1;
     mb->errors = rlx_errors_mark(ctx);
     return mb;
+}
+
+static void leave_module(relax_module_builder *mb)
+{
+    relax_context *ctx = mb->ctx;
+    if (--mb->users)
+        return;
+    rlx_module_builder_free(mb->mb);
+    rlx_mem_free(&ctx->memory, mb, sizeof *mb);
+    api_let_go(ctx);
 }
 
 void relax_module_builder_destroy(relax_module_builder *mb)
 {
     if (!API_IS(mb, API_MODULE_BUILDER))
         return;
-    relax_context *ctx = mb->ctx;
-    rlx_module_builder_free(mb->mb);
-    rlx_mem_free(&ctx->memory, mb, sizeof *mb);
-    api_let_go(ctx);
+    API_SET_TAG(mb, API_GONE);
+    leave_module(mb);
 }
 
 relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *name, size_t name_len, const relax_struct_info *signature)
@@ -94,7 +104,7 @@ relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name,
     if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
-    if (!api_name(ctx, name, name_len, "name", &slice) || !api_required(ctx, func, "func"))
+    if (!api_name(ctx, name, name_len, "name", &slice) || !api_node(ctx, func, "func"))
         return give(ctx, NULL);
     if (!relax_base_func_kind(func))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
@@ -141,8 +151,8 @@ relax_status relax_function_options_init(relax_function_options *options, size_t
 
 relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb)
 {
-    if (!ctx || !api_required(ctx, mb, "mb"))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !api_required(ctx, mb, "mb"))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!API_IS(mb, API_MODULE_BUILDER))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "mb is no module builder"));
     if (mb->ctx != ctx)
@@ -158,6 +168,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
     API_SET_TAG(b, API_BUILDER);
     b->ctx = api_hold(ctx);
     b->module = mb;
+    mb->users++;
     return b;
 }
 
@@ -167,7 +178,9 @@ void relax_builder_destroy(relax_builder *builder)
         return;
     relax_context *ctx = builder->ctx;
     rlx_builder_free(builder->b);
+    leave_module(builder->module);
     rlx_vec_free(&ctx->memory, &builder->frames);
+    API_SET_TAG(builder, API_GONE);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
     api_let_go(ctx);
 }

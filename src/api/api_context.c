@@ -18,7 +18,7 @@ relax_context *relax_context_create(const relax_context_options *options)
     if (!rlx_options_read(&o, sizeof o, options) || o.max_bytes > SIZE_MAX || o.max_diagnostics < 0 || o.reserved)
         return NULL;
     rlx_context *ctx = rlx_context_create(o.allocator, (size_t)o.max_bytes);
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     ctx->ops = rlx_op_table_get();
     ctx->diags.strict = o.strict != 0;
@@ -27,22 +27,22 @@ relax_context *relax_context_create(const relax_context_options *options)
     return ctx;
 }
 
-relax_context *relax_context_retain(relax_context *ctx) { return ctx ? rlx_context_retain(ctx) : NULL; }
+relax_context *relax_context_retain(relax_context *ctx) { return API_READS(ctx) ? rlx_context_retain(ctx) : NULL; }
 
 void relax_context_release(relax_context *ctx)
 {
-    if (ctx)
+    if (API_READS(ctx))
         rlx_context_release(ctx);
 }
 
-size_t relax_context_bytes(const relax_context *ctx) { return ctx ? rlx_context_bytes(ctx) : 0; }
+size_t relax_context_bytes(const relax_context *ctx) { return API_READS(ctx) ? rlx_context_bytes(ctx) : 0; }
 
 /* ---- sources and places */
 
 uint32_t relax_context_add_source(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
 {
     rlx_slice slice;
-    if (!ctx || !api_text(ctx, name, name_len, "name", &slice))
+    if (!API_CONTEXT(ctx) || !api_text(ctx, name, name_len, "name", &slice))
         return 0;
     uint32_t number = rlx_diags_add_source(&ctx->diags, slice, text, text_len);
     if (!number)
@@ -59,14 +59,14 @@ relax_place relax_place_make(uint32_t source, uint32_t begin, uint32_t length)
 relax_status relax_place_locate(relax_context *ctx, relax_place place, uint32_t *line, uint32_t *column, uint32_t *column_chars)
 {
     uint32_t l = 0, c = 0, k = 0;
-    bool known = ctx && rlx_diags_locate(&ctx->diags, place, &l, &c, &k);
+    bool known = API_READS(ctx) && rlx_diags_locate(&ctx->diags, place, &l, &c, &k);
     if (line)
         *line = l;
     if (column)
         *column = c;
     if (column_chars)
         *column_chars = k;
-    return known ? RELAX_OK : ctx ? RELAX_ERROR_NOT_FOUND : RELAX_ERROR_INVALID_ARGUMENT;
+    return known ? RELAX_OK : API_READS(ctx) ? RELAX_ERROR_NOT_FOUND : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 void relax_place_get(relax_place place, uint32_t *source, uint32_t *begin, uint32_t *length)
@@ -83,7 +83,7 @@ void relax_place_get(relax_place place, uint32_t *source, uint32_t *begin, uint3
 
 static const rlx_diag *diag_at(const relax_context *ctx, size_t index)
 {
-    const rlx_diag *d = ctx ? ctx->diags.first : NULL;
+    const rlx_diag *d = API_READS(ctx) ? ctx->diags.first : NULL;
     while (d && index--)
         d = d->next;
     return d;
@@ -92,16 +92,16 @@ static const rlx_diag *diag_at(const relax_context *ctx, size_t index)
 size_t relax_context_num_diagnostics(const relax_context *ctx)
 {
     size_t n = 0;
-    for (const rlx_diag *d = ctx ? ctx->diags.first : NULL; d; d = d->next)
+    for (const rlx_diag *d = API_READS(ctx) ? ctx->diags.first : NULL; d; d = d->next)
         n++;
     return n;
 }
 
-size_t relax_context_num_errors(const relax_context *ctx) { return ctx ? rlx_error_count(ctx) : 0; }
+size_t relax_context_num_errors(const relax_context *ctx) { return API_READS(ctx) ? rlx_error_count(ctx) : 0; }
 
 relax_status relax_context_status(const relax_context *ctx)
 {
-    if (!ctx)
+    if (!API_READS(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (ctx->diags.out_of_memory)
         return RELAX_ERROR_OUT_OF_MEMORY;
@@ -175,7 +175,7 @@ relax_bytes *relax_diagnostic_json(relax_context *ctx, size_t index)
 
 void relax_context_clear_diagnostics(relax_context *ctx)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return;
     rlx_diags_flush(&ctx->diags);
     ctx->newest = NULL;
@@ -184,7 +184,7 @@ void relax_context_clear_diagnostics(relax_context *ctx)
 
 relax_status relax_context_mute(relax_context *ctx, const char *code, size_t code_len)
 {
-    if (!ctx || !code)
+    if (!API_CONTEXT(ctx) || !code)
         return RELAX_ERROR_INVALID_ARGUMENT;
     const rlx_code *row = rlx_code_find((rlx_slice){ code, code_len });
     if (!row)
@@ -224,11 +224,12 @@ static void drop_listener(rlx_context *ctx, void *state)
 
 relax_status relax_context_on_diagnostic(relax_context *ctx, void (*fn)(void *user, relax_context *ctx, size_t index), void *user, void (*destroy)(void *user))
 {
-    listener *l = ctx && fn ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
-    if (!ctx || (fn && !l)) {
+    bool is = API_CONTEXT(ctx);
+    listener *l = is && fn ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
+    if (!is || (fn && !l)) {
         if (destroy)
             destroy(user);
-        return ctx ? RELAX_ERROR_OUT_OF_MEMORY : RELAX_ERROR_INVALID_ARGUMENT;
+        return is ? RELAX_ERROR_OUT_OF_MEMORY : RELAX_ERROR_INVALID_ARGUMENT;
     }
     drop_listener(ctx, ctx->rooms[RLX_ROOM_API].state);
     ctx->rooms[RLX_ROOM_API] = (rlx_room_state){ l, NULL, drop_listener };

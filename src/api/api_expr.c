@@ -11,7 +11,7 @@ static bool exprs(relax_context *ctx, const relax_expr *const *items, size_t cou
 
 relax_expr *relax_constant(relax_context *ctx, relax_dtype dtype, const int64_t *shape, size_t ndim, const void *data, size_t data_size)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_dtype(ctx, dtype, false, "dtype") || (ndim && !api_required(ctx, shape, "shape")) || (data_size && !api_required(ctx, data, "data")))
         return give(ctx, NULL);
@@ -29,7 +29,7 @@ relax_expr *relax_constant(relax_context *ctx, relax_dtype dtype, const int64_t 
 relax_expr *relax_var(relax_context *ctx, const char *name, size_t name_len, const relax_struct_info *info, relax_place place)
 {
     rlx_slice slice;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_name(ctx, name, name_len, "name", &slice) || !api_family(ctx, info, RLX_FAMILY_SINFO, "info"))
         return give(ctx, NULL);
@@ -39,15 +39,15 @@ relax_expr *relax_var(relax_context *ctx, const char *name, size_t name_len, con
 
 relax_expr *relax_tuple(relax_context *ctx, const relax_expr *const *fields, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, exprs(ctx, fields, count, "fields") ? rlx_tuple_new(ctx, nodes_of(fields), count, RLX_NO_PLACE) : NULL);
 }
 
 relax_expr *relax_tuple_get_item(relax_context *ctx, const relax_expr *tuple, int64_t index)
 {
-    if (!ctx || !api_family(ctx, tuple, RLX_FAMILY_EXPR, "tuple"))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !api_family(ctx, tuple, RLX_FAMILY_EXPR, "tuple"))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (index < 0)
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "an index is 0 or more, found %lld", (long long)index));
     return give(ctx, rlx_tuple_get(ctx, node_of(tuple), index, RLX_NO_PLACE));
@@ -55,7 +55,7 @@ relax_expr *relax_tuple_get_item(relax_context *ctx, const relax_expr *tuple, in
 
 relax_expr *relax_shape_expr(relax_context *ctx, const relax_prim_expr *const *values, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, "values");
     return give(ctx, ok ? rlx_shape(ctx, nodes_of(values), count) : NULL);
@@ -63,7 +63,7 @@ relax_expr *relax_shape_expr(relax_context *ctx, const relax_prim_expr *const *v
 
 relax_expr *relax_prim_value(relax_context *ctx, const relax_prim_expr *value)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_family(ctx, value, RLX_FAMILY_PRIM, "value") ? rlx_prim_value_new(ctx, node_of(value)) : NULL);
 }
@@ -71,14 +71,14 @@ relax_expr *relax_prim_value(relax_context *ctx, const relax_prim_expr *value)
 relax_expr *relax_string_value(relax_context *ctx, const char *text, size_t len)
 {
     rlx_slice slice;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_required(ctx, text, "text") && api_text(ctx, text, len, "text", &slice) ? rlx_string_imm_new(ctx, slice) : NULL);
 }
 
 relax_expr *relax_dtype_value(relax_context *ctx, relax_dtype dtype)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_dtype(ctx, dtype, true, "dtype") ? rlx_dtype_imm_new(ctx, dtype) : NULL);
 }
@@ -86,7 +86,7 @@ relax_expr *relax_dtype_value(relax_context *ctx, relax_dtype dtype)
 relax_expr *relax_extern_func(relax_context *ctx, const char *name, size_t name_len)
 {
     rlx_slice slice;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_name(ctx, name, name_len, "name", &slice) ? rlx_extern(ctx, slice) : NULL);
 }
@@ -106,7 +106,7 @@ static const rlx_op_row *find_op(relax_context *ctx, const char *op, size_t op_l
 relax_expr *relax_call_op(relax_context *ctx, const char *op, size_t op_len, const relax_expr *const *args, size_t num_args, const relax_attr *attrs,
                           relax_place place)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     const rlx_op_row *row = find_op(ctx, op, op_len, place);
     bool ok = row && exprs(ctx, args, num_args, "args") && api_map_or_null(ctx, attrs, "attrs");
@@ -116,7 +116,7 @@ relax_expr *relax_call_op(relax_context *ctx, const char *op, size_t op_len, con
 relax_expr *relax_call_op_with_result(relax_context *ctx, const char *op, size_t op_len, const relax_expr *const *args, size_t num_args,
                                       const relax_attr *attrs, const relax_struct_info *result, relax_place place)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     const rlx_op_row *row = find_op(ctx, op, op_len, place);
     bool ok = row && exprs(ctx, args, num_args, "args") && api_map_or_null(ctx, attrs, "attrs") && api_family(ctx, result, RLX_FAMILY_SINFO, "result");
@@ -127,7 +127,7 @@ relax_expr *relax_call_op_with_result(relax_context *ctx, const char *op, size_t
 relax_expr *relax_call(relax_context *ctx, const relax_expr *callee, const relax_expr *const *args, size_t num_args, const relax_struct_info *result,
                        relax_place place)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_family(ctx, callee, RLX_FAMILY_EXPR, "callee") && exprs(ctx, args, num_args, "args") &&
               (!result || api_family(ctx, result, RLX_FAMILY_SINFO, "result"));

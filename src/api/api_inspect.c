@@ -296,7 +296,7 @@ const char *relax_node_kind_name(const relax_node *node)
 int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b, int32_t map_free)
 {
     bool out_of_memory = false;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return -1;
     if (!api_required(ctx, a, "a") || !api_required(ctx, b, "b"))
         return give(ctx, NULL), -1;
@@ -307,7 +307,7 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
 uint64_t relax_node_hash(relax_context *ctx, const relax_node *node)
 {
     bool out_of_memory = false;
-    return ctx && node ? rlx_hash(&ctx->memory, node_of(node), &out_of_memory) : 0;
+    return API_READS(ctx) && node ? rlx_hash(&ctx->memory, node_of(node), &out_of_memory) : 0;
 }
 
 typedef struct host_walk {
@@ -338,8 +338,8 @@ static enum rlx_step host_leave(void *user, const rlx_node *n)
 relax_status relax_node_walk(relax_context *ctx, const relax_node *node, int32_t (*enter)(void *user, const relax_node *node),
                              int32_t (*leave)(void *user, const relax_node *node), void *user)
 {
-    if (!ctx || !api_required(ctx, node, "node"))
-        return ctx ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT) : RELAX_ERROR_INVALID_ARGUMENT;
+    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
+        return API_READS(ctx) ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT) : RELAX_ERROR_INVALID_ARGUMENT;
     host_walk host = { enter, leave, user };
     rlx_walker w = { .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true };
     bool out_of_memory = false;
@@ -364,9 +364,9 @@ static bool copy_sources(relax_context *to, relax_context *from, uint32_t *map)
 
 relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module, int32_t with_sources)
 {
-    if (!to)
+    if (!API_CONTEXT(to))
         return NULL;
-    if (!api_required(to, from, "from") || !api_required(to, module, "module"))
+    if (!api_required(to, API_READS(from) ? from : NULL, "from") || !api_required(to, module, "module"))
         return give(to, NULL);
     if (!rlx_as_module(node_of(module))) /* of the other context: api_family asks for one of `to` */
         return give(to, rlx_error(to, RLX_OP02, RLX_NO_PLACE, "module is a node of another family"));
@@ -403,7 +403,7 @@ static void keep_standalone(const rlx_node *was, uint8_t flags)
 
 relax_status relax_context_collect(relax_context *ctx, relax_module **modules, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx), flag_bytes = count;
     const rlx_node **roots = (const rlx_node **)(void *)modules;

@@ -1,6 +1,7 @@
 /* api_int.c: argument checks shared by the bodies. */
 #include "api/api_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 relax_status api_failed(rlx_context *ctx, size_t errors_before)
@@ -25,11 +26,27 @@ int api_width(rlx_slice text)
     return (int)n;
 }
 
+/* Debug builds name the call. */
+static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format, ...) RLX_PRINTF(3, 4);
+static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format, ...)
+{
+    va_list args;
+#ifdef RLX_DEBUG
+    char named[200];
+    snprintf(named, sizeof named, "%s: %s", ctx->call ? ctx->call : "a call", format);
+    format = named;
+#endif
+    va_start(args, format);
+    rlx_verror(ctx, code, RLX_NO_PLACE, format, args);
+    va_end(args);
+    return NULL;
+}
+
 bool api_required(rlx_context *ctx, const void *p, const char *what)
 {
     if (RLX_LIKELY(p != NULL))
         return true;
-    rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "%s is NULL", what);
+    misused(ctx, RLX_OP01, "%s is NULL", what);
     return false;
 }
 
@@ -40,7 +57,7 @@ bool api_array(rlx_context *ctx, const void *const *items, size_t count, const c
     for (size_t i = 0; i < count; i++) {
         if (items[i])
             continue;
-        rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "item %zu of %s is NULL", i, what);
+        misused(ctx, RLX_OP01, "item %zu of %s is NULL", i, what);
         return false;
     }
     return true;
@@ -53,7 +70,7 @@ bool api_text(rlx_context *ctx, const char *text, size_t len, const char *what, 
         return false;
     if (!len || (rlx_utf8_valid(text, len) == len && !memchr(text, 0, len)))
         return true;
-    rlx_error(ctx, RLX_OP04, RLX_NO_PLACE, "%s is not UTF-8 or holds a NUL byte", what);
+    misused(ctx, RLX_OP04, "%s is not UTF-8 or holds a NUL byte", what);
     return false;
 }
 
@@ -63,7 +80,7 @@ bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, 
         return false;
     if (len)
         return true;
-    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is empty", what);
+    misused(ctx, RLX_OP03, "%s is empty", what);
     return false;
 }
 
@@ -85,13 +102,13 @@ static bool is_of(rlx_context *ctx, const void *node, const char *what)
     for (int i = 0; i < RLX_MAX_LAYERS; i++)
         if (rlx_region_owns(&ctx->layers[i].region, node))
             return true;
-    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s: %s belongs to another context, or is no node any more", ctx->call, what) != NULL;
+    return misused(ctx, RLX_OP02, "%s belongs to another context, or is no node any more", what) != NULL;
 }
 #else
 #define is_of(ctx, node, what) true
 #endif
 
-bool (api_family)(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
+bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what)
 {
     if (!api_required(ctx, node, what) || !is_of(ctx, node, what))
         return false;
@@ -99,25 +116,34 @@ bool (api_family)(rlx_context *ctx, const void *node, enum rlx_family family, co
     bool known = n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
     if (RLX_LIKELY(known && rlx_kinds[n->kind].family == family))
         return true;
-    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is a node of another family: %s", what, known ? rlx_kinds[n->kind].name : "damaged");
+    misused(ctx, RLX_OP02, "%s is a node of another family: %s", what, known ? rlx_kinds[n->kind].name : "damaged");
     return false;
 }
 
-bool (api_family_array)(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what)
+bool api_node(rlx_context *ctx, const void *node, const char *what)
+{
+    return api_required(ctx, node, what) && is_of(ctx, node, what);
+}
+
+bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what)
 {
     if (!api_array(ctx, nodes, count, what))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!(api_family)(ctx, nodes[i], family, what))
+        if (!api_family(ctx, nodes[i], family, what))
             return false;
     return true;
 }
 
 bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what)
 {
-    if (!attr || node_of(attr)->kind == RLX_NODE_ATTRS)
+    if (!attr)
         return true;
-    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is not a map", what);
+    if (!is_of(ctx, attr, what))
+        return false;
+    if (node_of(attr)->kind == RLX_NODE_ATTRS)
+        return true;
+    misused(ctx, RLX_OP02, "%s is not a map", what);
     return false;
 }
 
@@ -130,7 +156,7 @@ bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char 
         return true;
     if (!rlx_dtype_is_void(dtype) && rlx_dtype_parse((rlx_slice){ name, len }, &back) && back == dtype)
         return true;
-    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is not a dtype: %#x", what, (unsigned)dtype);
+    misused(ctx, RLX_OP03, "%s is not a dtype: %#x", what, (unsigned)dtype);
     return false;
 }
 

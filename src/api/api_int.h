@@ -27,7 +27,16 @@ relax_status api_failed(rlx_context *ctx, size_t errors_before);
 /* ---- messages: how much of a text of the host is shown, with %.*s */
 int api_width(rlx_slice text);
 
-/* ---- arguments. False after a report on ctx (which must not be NULL); `what` names the parameter. */
+/* ---- the context, first of all: is there one? Debug builds know it by its tag, so that a released one and memory of another kind
+ * are refused like NULL, and remember which call it is. What may run beside other readers only looks. */
+#define API_READS(ctx) rlx_context_is(ctx)
+#ifdef RLX_DEBUG
+#define API_CONTEXT(ctx) (rlx_context_is(ctx) && ((ctx)->call = __func__, true))
+#else
+#define API_CONTEXT(ctx) rlx_context_is(ctx)
+#endif
+
+/* ---- arguments, after API_CONTEXT or API_IS. Debug builds also say which call it is, and refuse nodes of another context. False after a report on ctx (which must not be NULL); `what` names the parameter. */
 bool api_required(rlx_context *ctx, const void *p, const char *what);
 /* An array: NULL only for count 0; no NULL inside. */
 bool api_array(rlx_context *ctx, const void *const *items, size_t count, const char *what);
@@ -38,11 +47,7 @@ bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char
 /* Does the node belong to the family its handle says? */
 bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, const char *what);
 bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what);
-/* Debug builds know which call it is, and whether the node is one of this context. */
-#ifdef RLX_DEBUG
-#define api_family(ctx, ...) ((ctx)->call = __func__, (api_family)(ctx, __VA_ARGS__))
-#define api_family_array(ctx, ...) ((ctx)->call = __func__, (api_family_array)(ctx, __VA_ARGS__))
-#endif
+bool api_node(rlx_context *ctx, const void *node, const char *what); /* of any family */
 bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what);
 bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what);
 
@@ -58,12 +63,13 @@ static inline void api_let_go(rlx_context *ctx)
     rlx_context_release(ctx);
 }
 
-/* ---- handles that the host destroys. Debug builds tell one of another kind by the tag that each begins with. */
-enum api_tag { API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE };
+/* ---- handles that the host destroys. Debug builds tell one of another kind by the tag that each begins with. Whoever frees one sets
+ * the tag to API_GONE, and API_IS remembers the call as API_CONTEXT does. */
+enum api_tag { API_GONE = 1, API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE };
 #ifdef RLX_DEBUG
 #define API_TAG uint64_t tag;
 #define API_SET_TAG(handle, kind) ((handle)->tag = (kind))
-#define API_IS(handle, kind) ((handle) && (handle)->tag == (kind))
+#define API_IS(handle, kind) ((handle) && (handle)->tag == (kind) && ((handle)->ctx->call = __func__, true))
 #else
 #define API_TAG
 #define API_SET_TAG(handle, kind) ((void)0)

@@ -16,15 +16,15 @@ static relax_prim_expr *new_var(relax_context *ctx, const char *name, size_t nam
 
 relax_prim_expr *relax_shape_var(relax_context *ctx, const char *name, size_t name_len)
 {
-    return ctx ? new_var(ctx, name, name_len, RELAX_INT64) : NULL;
+    return API_CONTEXT(ctx) ? new_var(ctx, name, name_len, RELAX_INT64) : NULL;
 }
 
 relax_prim_expr *relax_prim_var(relax_context *ctx, const char *name, size_t name_len, relax_dtype dtype)
 {
-    return ctx ? new_var(ctx, name, name_len, dtype) : NULL;
+    return API_CONTEXT(ctx) ? new_var(ctx, name, name_len, dtype) : NULL;
 }
 
-relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value) { return ctx ? give(ctx, rlx_int64(ctx, value)) : NULL; }
+relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value) { return API_CONTEXT(ctx) ? give(ctx, rlx_int64(ctx, value)) : NULL; }
 
 static bool value_fits(rlx_dtype dtype, int64_t value)
 {
@@ -38,8 +38,8 @@ static bool value_fits(rlx_dtype dtype, int64_t value)
 
 relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_t value)
 {
-    if (!ctx || !api_dtype(ctx, dtype, false, "dtype"))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !api_dtype(ctx, dtype, false, "dtype"))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     bool integral = rlx_dtype_is_int(dtype) || rlx_dtype_is_bool(dtype);
     if (!integral || rlx_dtype_lanes(dtype) != 1 || !value_fits(dtype, value))
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%lld is no value of that dtype", (long long)value));
@@ -48,8 +48,8 @@ relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_
 
 relax_prim_expr *relax_prim_float(relax_context *ctx, relax_dtype dtype, double value)
 {
-    if (!ctx || !api_dtype(ctx, dtype, false, "dtype"))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || !api_dtype(ctx, dtype, false, "dtype"))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!rlx_dtype_is_float(dtype) || rlx_dtype_lanes(dtype) != 1)
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a float literal needs a float dtype"));
     rlx_float_env host = rlx_float_enter();
@@ -68,7 +68,7 @@ static const uint8_t node_of_op[] = {
 
 relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_prim_expr *a, const relax_prim_expr *b)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (op < 1 || (size_t)op >= RLX_COUNT(node_of_op))
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no operator %d", op));
@@ -85,14 +85,14 @@ relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_p
 
 relax_prim_expr *relax_prim_not(relax_context *ctx, const relax_prim_expr *a)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, api_family(ctx, a, RLX_FAMILY_PRIM, "a") ? rlx_fold_not(ctx, PRIM(a)) : NULL);
 }
 
 relax_prim_expr *relax_prim_cast(relax_context *ctx, relax_dtype dtype, const relax_prim_expr *a)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_dtype(ctx, dtype, false, "dtype") && api_family(ctx, a, RLX_FAMILY_PRIM, "a");
     rlx_float_env host = rlx_float_enter();
@@ -103,7 +103,7 @@ relax_prim_expr *relax_prim_cast(relax_context *ctx, relax_dtype dtype, const re
 
 relax_prim_expr *relax_prim_select(relax_context *ctx, const relax_prim_expr *cond, const relax_prim_expr *a, const relax_prim_expr *b)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_family(ctx, cond, RLX_FAMILY_PRIM, "cond") && api_family(ctx, a, RLX_FAMILY_PRIM, "a") && api_family(ctx, b, RLX_FAMILY_PRIM, "b");
     if (ok && (rlx_prim_dtype(PRIM(a)) != rlx_prim_dtype(PRIM(b)) || !rlx_dtype_is_bool(rlx_prim_dtype(PRIM(cond)))))

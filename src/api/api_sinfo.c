@@ -25,11 +25,11 @@ static bool rank_fits(relax_context *ctx, int32_t ndim)
     return false;
 }
 
-relax_struct_info *relax_struct_info_object(relax_context *ctx) { return ctx ? give(ctx, rlx_object_info(ctx)) : NULL; }
+relax_struct_info *relax_struct_info_object(relax_context *ctx) { return API_CONTEXT(ctx) ? give(ctx, rlx_object_info(ctx)) : NULL; }
 
 relax_struct_info *relax_struct_info_prim(relax_context *ctx, relax_dtype dtype, const relax_prim_expr *value)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_dtype(ctx, dtype, false, "dtype") && (!value || api_family(ctx, value, RLX_FAMILY_PRIM, "value"));
     if (ok && value && rlx_prim_dtype(node_of(value)) != dtype)
@@ -39,21 +39,21 @@ relax_struct_info *relax_struct_info_prim(relax_context *ctx, relax_dtype dtype,
 
 relax_struct_info *relax_struct_info_shape(relax_context *ctx, const relax_prim_expr *const *values, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, prims(ctx, values, count, "values") ? rlx_shape_info(ctx, nodes_of(values), count) : NULL);
 }
 
 relax_struct_info *relax_struct_info_shape_rank(relax_context *ctx, int32_t ndim)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, rank_fits(ctx, ndim) ? rlx_shape_info_rank(ctx, ndim) : NULL);
 }
 
 relax_struct_info *relax_struct_info_tensor(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim, relax_dtype dtype)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!prims(ctx, dims, ndim, "dims") || !api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
@@ -63,7 +63,7 @@ relax_struct_info *relax_struct_info_tensor(relax_context *ctx, const relax_prim
 
 relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int64_t *dims, size_t ndim, relax_dtype dtype)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if ((ndim && !api_required(ctx, dims, "dims")) || !api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
@@ -75,7 +75,7 @@ relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int
 
 relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndim, relax_dtype dtype)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = rank_fits(ctx, ndim) && api_dtype(ctx, dtype, true, "dtype");
     return give(ctx, ok ? rlx_tensor_info(ctx, NULL, dtype, ndim, NULL) : NULL);
@@ -83,7 +83,7 @@ relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndi
 
 relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const relax_expr *shape, relax_dtype dtype)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, shape, RLX_FAMILY_EXPR, "shape") || !api_dtype(ctx, dtype, true, "dtype"))
         return give(ctx, NULL);
@@ -96,7 +96,7 @@ relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const r
 
 relax_struct_info *relax_struct_info_tuple(relax_context *ctx, const relax_struct_info *const *fields, size_t count)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     return give(ctx, infos(ctx, fields, count, "fields") ? rlx_tuple_info(ctx, nodes_of(fields), count) : NULL);
 }
@@ -111,7 +111,7 @@ static bool never_bound(void *user, const rlx_prim_var *v)
 relax_struct_info *relax_struct_info_func(relax_context *ctx, const relax_struct_info *const *params, size_t num_params, const relax_struct_info *ret,
                                           int32_t pure)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!infos(ctx, params, num_params, "params") || !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret"))
         return give(ctx, NULL);
@@ -121,8 +121,8 @@ relax_struct_info *relax_struct_info_func(relax_context *ctx, const relax_struct
 
 relax_struct_info *relax_struct_info_opaque_func(relax_context *ctx, const relax_struct_info *ret, int32_t pure)
 {
-    if (!ctx || (ret && !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret")))
-        return ctx ? give(ctx, NULL) : NULL;
+    if (!API_CONTEXT(ctx) || (ret && !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret")))
+        return API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_sinfo *result = ret ? node_of(ret) : rlx_object_info(ctx);
     return give(ctx, rlx_opaque_func_info(ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL, result, pure != 0));
 }

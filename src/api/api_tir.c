@@ -18,9 +18,9 @@ struct relax_tir_builder {
 
 relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place place)
 {
-    relax_tir_builder *b = ctx ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
+    relax_tir_builder *b = API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *b) : NULL;
     if (!b) {
-        if (ctx)
+        if (API_READS(ctx))
             rlx_no_memory(ctx);
         return NULL;
     }
@@ -47,6 +47,7 @@ void relax_tir_builder_destroy(relax_tir_builder *builder)
     relax_context *ctx = builder->ctx;
     builder->t.failed = builder->t.failed || !builder->ended;
     end(builder);
+    API_SET_TAG(builder, API_GONE);
     rlx_mem_free(&ctx->memory, builder, sizeof *builder);
     api_let_go(ctx);
 }
@@ -95,8 +96,9 @@ static bool prim(relax_tir_builder *b, const relax_prim_expr *e, const char *wha
 
 static const rlx_buffer *buffer_of(relax_tir_builder *b, const relax_buffer *buffer)
 {
-    const rlx_buffer *node = api_required(b->ctx, buffer, "buffer") ? rlx_as_buffer(node_of(buffer)) : NULL;
-    if (!node && buffer)
+    size_t errors = rlx_error_count(b->ctx);
+    const rlx_buffer *node = api_node(b->ctx, buffer, "buffer") ? rlx_as_buffer(node_of(buffer)) : NULL;
+    if (!node && buffer && rlx_error_count(b->ctx) == errors)
         rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "buffer is no buffer");
     latch(b, node != NULL);
     return node;

@@ -34,7 +34,7 @@ static const rlx_pass_row *find_pass(relax_context *ctx, const char *pass, size_
 
 relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass, size_t pass_len, const relax_attr *options)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     rlx_pass_step step = { .row = find_pass(ctx, pass, pass_len), .options = node_of(options) };
     if (!step.row || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_map_or_null(ctx, options, "options"))
@@ -44,9 +44,9 @@ relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, con
 
 relax_pipeline *relax_pipeline_create(relax_context *ctx)
 {
-    relax_pipeline *p = ctx ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
+    relax_pipeline *p = API_CONTEXT(ctx) ? rlx_mem_alloc_zero(&ctx->memory, sizeof *p) : NULL;
     if (!p) {
-        if (ctx)
+        if (API_READS(ctx))
             rlx_no_memory(ctx);
         return NULL;
     }
@@ -73,6 +73,7 @@ void relax_pipeline_destroy(relax_pipeline *pipeline)
     for (size_t i = 0; i < pipeline->steps.len; i++)
         drop_step(ctx, &pipeline->steps.data[i]);
     rlx_vec_free(&ctx->memory, &pipeline->steps);
+    API_SET_TAG(pipeline, API_GONE);
     rlx_mem_free(&ctx->memory, pipeline, sizeof *pipeline);
     api_let_go(ctx);
 }

@@ -35,7 +35,7 @@ relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, 
                                 const char *const *names, const relax_tensor *const *tensors, size_t count)
 {
     rlx_slice only = { NULL, 0 };
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_array(ctx, (const void *const *)names, count, "names") ||
         !api_array(ctx, (const void *const *)tensors, count, "tensors") || (function && !api_name(ctx, function, function_len, "function", &only)))
@@ -210,7 +210,7 @@ static bool may_start(relax_context *ctx, const job *j)
 relax_executable *relax_compile(relax_context *ctx, const relax_module *module, const relax_compile_options *options)
 {
     relax_compile_options o;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
         return give(ctx, NULL);
@@ -226,7 +226,7 @@ relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module, 
 {
     relax_compile_options o;
     api_bytes out;
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !read_options(ctx, options, &o))
         return give(ctx, NULL);
@@ -252,7 +252,7 @@ relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module, 
 relax_bytes *relax_c_header(relax_context *ctx)
 {
     api_bytes out;
-    if (!ctx || !api_bytes_begin(&out, ctx))
+    if (!API_CONTEXT(ctx) || !api_bytes_begin(&out, ctx))
         return NULL;
     rlx_c_header(&out.buf);
     return api_bytes_end(&out);

@@ -105,6 +105,7 @@ void relax_bytes_release(relax_bytes *bytes)
         return;
     rlx_shared_memory *memory = bytes->memory;
     rlx_buf_free(&bytes->buf);
+    rlx_handle_ends(bytes);
     rlx_mem_free(&memory->memory, bytes, sizeof *bytes);
     rlx_shared_memory_release(memory);
 }

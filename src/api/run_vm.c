@@ -94,6 +94,7 @@ void relax_registry_release(relax_registry *registry)
     while (rlx_map_next(&registry->functions, &it, &name, &function))
         rlx_object_release(function);
     rlx_map_free(&registry->functions);
+    rlx_handle_ends(registry);
     rlx_mem_free(&memory->memory, registry, sizeof *registry);
     rlx_shared_memory_release(memory);
 }

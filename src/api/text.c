@@ -18,7 +18,7 @@ static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len
 relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
 {
     rlx_parsed parsed = { 0 };
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     uint32_t source = add_source(ctx, name, name_len, text, text_len);
     rlx_float_env host = rlx_float_enter();
@@ -34,7 +34,7 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
 
 relax_struct_info *relax_struct_info_parse(relax_context *ctx, const char *text, size_t text_len, const relax_prim_expr *const *vars, size_t num_vars)
 {
-    if (!ctx)
+    if (!API_CONTEXT(ctx))
         return NULL;
     bool ok = api_required(ctx, text, "text") && api_family_array(ctx, (const void *const *)vars, num_vars, RLX_FAMILY_PRIM, "vars");
     for (size_t i = 0; ok && i < num_vars; i++)
@@ -78,7 +78,7 @@ static relax_status print(relax_context *ctx, const relax_node *node, const rela
     relax_print_options o;
     api_bytes b;
     *out = NULL;
-    if (!ctx || !node || node_of(node)->kind <= RLX_NODE_NONE || node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
+    if (!API_READS(ctx) || !node || node_of(node)->kind <= RLX_NODE_NONE || node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (!api_bytes_begin(&b, ctx))
         return RELAX_ERROR_OUT_OF_MEMORY;

@@ -26,7 +26,14 @@ typedef struct rlx_object {
 #define RLX_REFS_UNIQUE (((uint64_t)1 << 32) | 1) /* nobody else has it */
 
 /* What is counted but no value has its number in the same place, so that a handle of the wrong kind is seen. */
-enum { RLX_TAG_EXECUTABLE = -1, RLX_TAG_VM = -2, RLX_TAG_REGISTRY = -3, RLX_TAG_OWNED_BYTES = -4 };
+enum { RLX_TAG_EXECUTABLE = -1, RLX_TAG_VM = -2, RLX_TAG_REGISTRY = -3, RLX_TAG_OWNED_BYTES = -4, RLX_TAG_GONE = -5 };
+/* Whoever frees what hosts have handles of says so first. Debug builds mark it, so that a handle that was released is refused like one of
+ * another kind for as long as nobody has got the memory again. */
+#ifdef RLX_DEBUG
+RLX_INLINE void rlx_handle_ends(void *handle) { ((rlx_object *)handle)->type_index = RLX_TAG_GONE; }
+#else
+RLX_INLINE void rlx_handle_ends(void *handle) { (void)handle; }
+#endif
 /* Is the handle of the host (may be NULL) of this kind? */
 RLX_INLINE bool rlx_handle_is(const void *handle, int32_t tag)
 {

@@ -33,6 +33,9 @@ static bool make_common_nodes(rlx_context *ctx)
 
 static void context_destroy(rlx_context *ctx)
 {
+#ifdef RLX_DEBUG
+    ctx->tag = 0;
+#endif
     for (int i = RLX_ROOM_COUNT - 1; i >= 0; i--)
         if (ctx->rooms[i].destroy)
             ctx->rooms[i].destroy(ctx, ctx->rooms[i].state);
@@ -62,6 +65,9 @@ rlx_context *rlx_context_create(const relax_allocator *host, size_t max_bytes)
         return NULL; /* cannot be: the same host was fine above */
     atomic_store(&ctx->memory.live, sizeof *ctx);
     atomic_init(&ctx->refs, 1);
+#ifdef RLX_DEBUG
+    ctx->tag = RLX_CONTEXT_TAG;
+#endif
     ctx->next_id = 1;
     rlx_diags_init(&ctx->diags, &ctx->memory);
     ctx->memory.latch = &ctx->diags.out_of_memory;

@@ -47,8 +47,15 @@ struct relax_context {
     size_t holders;                     /* builders and pipelines of the host that point to nodes */
 #ifdef RLX_DEBUG
     const char *call;                   /* of the public interface that checked its arguments last */
+    uint64_t tag;                       /* RLX_CONTEXT_TAG until the last reference is gone */
 #endif
 };
+#define RLX_CONTEXT_TAG 0x52584374787400
+#ifdef RLX_DEBUG
+RLX_INLINE bool rlx_context_is(const rlx_context *ctx) { return ctx && ctx->tag == RLX_CONTEXT_TAG; }
+#else
+RLX_INLINE bool rlx_context_is(const rlx_context *ctx) { return ctx != NULL; }
+#endif
 
 /* One reference. NULL when out of memory or `host` is malformed. max_bytes 0: no cap. */
 rlx_context *rlx_context_create(const relax_allocator *host, size_t max_bytes);

@@ -33,6 +33,7 @@ void *rlx_object_alloc(rlx_pool *p, size_t size, int32_t type_index)
 static void free_block(rlx_pool *p, rlx_object *o, rlx_shared_memory *memory)
 {
     size_t size = o->block;
+    rlx_handle_ends(o);
     if (p && memory == p->memory && size <= RLX_POOL_BLOCK_MAX) {
         size_t cls = block_class(size);
         *(void **)o = p->blocks[cls];

@@ -544,6 +544,7 @@ void rlx_executable_free(relax_executable *e)
     rlx_mem_free(m, e->public_functions, e->num_functions * sizeof *e->public_functions);
     rlx_map_free(&e->by_name);
     rlx_blob_release(e->image);
+    rlx_handle_ends(e);
     rlx_mem_free(m, e, sizeof *e);
     rlx_shared_memory_release(shared);
 }

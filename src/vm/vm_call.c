@@ -31,6 +31,7 @@ static void free_vm(relax_vm *vm)
     rlx_pool_free(&vm->pool);
     relax_registry_release(vm->registry);
     relax_executable_release(vm->exe);
+    rlx_handle_ends(vm);
     rlx_mem_free(m, vm, sizeof *vm);
     rlx_shared_memory_release(memory);
 }

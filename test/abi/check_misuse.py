@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Calls every exported function wrongly in every way that the manifest lets one think of, one wrong argument at a time:
 
-    NULL for a pointer, for all of them; a handle of another kind of its side; numbers out of every range; strings with
-    NUL bytes, not UTF-8, empty; options structs too short, of an older and of a newer header, with a tail that is not 0.
+    NULL for a pointer, for all of them; a handle of another kind of its side; lists that are NULL, hold NULL or a handle of
+    another kind; numbers out of every range; strings with NUL bytes, not UTF-8, empty; options structs of every length
+    up to theirs, and longer ones with a tail that is 0 and one that is not. Debug builds see more: nodes of another
+    context, where the diagnostic must name the call, and handles that were given up.
 
 Writes a C program from test/abi/api.json, builds it against this build's library and runs each call in a child
 of its own. A call must come back: no signal, no exit, no hang. And it must say no: where what is wrong is a handle that
@@ -26,12 +28,13 @@ TOP = Path(os.environ.get("TOP", Path(__file__).resolve().parent.parent.parent))
 OUT = Path(os.environ.get("RELAX_OUT", TOP))
 BUILD = Path(os.environ.get("RELAX_BUILD", TOP / "build/release"))
 ASAN = os.environ.get("RELAX_VARIANT") == "asan"
+DEBUG = os.environ.get("RELAX_VARIANT") in ("asan", "debug")
 POINTERS = {"handle", "handle_array", "handle_out", "struct", "opaque", "string", "string_array", "string_out",
             "buffer", "array", "out", "pointer", "callback"}
 # What string parameters of these names hold instead of "x", so that more handles can be made.
 STRINGS = {
     "path": "/nonexistent", "name": "main", "entry": "main",
-    "text": "x = 1",
+    "text": "x = 1", "op": "add", "pass": "normalize",
 }
 # Handles of one side: each may be mistaken for another one of it.
 NODES = ["relax_struct_info", "relax_prim_expr", "relax_expr", "relax_base_func", "relax_binding", "relax_block", "relax_stmt",
@@ -44,11 +47,20 @@ TAKES_ANY_HANDLE = re.compile(r"_as_node$|^relax_error_status$")
 TAKES_ANY_TEXT = {"relax_value_set_string.data"}
 TAKES_ANY_BUT_NUL = {"relax_executable_save.path"}
 WRONG_STRINGS = [("NUL inside", r'"a\0b"', 3), ("not UTF-8", r'"\xff\xfe"', 2), ("cut character", r'"a\xc3"', 2), ("empty", '""', 0)]
-WRONG_NUMBERS = {"int32_t": ["INT32_MIN", "-1", "INT32_MAX"], "int64_t": ["INT64_MIN", "-1", "INT64_MAX"], "uint32_t": ["UINT32_MAX"],
+WRONG_NUMBERS = {"int32_t": ["INT32_MIN", "-1", "1", "2", "1000", "INT32_MAX"], "int64_t": ["INT64_MIN", "-1", "INT64_MAX"], "uint32_t": ["UINT32_MAX"],
                  "uint64_t": ["UINT64_MAX"], "size_t": ["SIZE_MAX"], "relax_dtype": ["-1", "0", "0x7fffffff", "0x00010002"],
                  "relax_place": ["UINT64_MAX"], "double": ["0.0 / 0.0", "1e308 * 10"]}
 # Numbers that say how much there is behind a pointer: a wrong one is a lie that nobody can see.
 COUNTS = re.compile(r"^(num_|count$|ndim$|capacity$|size$|.*_size$|.*_len$|len$)")
+# Lists that may be NULL although their length is not 0, for what is said of neither is used.
+MAY_LACK = set()
+# Numbers that name one of a few things: others are refused.
+ENUMS = {"relax_well_formed.stage", "relax_prim_binary.op", "relax_tir_axis.kind", "relax_tir_for.kind", "relax_pipeline_add_build.opt_level"}
+# Functions that take nodes of any context: they only read.
+ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "relax_node_print", "relax_node_print_to", "relax_builder_lookup"}
+# Handles that are gone with their last reference, and how it is given up.
+GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
+    h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
     "relax_module": "parsed(relax_text, sizeof relax_text - 1)",
@@ -70,12 +82,36 @@ static relax_module *parsed(const char *text, size_t len)
     return relax_module_parse(make_relax_context(), "m.py", 4, text, len);
 }
 """
+NAMED = r"""
+/* Does the newest diagnostic begin so? */
+static int named(relax_context *ctx, const char *call)
+{
+    size_t count = relax_context_num_diagnostics(ctx);
+    const char *said = count ? relax_diagnostic_message(ctx, count - 1, NULL) : "";
+    if (strncmp(said, call, strlen(call)) != 0)
+        printf("%s: said \"%s\"\n", call, said);
+    return strncmp(said, call, strlen(call)) == 0;
+}
+
+/* A builder that takes bindings; 1: in an if, 2: in its other branch. */
+static void ready_builder(int inside)
+{
+    relax_builder *b = make_relax_builder();
+    relax_expr *flag = relax_var(make_relax_context(), "c", 1, relax_struct_info_tensor_static(make_relax_context(), NULL, 0, RELAX_BOOL), 0);
+    relax_builder_begin_function(b, "f", 1, NULL, 0, NULL);
+    if (inside)
+        relax_builder_begin_if(b, flag);
+    if (inside == 2)
+        relax_builder_begin_else(b, flag);
+}
+"""
 # What numbers of these types are instead of 0.
 NUMBERS = {"relax_dtype": "0x00012002"}
 
 PRELUDE = r"""
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <signal.h>
 #include <unistd.h>
@@ -89,12 +125,15 @@ static room zeros;              /* what is only read */
 /* Options of `size` bytes as a host with another header has them; known_size of them are `from`. */
 static void *resized(const void *from, size_t known_size, size_t size, size_t claimed, unsigned char tail)
 {
-    static union { unsigned char bytes[8192]; int64_t align; } room;
-    memset(room.bytes, tail, sizeof room);
-    memcpy(room.bytes, from, known_size < size ? known_size : size);
-    memcpy(room.bytes, &claimed, sizeof claimed);
-    return room.bytes;
+    unsigned char *bytes = malloc(size < sizeof claimed ? sizeof claimed : size);
+    memset(bytes, tail, size);
+    memcpy(bytes, from, known_size < size ? known_size : size);
+    memcpy(bytes, &claimed, sizeof claimed);
+    return bytes;
 }
+
+/* Which of two contexts handles are made in. */
+static int world;
 
 /* Room for what parameter `i` may be written to; empty at the beginning of each call. */
 static void *fresh(int i)
@@ -177,8 +216,15 @@ class Program:
         for made, functions in self.makers.items():
             tries = f"        made = ({made} *){RECIPES[made]};\n" if made in RECIPES else ""
             tries += "".join(f"        if (!made)\n            {self.attempt(made, f)};\n" for f in functions)
-            self.text.append(f"static {made} *make_{made}(void)\n{{\n    static {made} *made;\n    static int tried;\n"
-                             f"    if (!tried) {{\n        tried = 1;\n{tries}    }}\n    return made;\n}}\n")
+            self.text.append(f"static {made} *make_{made}(void)\n{{\n    static {made} *all[2];\n    static int tried[2];\n"
+                             f"    {made} *made = NULL;\n    int here = world;\n    if (!tried[here]) {{\n        tried[here] = 1;\n"
+                             f"{tries}        all[here] = made;\n    }}\n    return all[here];\n}}\n"
+                             f"static {made} *other_{made}(void)\n{{\n    world = 1;\n    {made} *made = make_{made}();\n"
+                             f"    world = 0;\n    return made;\n}}\n")
+            if made in GIVEN_UP:
+                maker = "relax_context_create(NULL)" if made == "relax_context" else f"make_{made}()"   # nobody else holds it
+                self.text.append(f"static {made} *gone_{made}(void)\n{{\n    {made} *made = {maker};\n"
+                                 f"    {GIVEN_UP[made]}(made);\n    return made;\n}}\n")
 
     def attempt(self, made, function):
         arguments = [self.argument(p, function) for p in function["params"]]
@@ -240,6 +286,8 @@ class Program:
         if param["base"] == "size_t" and param["name"].endswith("struct_size"):
             target = next((p for p in function["params"] if p["kind"] == "struct"), None)
             return f"sizeof({target['base']})" if target else "0"
+        if f"{function['name']}.{param['name']}" in ENUMS:
+            return "1"
         return NUMBERS.get(param["base"], "0")
 
     def write_structs(self):
@@ -268,7 +316,7 @@ class Program:
     def write_row(self, function, label, arguments, body):
         name = f"call_{len(self.table)}"
         # handles first: making one may write to the rooms that `fresh` clears for this call
-        made = sorted({m for a in arguments for m in re.findall(r"make_\w+\(\)", a)})
+        made = sorted({m for a in arguments for m in re.findall(r"(?:make|other)_\w+\(\)", a)})
         self.text.append(f"static int {name}(void)\n{{\n" + "".join(f"    (void){m};\n" for m in made)
                          + f"    {body}\n}}\n")
         self.table.append(f"    {{ \"{function['name']}: {label}\", {name} }},")
@@ -288,6 +336,62 @@ class Program:
                 arguments = valid[:i] + [self.null(param)] + valid[i + 1:]
                 self.write_call(function, f"{param['name']} is NULL", arguments, self.required(param))
             self.write_wrong(function, valid, i)
+            self.write_list(function, valid, i)
+            if DEBUG:
+                self.write_debug(function, valid, i)
+
+    def write_list(self, function, valid, i):
+        """Lists and their lengths: NULL that is said to have items, items that are NULL or of another kind."""
+        params = function["params"]
+        param, after = params[i], params[i + 1] if i + 1 < len(params) else {"name": "", "base": ""}
+        if param["kind"] not in ("handle_array", "array", "opaque", "string") or not COUNTS.match(after["name"]):
+            return
+        required = not param.get("nullable") and f"{function['name']}.{param['name']}" not in MAY_LACK
+
+        def put(label, value, must_refuse, count=1):
+            self.write_call(function, f"{param['name']} is {label}", valid[:i] + [value, str(count)] + valid[i + 2:], must_refuse)
+
+        put("NULL with items", "NULL", required, 2)
+        if param["kind"] != "handle_array":
+            return
+        put("a list of NULL", f"({param['type']})(void *)(void *[1]){{ NULL }}", True)
+        for side in (NODES, COUNTED):
+            for other in side if param["base"] in side else ():
+                if other in self.makers and other != param["base"]:
+                    items = f"({param['type']})(void *)(void *[1]){{ make_{other}() }}"
+                    put(f"a list of a {other}", items, (param["base"], other) not in SAME)
+
+    def write_debug(self, function, valid, i):
+        param, name = function["params"][i], function["name"]
+        base = param.get("base")
+        if base in NODES and base in self.makers and self.context_of(function) and name not in ANY_CONTEXT:
+            if param["kind"] == "handle":
+                self.write_foreign(function, valid, i, f"other_{base}()", 0)
+            elif param["kind"] == "handle_array" and i + 1 < len(valid):
+                self.write_foreign(function, valid, i, f"({param['type']})(void *)(void *[1]){{ other_{base}() }}", 1)
+        if param["kind"] == "handle" and base in GIVEN_UP and base in self.makers and not ASAN and not TAKES_ANY_HANDLE.search(name):
+            self.write_call(function, f"{param['name']} is given up", valid[:i] + [f"gone_{base}()"] + valid[i + 1:], True)
+
+    @staticmethod
+    def context_of(function):
+        """How the context is reached that the call reports to; None if it has none."""
+        first = function["params"][0]
+        known = first["kind"] == "handle" and first["base"] in ("relax_context", "relax_module_builder", "relax_builder", "relax_tir_builder",
+                                                                "relax_pipeline")
+        return "make_relax_context()" if known else None
+
+    def write_foreign(self, function, valid, i, value, count):
+        """A node of another context: refused, in so many words."""
+        arguments = valid[:i] + [value] + ([str(count)] + valid[i + 2:] if count else valid[i + 1:])
+        call = f"{function['name']}({', '.join(arguments)})"
+        no = self.says_no(function["returns"], call) or f"((void){call}, 1)"
+        context = self.context_of(function)
+        ready = ""
+        if function["params"][0]["base"] == "relax_builder":
+            inside = {"relax_builder_begin_else": 1, "relax_builder_end_if": 2}.get(function["name"], 0)
+            ready = f"ready_builder({inside});\n    "
+        self.write_row(function, f"{function['params'][i]['name']} of another context", arguments,
+                       f"{ready}relax_context_clear_diagnostics({context});\n    return !({no}) || !named({context}, \"{function['name']}: \");")
 
     def write_wrong(self, function, valid, i):
         param = function["params"][i]
@@ -311,8 +415,9 @@ class Program:
                 fine = not length or place in TAKES_ANY_TEXT or (place in TAKES_ANY_BUT_NUL and "NUL" not in label)
                 put(label, literal, not fine, length)
         elif param["kind"] == "scalar" and not COUNTS.match(param["name"]):
+            few = f"{function['name']}.{param['name']}" in ENUMS
             for number in WRONG_NUMBERS.get(param["base"], ()):
-                put(number, number, False)
+                put(number, number, few and number not in ("1", "2"))
         elif param["kind"] == "struct" and valid[i].startswith("sized_") and param["const"]:
             self.write_sizes(function, valid, i)
 
@@ -337,16 +442,24 @@ class Program:
                 ("of half a field", sized(known, f"{known} - 4", 0)), ("of absurd size", sized(known, "SIZE_MAX", 0)),
                 ("longer and not 0", sized(f"{known} + 16", f"{known} + 16", 1))):
             self.write_call(function, f"{name} {label}", arguments, True)
-        longer, shorter = sized(f"{known} + 64", f"{known} + 64", 0), sized(f"{known} - 8", f"{known} - 8", 0x5a)
-        for label, arguments in [("longer", longer)] + ([("shorter", shorter)] if has_defaults else []):
+        for size in range(1, 8):                        # of no header: fields have 4 or 8 bytes, structs multiples of 8
+            for whole in ("4096 + 8", f"{known} + 8", known, f"{known} / 2 / 8 * 8", "8"):
+                claimed = f"({whole} - {8 - size})"
+                self.write_call(function, f"{name} of {claimed} bytes", sized(claimed, claimed, 0), True)
+        longer = [("longer", sized(f"{known} + {n}", f"{known} + {n}", 0)) for n in (8, 64)]
+        shorter = [(f"{n} bytes shorter", sized(f"{known} - {n}", f"{known} - {n}", 0x5a)) for n in range(8, 256, 8)]
+        for label, arguments in longer + (shorter if has_defaults else []):
             good, other = (self.says_no(returns, f"{function['name']}({', '.join(a)})") for a in (valid, arguments))
             if good:
-                self.write_row(function, f"{name} {label}", arguments, f"int refused = {good};\n    return refused != ({other});")
+                shortened = label.split()[0]
+                guard = f"if (sizeof({name}) < {shortened} + sizeof(size_t))\n        return 0;\n    " if shortened.isdigit() else ""
+                self.write_row(function, f"{name} {label}", arguments, f"{guard}int refused = {good};\n    return refused != ({other});")
 
     def source(self, only):
         chosen = [f for f in self.api["functions"] if not only or f["name"] == only]
         self.write_structs()
         self.write_makers()
+        self.text.append(NAMED)
         for function in chosen:
             self.write_calls(function)
         includes = "\n".join(f"#include <relax/{h}>" for h in self.api["headers"])
