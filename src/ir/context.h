@@ -31,6 +31,9 @@ typedef struct rlx_layer {
 #define RLX_MAX_LAYERS 3
 struct relax_context {
     atomic_size_t refs;
+#ifdef RLX_DEBUG
+    uint64_t tag;                       /* RLX_CONTEXT_TAG until the last reference is gone; where other handles have theirs */
+#endif
     rlx_memory memory;
     rlx_layer layers[RLX_MAX_LAYERS];
     uint8_t top;                        /* index of the layer new nodes go to */
@@ -47,7 +50,6 @@ struct relax_context {
     size_t holders;                     /* builders and pipelines of the host that point to nodes */
 #ifdef RLX_DEBUG
     const char *call;                   /* of the public interface that checked its arguments last */
-    uint64_t tag;                       /* RLX_CONTEXT_TAG until the last reference is gone */
 #endif
 };
 #define RLX_CONTEXT_TAG 0x52584374787400

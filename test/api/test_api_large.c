@@ -840,11 +840,12 @@ static const program programs[] = {
     P(minima, 10000, 100000, NULL), P(products, 2000, 10000, NULL), P(casts, 10000, 100000, NULL), P(remainders, 2000, 10000, NULL),
     P(shared_quotients, 62, 1000, NULL), P(shared_sums, 100, 10000, NULL), P(shared_maxima, 100, 10000, NULL),
     P(func_type, 10000, 100000, "WX10"), P(func_type, 900, 900, "*"), P(attributes, 10000, 100000, NULL),
-    P(loops, 10000, 10000, "CG08"), P(loops, 250, 250, NULL), P(statements, 10000, 100000, NULL), P(tir_ifs, 2000, 10000, "CG08"), P(tir_ifs, 250, 250, NULL),
-    P(tir_else_ifs, 2000, 10000, "CG08"), P(tir_else_ifs, 120, 120, NULL), P(tir_sum, 5000, 100000, NULL), P(tir_sum_right, 5000, 100000, NULL),
-    P(tir_calls, 10000, 100000, NULL), P(tir_indices, 10000, 10000, "CG08"), P(tir_indices, 30, 30, NULL), P(tir_deep_index, 10000, 100000, NULL),
+    P(loops, 10000, 10000, "CG08"), P(loops, 250, 250, NULL), P(statements, 10000, 10000, NULL), P(statements, 20000, 100000, "CG08"), P(tir_ifs, 2000, 10000, "CG08"), P(tir_ifs, 250, 250, NULL),
+    P(tir_else_ifs, 2000, 10000, "CG08"), P(tir_else_ifs, 120, 120, NULL), P(tir_sum, 5000, 30000, NULL), P(tir_sum, 50000, 100000, "CG08"),
+    P(tir_sum_right, 5000, 30000, NULL), P(tir_sum_right, 50000, 100000, "CG08"),
+    P(tir_calls, 10000, 30000, NULL), P(tir_calls, 50000, 100000, "CG08"), P(tir_indices, 10000, 10000, "CG08"), P(tir_indices, 30, 30, NULL), P(tir_deep_index, 10000, 100000, NULL),
     P(tir_blocks, 1000, 10000, "*"), P(tir_nested_blocks, 1000, 2000, "CG08"), P(tir_nested_blocks, 100, 100, "*"), P(tir_axes, 1000, 1000, "CG08"),
-    P(tir_axes, 100, 100, NULL), P(tir_buffers, 2000, 20000, NULL), P(tir_params, 10000, 100000, "CG08"), P(tir_params, 4000, 4000, NULL),
+    P(tir_axes, 100, 100, NULL), P(tir_buffers, 2000, 10000, NULL), P(tir_buffers, 15000, 20000, "CG08"), P(tir_params, 10000, 100000, "CG08"), P(tir_params, 4000, 4000, NULL),
 #undef P
 };
 

@@ -362,6 +362,16 @@ static void modules_latch(void **state)
     works_again(ctx, &m, "g");
 }
 
+/* Refused in the name of the call. */
+static void assert_named(relax_context *ctx, const char *call)
+{
+    const char *said = relax_diagnostic_message(ctx, 0, NULL);
+    assert_non_null(said);
+    if (strncmp(said, call, strlen(call)) != 0)
+        fail_msg("wanted %s..., got %s", call, said);
+    assert_said(ctx, "OP02");
+}
+
 /* What debug builds see besides: nodes of another context, and handles for another kind of those that hosts destroy. */
 static void debug_builds_see_more(void **state)
 {
@@ -375,12 +385,20 @@ static void debug_builds_see_more(void **state)
         relax_pipeline *pipeline = relax_pipeline_create(ctx);
         relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
         assert_null(relax_tuple(ctx, LIST(expr, q.expr), 1));
-        assert_said(ctx, "OP02");
+        assert_named(ctx, "relax_tuple: ");
         assert_null(relax_var(ctx, Z("x"), q.info, 0));
-        assert_said(ctx, "OP02");
+        assert_named(ctx, "relax_var: ");
+        assert_null(relax_call_op(ctx, Z("nn.relu"), LIST(expr, p.expr), 1, q.attr, 0));
+        assert_named(ctx, "relax_call_op: ");
+        assert_null(relax_attr_list(ctx, LIST(attr, q.attr), 1));
+        assert_named(ctx, "relax_attr_list: ");
+        assert_int_equal(relax_free_vars(ctx, relax_expr_as_node(q.expr), NULL, 0), -1);
+        assert_named(ctx, "relax_free_vars: ");
         assert_null(relax_compile(other, p.module, NULL));
-        assert_non_null(strstr(relax_diagnostic_message(other, 0, NULL), "relax_compile: "));
-        assert_said(other, "OP02");
+        assert_named(other, "relax_compile: ");
+        assert_null(relax_builder_emit(m.b, q.expr, NULL, 0, 0));
+        assert_null(relax_tuple(AS(context, pipeline), NULL, 0)); /* no context */
+        relax_context_clear_diagnostics(ctx);
         void *handles[] = { m.mb, m.b, pipeline, t };
         for (size_t i = 0; i < N(handles); i++) {
             void *h = handles[i];
