@@ -111,8 +111,13 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 # What runs once per function, pass or file, not once per binding or token, is built for size.
 ifeq ($(VARIANT),release)
   $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SMALL)
-  COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/script/reader_tir% \
-                   src/script/metadata% src/script/reader_index_map.c src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c src/runtime/native.c src/base/sha256.c src/base/cpu.c src/runtime/kernel_dis.c,$(LIB_SRC))
+  COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% \
+                   src/script/reader_tir% src/script/metadata% src/script/reader_index_map.c \
+                   src/base/json.c src/base/sha256.c src/base/cpu.c \
+                   src/desc/desc_text.c src/desc/desc_verify.c src/desc/rlx_writer.c \
+                   src/runtime/builtin% src/runtime/kernel_load.c src/runtime/kernel_dis.c src/runtime/native.c \
+                   src/runtime/value_text.c src/runtime/error.c \
+                   src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c,$(LIB_SRC))
   $(call obj,$(COLD)): OPT := -Os $(SMALL)
 endif
 # Tests see test/support; nothing else does.
