@@ -36,7 +36,7 @@ typedef struct relax_compile_options {
     const char *const *environment; /* its environment, "NAME=value" each, NULL at the end; NULL: a PATH of the system's directories */
     const char *cpu;           /* "native": code for the CPU of this machine alone; NULL or "": for all of its kind */
     const char *cache_dir;     /* keeps compiled kernels for the next time; NULL: none. Made if it is not there; must be ours, mode 0700 */
-    uint64_t cache_bytes;      /* most that it holds, what was not used for longest goes first; default 256 MiB */
+    uint64_t cache_bytes;      /* most that it holds, what was not used for longest goes first; 0: 256 MiB */
     const char *temp_dir;      /* where a private directory is made for the compiler; NULL: "/tmp" */
     double compiler_seconds;   /* most that each process may take; default 120, also for 0 */
     int32_t (*cancelled)(void *user); /* asked while compilers run, with `user`; not 0 ends them and the call (CG13). NULL: never */

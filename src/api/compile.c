@@ -86,6 +86,8 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
     }
     if (o->compiler_seconds == 0)
         o->compiler_seconds = defaults.compiler_seconds;
+    if (o->cache_bytes == 0)
+        o->cache_bytes = defaults.cache_bytes;
     if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 || !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
         rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "allow_compiler and unchecked are 0 or 1, compiler_seconds is not negative");
         return false;
@@ -238,7 +240,9 @@ relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module, 
         return give(ctx, NULL);
     }
     j.source = &out.buf;
+    rlx_float_env host = rlx_float_enter();
     rlx_blob *file = compile(ctx, rlx_as_module(node_of(module)), &j);
+    rlx_float_leave(host);
     relax_bytes *text = api_bytes_end(&out);
     if (!file) {
         relax_bytes_release(text);

@@ -157,7 +157,8 @@ static size_t collect(int fd, entry *entries, uint64_t *total)
         entries[n].used = s.st_mtim;
         entries[n].size = (uint64_t)s.st_size;
         *total += (uint64_t)s.st_size;
-        memcpy(entries[n++].name, e->d_name, strlen(e->d_name) + 1);
+        memset(entries[n].name, 0, sizeof entries->name);
+        memcpy(entries[n++].name, e->d_name, strlen(e->d_name));
     }
     if (d)
         closedir(d);
