@@ -138,7 +138,7 @@ void relax_context_clear_diagnostics(relax_context *ctx);
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 relax_status relax_context_mute(relax_context *ctx, const char *code, size_t code_len);
 /* `fn` is called with the index of each diagnostic as soon as it is complete, on the calling thread; it may only use getters
- * of diagnostics. NULL ends it; `destroy` (may be NULL) of the one before runs with its `user`.
+ * of diagnostics: forgetting them and listening anew are refused meanwhile, and what it causes is not told. NULL ends it; `destroy` (may be NULL) of the one before runs with its `user`.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 relax_status relax_context_on_diagnostic(relax_context *ctx, RELAX_NULLABLE void (*fn)(void *user, relax_context *ctx, size_t index),

@@ -23,7 +23,7 @@ typedef struct relax_pipeline relax_pipeline; /* owned: destroy it */
 /* An empty list of passes. Keeps a reference of ctx. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_pipeline *relax_pipeline_create(relax_context *ctx);
-/* Drops it. NULL is fine. */
+/* Drops it; one of its passes that does so drops it when the run ends. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 void relax_pipeline_destroy(relax_pipeline *pipeline);
 /* Appends a pass by name. */
@@ -46,7 +46,7 @@ relax_status relax_pipeline_on_pass(relax_pipeline *pipeline, RELAX_NULLABLE voi
 /* 1: each result is checked for well-formedness (default 0). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_set_verify(relax_pipeline *pipeline, int32_t verify);
-/* Runs it. NULL and diagnostics if a pass fails. */
+/* Runs it. NULL and diagnostics if a pass fails. While it runs it is neither changed nor run again (OP09). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *module);
 

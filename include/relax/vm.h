@@ -159,7 +159,7 @@ relax_status relax_vm_create(relax_executable *executable, RELAX_NULLABLE const 
 /* Adds a reference and returns `vm`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_vm *relax_vm_retain(relax_vm *vm);
-/* Drops a reference. Values that came out of the VM stay. NULL is fine. */
+/* Drops a reference. Values that came out of the VM stay. NULL is fine, and so is a packed function that drops that of its caller. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_vm_release(relax_vm *vm);
 /* What it runs; lives as long as the VM. */

@@ -173,15 +173,6 @@ relax_bytes *relax_diagnostic_json(relax_context *ctx, size_t index)
     return api_bytes_end(&b);
 }
 
-void relax_context_clear_diagnostics(relax_context *ctx)
-{
-    if (!API_CONTEXT(ctx))
-        return;
-    rlx_diags_flush(&ctx->diags);
-    ctx->newest = NULL;
-    rlx_diags_clear(&ctx->diags);
-}
-
 relax_status relax_context_mute(relax_context *ctx, const char *code, size_t code_len)
 {
     if (!API_CONTEXT(ctx) || !code)
@@ -199,15 +190,27 @@ typedef struct listener {
     void (*fn)(void *user, relax_context *ctx, size_t index);
     void *user;
     void (*destroy)(void *user);
+    bool busy; /* it is being told something */
 } listener;
 
 static void tell(void *user, const rlx_diag *d)
 {
     listener *l = user;
     size_t index = 0;
+    if (l->busy)
+        return;
     for (const rlx_diag *p = l->ctx->diags.first; p && p != d; p = p->next)
         index++;
+    l->busy = true;
     l->fn(l->user, l->ctx, index);
+    l->busy = false;
+}
+
+/* While it listens a host may only look: what called is at work with the diagnostics. */
+static bool is_listening(const relax_context *ctx)
+{
+    const listener *l = ctx->rooms[RLX_ROOM_API].state;
+    return l && l->busy;
 }
 
 static void drop_listener(rlx_context *ctx, void *state)
@@ -224,7 +227,7 @@ static void drop_listener(rlx_context *ctx, void *state)
 
 relax_status relax_context_on_diagnostic(relax_context *ctx, void (*fn)(void *user, relax_context *ctx, size_t index), void *user, void (*destroy)(void *user))
 {
-    bool is = API_CONTEXT(ctx);
+    bool is = API_CONTEXT(ctx) && !is_listening(ctx);
     listener *l = is && fn ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;
     if (!is || (fn && !l)) {
         if (destroy)
@@ -234,9 +237,18 @@ relax_status relax_context_on_diagnostic(relax_context *ctx, void (*fn)(void *us
     drop_listener(ctx, ctx->rooms[RLX_ROOM_API].state);
     ctx->rooms[RLX_ROOM_API] = (rlx_room_state){ l, NULL, drop_listener };
     if (l) {
-        *l = (listener){ ctx, fn, user, destroy };
+        *l = (listener){ ctx, fn, user, destroy, false };
         ctx->diags.live = tell;
         ctx->diags.live_user = l;
     }
     return RELAX_OK;
+}
+
+void relax_context_clear_diagnostics(relax_context *ctx)
+{
+    if (!API_CONTEXT(ctx) || is_listening(ctx))
+        return;
+    rlx_diags_flush(&ctx->diags);
+    ctx->newest = NULL;
+    rlx_diags_clear(&ctx->diags);
 }

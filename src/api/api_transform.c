@@ -18,6 +18,7 @@ struct relax_pipeline {
     void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed);
     void *after_user;
     bool verify;
+    bool running, given_up; /* destroyed by one of its passes: it goes when the run ends */
 };
 
 static const rlx_pass_row *find_pass(relax_context *ctx, const char *pass, size_t pass_len)
@@ -70,6 +71,9 @@ void relax_pipeline_destroy(relax_pipeline *pipeline)
     if (!API_IS(pipeline, API_PIPELINE))
         return;
     relax_context *ctx = pipeline->ctx;
+    pipeline->given_up = true;
+    if (pipeline->running)
+        return;
     for (size_t i = 0; i < pipeline->steps.len; i++)
         drop_step(ctx, &pipeline->steps.data[i]);
     rlx_vec_free(&ctx->memory, &pipeline->steps);
@@ -78,8 +82,18 @@ void relax_pipeline_destroy(relax_pipeline *pipeline)
     api_let_go(ctx);
 }
 
+/* False after a report: what runs is not to be changed or run inside. */
+static bool is_idle(relax_pipeline *p)
+{
+    if (p->running)
+        rlx_error(p->ctx, RLX_OP09, RLX_NO_PLACE, "the pipeline is running");
+    return !p->running;
+}
+
 static relax_status append(relax_pipeline *p, rlx_pass_step step)
 {
+    if (!is_idle(p))
+        return give_status(p->ctx, RELAX_ERROR_INVALID_ARGUMENT);
     if (rlx_vec_push(&p->ctx->memory, &p->steps, step))
         return give_status(p->ctx, RELAX_OK);
     rlx_no_memory(p->ctx);
@@ -184,10 +198,16 @@ relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *m
     if (!API_IS(pipeline, API_PIPELINE))
         return NULL;
     relax_context *ctx = pipeline->ctx;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !is_idle(pipeline))
         return give(ctx, NULL);
     rlx_pass_hooks hooks = { .after = tell_host, .user = pipeline, .verify = pipeline->verify };
-    return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), pipeline->steps.data, pipeline->steps.len, &hooks));
+    pipeline->running = true;
+    const rlx_module *result = rlx_run_passes(ctx, rlx_as_module(node_of(module)), pipeline->steps.data, pipeline->steps.len, &hooks);
+    pipeline->running = false;
+    void *given = give(ctx, result);
+    if (pipeline->given_up)
+        relax_pipeline_destroy(pipeline);
+    return given;
 }
 
 /* ---- the table of passes */

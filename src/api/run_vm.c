@@ -532,7 +532,9 @@ relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_
         return misuse(out_error, RLX_OP01, "relax_vm_call_function: result is NULL");
     if (!may_call(vm, function, args, num_args, out_error, &status))
         return status;
-    return rlx_vm_call(vm, (uint32_t)function, args, num_args, result, out_error);
+    status = rlx_vm_call(vm, (uint32_t)function, args, num_args, result, out_error);
+    rlx_vm_settle(vm);
+    return status;
 }
 
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, const relax_value *args, size_t num_args,
@@ -562,7 +564,9 @@ relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_valu
             return misuse(out_error, buffers[i] ? RLX_OP02 : RLX_OP01, "relax_vm_call_into: a buffer is NULL, no tensor or read-only");
     if (!may_call(vm, function, args, num_args, out_error, &status))
         return status;
-    return rlx_vm_call_into(vm, (uint32_t)function, args, num_args, buffers, num_buffers, out_error);
+    status = rlx_vm_call_into(vm, (uint32_t)function, args, num_args, buffers, num_buffers, out_error);
+    rlx_vm_settle(vm);
+    return status;
 }
 
 relax_status relax_vm_set_timeout(relax_vm *vm, int64_t nanoseconds)

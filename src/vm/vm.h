@@ -61,6 +61,8 @@ void rlx_disassemble(const void *data, size_t size, rlx_buf *out);
 relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry, size_t max_depth);
 void rlx_vm_retain(relax_vm *vm);
 void rlx_vm_release(relax_vm *vm);
+/* After a call: a packed function may have dropped the last reference of the VM that called it. */
+void rlx_vm_settle(relax_vm *vm);
 relax_executable *rlx_vm_executable(const relax_vm *vm);
 /* `function` is a number of public_functions. The VM must not be running. */
 relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args, relax_value *result,

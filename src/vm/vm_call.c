@@ -71,7 +71,17 @@ void rlx_vm_retain(relax_vm *vm)
 
 void rlx_vm_release(relax_vm *vm)
 {
-    if (atomic_fetch_sub_explicit(&vm->refs, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&vm->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (vm->running)
+        vm->given_up = true;
+    else
+        free_vm(vm);
+}
+
+void rlx_vm_settle(relax_vm *vm)
+{
+    if (RLX_UNLIKELY(vm->given_up))
         free_vm(vm);
 }
 

@@ -65,6 +65,7 @@ struct relax_vm {
     int32_t never;                  /* 0: what cancel points to when the host gave no flag */
     int32_t fuel;                 /* polls until the clock is read */
     bool running, profiling, use_switch;
+    bool given_up;                /* the last reference went while it ran: it goes when the call ends */
     relax_error *cause;           /* what a packed function said, until the failure is reported */
     rlx_slice cause_kind;
     relax_tensor *const *into;    /* buffers for the results of this call */
