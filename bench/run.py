@@ -135,11 +135,29 @@ def across(figures):
     return (*(sorted(f[i] for f in figures)[len(figures) // 2] for i in (0, 1)), figures[0][2])
 
 
+def build(folder, name, weights, program, *more):
+    """Compiles an example; the milliseconds it took."""
+    begin = time.monotonic()
+    output(options.out / "bin" / "relax", "build", folder / name, "--params", folder / weights, "-o", program, *more)
+    return (time.monotonic() - begin) * 1e3
+
+
+def build_natively(scratch, folder, name, weights, program, cpu):
+    """Compiles an example with kernels as C, twice with one cache; the times of both."""
+    cache = scratch / f"cache-{folder.name}-{cpu}"
+    return [build(folder, name, weights, program, "--target", "c", "--cpu", cpu, "--cache", cache) for _ in range(2)]
+
+
+def build_times(times):
+    for what, took in zip(("nothing cached", "all cached"), times):
+        row(f"build, {what}", (took, took, "ms"))
+
+
 def digits(scratch):
     import numpy as np
     title("digits by kernel bytecode (floor: numpy, both on one core, alternating)")
-    relax, program = options.out / "bin" / "relax", scratch / "digits.rlx"
-    output(relax, "build", DIGITS / "digits.py", "--params", DIGITS / "mlp_weights.npz", "-o", program, "--target", "interp")
+    program = scratch / "digits.rlx"
+    interpreted = build(DIGITS, "digits.py", "mlp_weights.npz", program, "--target", "interp")
     data = np.load(DIGITS / "test_images.npz")
     images, result = scratch / "images.f32", scratch / "result.f32"
     data["images"].astype(np.float32).tofile(images)
@@ -154,42 +172,60 @@ def digits(scratch):
             sys.exit(f"bench: digits: probabilities are off by {off}")
         ours, theirs = across(ours), across(theirs)
         row(f"batch {batch}", ours, round(theirs[0] * (1 if batch == 1 else 10), 1), theirs)
-    native = scratch / "native.rlx"
-    rows = []
-    for what, more in (("any CPU", ()), ("this CPU", ("--cpu", "native"))):
-        cache = scratch / f"cache-{len(rows)}"
-        build = [relax, "build", DIGITS / "digits.py", "--params", DIGITS / "mlp_weights.npz", "-o", native, "--target", "c", "--cache", cache, *more]
-        times = []
-        for _ in range(2):
-            begin = time.monotonic()
-            output(*build)
-            times.append((time.monotonic() - begin) * 1e3)
-        turns = [measure(options.build / "bench_digits", native, images, 360, 0.3, result)["digits"] for _ in range(ALTERNATIONS)]
-        rows.append((f"batch 360, kernels as C for {what}", across(turns), times))
+    row("build", (interpreted, interpreted, "ms"))
     title("digits by kernels compiled as C (floor: numpy, from above)")
-    for what, figures, times in rows:
-        row(what, figures, round(theirs[0] * 5, 1), theirs)
-    row("build, nothing cached", (rows[0][2][0], rows[0][2][0], "ms"), None)
-    row("build, all cached", (rows[0][2][1], rows[0][2][1], "ms"), None)
+    for cpu in ("any", "native"):
+        native = scratch / f"native-{cpu}.rlx"
+        times = build_natively(scratch, DIGITS, "digits.py", "mlp_weights.npz", native, cpu)
+        turns = [measure(options.build / "bench_digits", native, images, 360, 0.3, result)["digits"] for _ in range(ALTERNATIONS)]
+        row(f"batch 360, code for {'this CPU' if cpu == 'native' else 'any CPU'}", across(turns), round(theirs[0] * 5, 1), theirs)
+    build_times(times)
     title("starting, from process start to end (floor: a process that does nothing)")
-    start = options.build / "bench_start"
+    start, relax = options.build / "bench_start", options.out / "bin" / "relax"
     nothing = measure(start, "true", 200, shutil.which("true"))["true"]
     row("relax version", measure(start, "version", 200, relax, "version")["version"], 3, nothing)
     row("digits.rlx loaded and first result", measure(start, "first", 200, options.build / "bench_digits", program, images)["first"], 5, nothing)
 
 
 def adder(scratch):
-    title("the adder transformer by kernel bytecode (floor: numpy, the same steps, both on one core, alternating)")
-    program = scratch / "adder.rlx"
-    output(options.out / "bin" / "relax", "build", ADDER / "adder.py", "--params", ADDER / "weights.npz", "-o", program)
-    ours, theirs = [], []
+    title("the adder transformer (floor: numpy, the same steps, both on one core, alternating)")
+    program, native, prompts = scratch / "adder.rlx", scratch / "adder-native.rlx", ADDER / "prompts.npz"
+    build(ADDER, "adder.py", "weights.npz", program, "--target", "interp")
+    times = build_natively(scratch, ADDER, "adder.py", "weights.npz", native, "native")
+    turns = {"bytecode": [], "kernels as C": [], "numpy": []}
     for _ in range(ALTERNATIONS):
-        ours.append(measure(options.build / "bench_adder", program, ADDER / "prompts.npz", 0.5))
-        theirs.append(measure(sys.executable, TOP / "bench" / "adder_numpy.py", ADDER / "weights.npz", ADDER / "prompts.npz", 0.5,
-                              environment=numpy_environment()))
-    for key, what, target in (("prefill", "a prompt of 8 tokens", None), ("decode", "a token behind it", 3)):
-        mine, floor = (across([figures[key] for figures in side]) for side in (ours, theirs))
-        row(what, mine, target and round(floor[0] / target, 1), floor)
+        turns["bytecode"].append(measure(options.build / "bench_adder", program, prompts, 0.5))
+        turns["kernels as C"].append(measure(options.build / "bench_adder", native, prompts, 0.5))
+        turns["numpy"].append(measure(sys.executable, TOP / "bench" / "adder_numpy.py", ADDER / "weights.npz", prompts, 0.5,
+                                      environment=numpy_environment()))
+    for key, what in (("prefill", "a prompt of 8 tokens"), ("decode", "a token behind it")):
+        best = {side: across([figures[key] for figures in of]) for side, of in turns.items()}
+        for side in ("bytecode", "kernels as C"):
+            target = round(best["numpy"][0] / 3, 1) if key == "decode" and side != "bytecode" else None
+            row(f"{what}, {side}", best[side], target, best["numpy"])
+    build_times(times)
+
+
+def small_kernels(scratch):
+    """A hundred PrimFuncs that differ in their constants."""
+    title("100 small kernels compiled as C")
+    lines = ["from tvm.script import ir as I, tir as T, relax as R", "@I.ir_module", "class Many:"]
+    for i in range(100):
+        lines += ["    @T.prim_func(private=True)", f"    def k{i}(x: T.handle, y: T.handle):", "        n = T.int64()",
+                  '        X = T.match_buffer(x, (n,), "float32")', '        Y = T.match_buffer(y, (n,), "float32")',
+                  "        for i in range(n):", f"            Y[i] = X[i] * T.float32(0.5) + T.float32({i})"]
+    lines += ["    @R.function", '    def main(x: R.Tensor(("n",), "float32")):', "        n = T.int64()", "        y0 = x"]
+    lines += [f'        y{i + 1} = R.call_tir(Many.k{i}, (y{i},), out_sinfo=R.Tensor((n,), "float32"))' for i in range(100)]
+    (scratch / "many.py").write_text("\n".join(lines + ["        return y100"]) + "\n")
+    (scratch / "x.npy").write_bytes(b"\x93NUMPY\x01\x00\x36\x00" + b"{'descr':'<f4','fortran_order':False,'shape':(2,)}".ljust(53) + b"\n" + bytes(8))
+    for what in ("nothing cached", "all cached"):
+        begin = time.monotonic()
+        output(options.out / "bin" / "relax", "run", scratch / "many.py", "--target", "c", "--cache", scratch / "cache-many",
+               "--input", scratch / "x.npy", "--profile", scratch / "profile.json")
+        took = (time.monotonic() - begin) * 1e3
+        started = json.loads((scratch / "profile.json").read_text())["compiler_processes"]
+        row(f"compiled and run, {what}", (took, took, "ms"))
+        row(f"compiler processes, {what}", (started, started, ""), 4 if what == "nothing cached" else 0)
 
 
 def sizes(scratch):
@@ -224,6 +260,7 @@ def main():
         try:
             digits(Path(folder))
             adder(Path(folder))
+            small_kernels(Path(folder))
         except ImportError:
             print("bench: numpy is not installed (Debian: python3-numpy, libopenblas0-pthread): networks left out", file=sys.stderr)
         sizes(Path(folder))

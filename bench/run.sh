@@ -15,7 +15,8 @@ for name in builder vm linear; do
 done
 for name in text digits start; do
     $cc $flags -o "$build/bench_$name" "bench/bench_$name.c" -L"$out/lib" -Wl,-rpath,"$(realpath "$out/lib")" -lrelax
-done$cc $flags -o "$build/bench_adder" bench/bench_adder.c -L"$out/lib" -Wl,-rpath,"$(realpath "$out/lib")" -lrelax -lminizip
+done
+$cc $flags -o "$build/bench_adder" bench/bench_adder.c -L"$out/lib" -Wl,-rpath,"$(realpath "$out/lib")" -lrelax -lminizip
 
 # The floors are those of the machine, not of a baseline processor.
 $cc $flags -march=native -o "$build/floor" bench/floor.c 2>/dev/null || $cc $flags -o "$build/floor" bench/floor.c
