@@ -70,7 +70,9 @@ static bool check_table(const rlx_file_native_object *expected, const relax_kern
 static void name_of(int fd, char *path, size_t size)
 {
     struct stat s = { 0 };
-    size_t at = (size_t)snprintf(path, size, "/proc/self/fd");
+    static const char directory[] = "/proc/self/fd";
+    size_t at = sizeof directory - 1;
+    memcpy(path, directory, at);
     fstat(fd, &s);
     for (uint64_t bits = s.st_ino; bits; bits >>= 1) {
         path[at++] = '/';
