@@ -447,6 +447,7 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 uint64_t relax_node_hash(relax_context *ctx, const relax_node *node);
 /* Visits `node` and everything below it in evaluation order. `enter` is called before the children of a node, `leave` (may be NULL) after.
+ * Integer expressions, struct info and attributes that occur again are entered and left each time, their children only visited the first time.
  * A callback returns 0 to go on, 1 to skip the children, 2 to stop. RELAX_ERROR_CANCELLED if stopped.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)

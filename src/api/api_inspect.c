@@ -314,6 +314,8 @@ typedef struct host_walk {
     int32_t (*enter)(void *user, const relax_node *node);
     int32_t (*leave)(void *user, const relax_node *node);
     void *user;
+    rlx_ptrmap opened; /* interned nodes with parts: a sum of a sum with itself has few nodes and many ways to them */
+    bool no_memory;
 } host_walk;
 
 static enum rlx_step step_of(int32_t answer)
@@ -326,7 +328,15 @@ static enum rlx_step host_enter(void *user, const rlx_node *n, const rlx_field *
     host_walk *w = user;
     (void)via;
     (void)parent;
-    return w->enter ? step_of(w->enter(w->user, AS(node, n))) : RLX_STEP_ON;
+    enum rlx_step step = w->enter ? step_of(w->enter(w->user, AS(node, n))) : RLX_STEP_ON;
+    if (step != RLX_STEP_ON || !(n->flags & RLX_FLAG_INTERNED) || !rlx_child_count(n))
+        return step;
+    if (rlx_ptrmap_has(&w->opened, n)) { /* entered and left, with nothing in between */
+        step = w->leave ? step_of(w->leave(w->user, AS(node, n))) : RLX_STEP_ON;
+        return step == RLX_STEP_STOP ? step : RLX_STEP_SKIP;
+    }
+    w->no_memory = !rlx_ptrmap_put(&w->opened, n, 1);
+    return w->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
 static enum rlx_step host_leave(void *user, const rlx_node *n)
@@ -340,11 +350,13 @@ relax_status relax_node_walk(relax_context *ctx, const relax_node *node, int32_t
 {
     if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
         return API_READS(ctx) ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT) : RELAX_ERROR_INVALID_ARGUMENT;
-    host_walk host = { enter, leave, user };
+    host_walk host = { .enter = enter, .leave = leave, .user = user };
+    rlx_ptrmap_init(&host.opened, &ctx->memory);
     rlx_walker w = { .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true };
     bool out_of_memory = false;
     enum rlx_step end = rlx_walk(&ctx->memory, node_of(node), &w, &out_of_memory);
-    if (out_of_memory)
+    rlx_ptrmap_free(&host.opened);
+    if (out_of_memory || host.no_memory)
         return RELAX_ERROR_OUT_OF_MEMORY;
     return end == RLX_STEP_STOP ? RELAX_ERROR_CANCELLED : RELAX_OK;
 }

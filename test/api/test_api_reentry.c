@@ -238,6 +238,31 @@ static void walks_and_sinks(void **state)
     assert_quiet(ctx);
 }
 
+static int32_t count_node(void *user, const relax_node *node)
+{
+    (void)node;
+    ++*(size_t *)user;
+    return 0;
+}
+
+/* a = a + a, 60 times: 61 nodes, each entered as often as it is mentioned and left as often. */
+static void shared_parts_are_opened_once(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const relax_prim_expr *a = relax_shape_var(ctx, Z("n"));
+    size_t entered = 0, left = 0;
+    for (int i = 0; i < 60; i++)
+        a = relax_prim_binary(ctx, RELAX_PRIM_MUL, a, a);
+    const relax_node *node = relax_prim_expr_as_node(a);
+    assert_int_equal(relax_node_walk(ctx, node, count_node, NULL, &entered), RELAX_OK);
+    assert_int_equal(relax_node_walk(ctx, node, NULL, count_node, &left), RELAX_OK);
+    assert_int_equal(entered, 121);
+    assert_int_equal(left, 121);
+    assert_true(relax_node_hash(ctx, node) != 0 && relax_node_equal(ctx, node, node, 0) == 1);
+    assert_int_equal(relax_free_shape_vars(ctx, node, NULL, 0), 1);
+    assert_quiet(ctx);
+}
+
 /* ---- every order of letting go ------------------------------------------------------------------------------------- */
 
 enum { CONTEXT, EXECUTABLE, VM, TENSOR, FUNCTION, ERROR, REGISTRY, BYTES, OBJECTS };
@@ -347,7 +372,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        TEST(packed_functions), TEST(host_passes), TEST(listeners_only_look), TEST(walks_and_sinks), TEST(every_order), TEST(counts_in_threads),
+        TEST(packed_functions), TEST(host_passes), TEST(listeners_only_look), TEST(walks_and_sinks), TEST(shared_parts_are_opened_once), TEST(every_order), TEST(counts_in_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
