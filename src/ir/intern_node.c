@@ -96,6 +96,30 @@ static uint8_t flags_of(const rlx_node *n)
     return flags;
 }
 
+/* Nodes of a tuple's or function's struct info, counted as a tree: shared parts as often as they occur. */
+static size_t parts_of(const rlx_node *n)
+{
+    rlx_cursor c = rlx_cursor_at(n);
+    const rlx_field *via;
+    const rlx_node *child;
+    size_t parts = 1; /* each below the limit, their number below the size of memory: no sum is too large */
+    while (rlx_cursor_next(&c, &via, &child))
+        parts += child->id && rlx_family_of(child) == RLX_FAMILY_SINFO ? child->id : 1;
+    return parts;
+}
+
+/* Text, descriptions and messages show struct info as a tree, which twenty tuples of two equal fields make endless. */
+static bool count_parts(rlx_context *ctx, rlx_node *n)
+{
+    if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO)
+        return true;
+    size_t parts = parts_of(n);
+    if (parts > RLX_MAX_INFO_PARTS)
+        return rlx_error(ctx, RLX_WX10, RLX_NO_PLACE, "this struct info has more than %d parts", RLX_MAX_INFO_PARTS) != NULL;
+    n->id = (uint32_t)parts;
+    return true;
+}
+
 /* A copy of key and its arrays in one block of the top layer. */
 static rlx_node *copy_key(rlx_context *ctx, const rlx_node *key)
 {
@@ -121,7 +145,7 @@ static rlx_node *copy_key(rlx_context *ctx, const rlx_node *key)
         room += count;
     }
     rlx_node_head(ctx, n, key->kind, flags_of(key));
-    return n;
+    return count_parts(ctx, n) ? n : NULL;
 }
 
 static const rlx_node *enter_copy(rlx_context *ctx, uint64_t hash, const rlx_node *key)

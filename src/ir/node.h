@@ -17,8 +17,11 @@ typedef struct rlx_node {
     uint8_t layer;   /* memory layer of the context that owns it: 0 context, above: scratch */
     uint8_t flags;   /* RLX_FLAG_... */
     uint8_t origin;  /* 0: source or builder; else number of the pass that made it, see rlx_context_origin */
-    uint32_t id;     /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context (from 1); else 0 */
+    uint32_t id;     /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context (from 1);
+                        TUPLE_SINFO, FUNC_SINFO: nodes of it, counted as a tree; else 0 */
 } rlx_node;
+
+#define RLX_MAX_INFO_PARTS 1048576 /* of struct info, counted as a tree (WX10) */
 
 enum {
     RLX_FLAG_INTERNED = 1,

@@ -40,10 +40,13 @@ static void put_escaped(rlx_buf *out, unsigned char c)
 }
 
 /* UTF-8 stays as it is: it reads back. Bytes that are not UTF-8 are escaped. */
-void rlx_put_string(rlx_printer *p, rlx_slice s)
+void rlx_put_string(rlx_printer *p, rlx_slice s) { rlx_put_named_string(p, "", s); }
+
+void rlx_put_named_string(rlx_printer *p, const char *prefix, rlx_slice s)
 {
     size_t valid = rlx_utf8_valid(s.data, s.len), from = 0;
     rlx_put(p, "\"");
+    rlx_buf_z(p->out, prefix);
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.data[i];
         if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\' && (c < 0x80 || i < valid))

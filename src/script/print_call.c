@@ -236,7 +236,8 @@ void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
     case RLX_NODE_ATTR_LIST:
         rlx_put(p, "[");
         rlx_push_text(p, "]");
-        rlx_push_list(p, ((const rlx_attr_list *)a)->items, ((const rlx_attr_list *)a)->num_items, flags & ~(unsigned)RLX_ITEM_FLOAT32);
+        rlx_push_list(p, ((const rlx_attr_list *)a)->items, ((const rlx_attr_list *)a)->num_items,
+                      (flags & ~(unsigned)RLX_ITEM_FLOAT32) | RLX_ITEM_TYPED);
         break;
     case RLX_NODE_ATTRS: step_attrs(p, (const rlx_attrs *)a, flags); break;
     case RLX_NODE_INDEX_MAP: step_index_map(p, (const rlx_index_map *)a, flags); break;

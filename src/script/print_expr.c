@@ -298,7 +298,7 @@ static void step_attrs(rlx_printer *p, const rlx_item *it)
     rlx_item rest = *it;
     rest.count++;
     rlx_push_item(p, rest);
-    rlx_push_node(p, a->values[i], 0, it->flags);
+    rlx_push_node(p, a->values[i], 0, it->flags | RLX_ITEM_TYPED);
 }
 
 static void step(rlx_printer *p, const rlx_item *it)

@@ -119,6 +119,7 @@ enum rlx_meta_key { RLX_META_CONSTANT, RLX_META_TIR_STRING, RLX_META_STRING };
 void rlx_put_newline(rlx_printer *p);                 /* ends a line */
 void rlx_put_indent(rlx_printer *p);                  /* begins one */
 void rlx_put_string(rlx_printer *p, rlx_slice s);     /* quoted, TVM's escapes, UTF-8 raw */
+void rlx_put_named_string(rlx_printer *p, const char *prefix, rlx_slice s);  /* the prefix needs no escapes */
 void rlx_put_dtype(rlx_printer *p, rlx_dtype t);      /* quoted; void as "void" */
 void rlx_put_float(rlx_printer *p, double v);         /* "inf" and the like in quotes */
 RLX_INLINE void rlx_put_t(rlx_printer *p) { p->uses |= RLX_USES_T; rlx_put(p, "T."); }
@@ -156,7 +157,8 @@ enum {
     RLX_ITEM_DIMS = 16,     /* dimensions: quoted in signatures */
     RLX_ITEM_OBJECT = 32,   /* R.Object as R.Object() */
     RLX_ITEM_OPEN = 64,     /* a tuple of two or more without parentheses */
-    RLX_ITEM_SYMBOL = 128   /* an ExternFunc as a string */
+    RLX_ITEM_SYMBOL = 128,  /* an ExternFunc as a string */
+    RLX_ITEM_TYPED = 256    /* an int32 literal of an attribute, where a bare one is a number without a type */
 };
 enum rlx_item_what {
     RLX_ITEM_TEXT, RLX_ITEM_NODE, RLX_ITEM_LIST, RLX_ITEM_QUOTE, RLX_ITEM_CACHE, RLX_ITEM_ATTRS, RLX_ITEM_LEAVE, RLX_ITEM_KEYWORDS,

@@ -45,7 +45,7 @@ static void open_typed(rlx_printer *p, rlx_dtype t)
 
 static void put_int(rlx_printer *p, const rlx_int_imm *i, unsigned flags)
 {
-    bool bare = ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) || (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32);
+    bool bare = ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) || (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && !(flags & RLX_ITEM_TYPED));
     if (rlx_dtype_is_bool(i->dtype)) {
         open_typed(p, i->dtype);
         rlx_buf_z(p->out, i->value ? "True)" : "False)");
@@ -409,7 +409,8 @@ static void open_intrinsic(rlx_printer *p, const rlx_prim_call *c, int row)
     if (row < 0 || !reads_back(c, (enum rule)intrinsics[row].rule)) {
         rlx_put(p, "call_intrin(");
         rlx_put_dtype(p, c->dtype);
-        rlx_buf_format(p->out, ", \"tir.%s\"", c->op ? c->op->data : "");
+        rlx_put(p, ", ");
+        rlx_put_named_string(p, "tir.", c->op ? rlx_string_slice(c->op) : (rlx_slice){ "", 0 });
         comma_before_args(p, c);
         return;
     }
@@ -464,6 +465,7 @@ void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsig
     const rlx_select *s = rlx_as_select(n);
     const rlx_ramp *r = rlx_as_ramp(n);
     const rlx_broadcast *v = rlx_as_broadcast(n);
+    flags &= ~(unsigned)RLX_ITEM_TYPED;
     if (rlx_as_binary(n)) {
         step_binary(p, (const rlx_binary *)n, prec, flags);
         return;

@@ -378,7 +378,7 @@ void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name,
         const rlx_attr_string *key = rlx_as_attr_string(a->keys[i]);
         rlx_put_string(p, key ? rlx_string_slice(key->value) : (rlx_slice){ "", 0 });
         rlx_put(p, ": ");
-        rlx_print_expr(p, a->values[i], tir ? 0 : RLX_ITEM_PLAIN);
+        rlx_print_expr(p, a->values[i], tir ? RLX_ITEM_TYPED : RLX_ITEM_PLAIN);
     }
     if (any) {
         rlx_put(p, "})");

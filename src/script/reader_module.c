@@ -257,6 +257,7 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     rlx_region_mark unit = rlx_region_save(&r->unit), trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
     bool ok = f->tir ? rlx_rt_body(r, f) : rlx_relax_body(r, f);
+    r->ctx->diags.otherwise = RLX_NO_PLACE;
     if (!ok && !r->syntax_errors && errors == rlx_error_count(r->ctx))
         RLX_BUG(r->ctx, "body of %s failed without a reason", f->name->text->data);
     rlx_region_rewind(&r->unit, unit);
@@ -408,13 +409,7 @@ static bool range(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     const rlx_ast *slot[2];
     if (!rlx_bind_args(r, call, "I.Range", RLX_PARAMS("begin", "end"), 1, slot))
         return false;
-    const rlx_prim *first = rlx_read_prim(r, slot[0]), *second = first && slot[1] ? rlx_read_prim(r, slot[1]) : NULL;
-    if (!first || (slot[1] && !second))
-        return false;
-    if (!second)
-        return rlx_val_set(out, RLX_VAL_RANGE, rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(first), 0), first), call);
-    const rlx_prim *extent = rlx_fold_sub(r->ctx, second, first);
-    return extent ? rlx_val_set(out, RLX_VAL_RANGE, rlx_range_new(r->ctx, first, extent), call) : rlx_prims_misfit(r, call, first, second);
+    return rlx_val_set(out, RLX_VAL_RANGE, rlx_read_range_of(r, call, slot[0], slot[1]), call);
 }
 
 static bool load_json(rlx_reader *r, const rlx_ast *call, rlx_val *out)

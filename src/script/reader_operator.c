@@ -124,6 +124,54 @@ bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const
     return rlx_read_error(r, RLX_PA18, at, "operands of type %s and %s do not fit together", ta, tb);
 }
 
+bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
+{
+    rlx_dtype t = rlx_prim_dtype(p);
+    return (rlx_dtype_lanes(t) == 1 && rlx_dtype_is_int(t)) ||
+           rlx_read_error(r, RLX_PA18, at, "a bound, stride or offset is one integer, found %s", rlx_show(r->ctx, p));
+}
+
+/* What is printed as start : start + length has this length and no other form of it. */
+static const rlx_prim *length_of(const rlx_prim *start, const rlx_prim *stop)
+{
+    const rlx_binary *sum = rlx_is(stop, RLX_NODE_ADD) ? (const rlx_binary *)stop : NULL;
+    return sum && sum->a == start ? sum->b : NULL;
+}
+
+const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *start, const rlx_prim *stop)
+{
+    const rlx_prim *length = length_of(start, stop);
+    if (length || rlx_is_int_value(start, 0))
+        return length ? length : stop;
+    const rlx_prim *d = rlx_fold_sub(r->ctx, stop, start);
+    if (!d)
+        return rlx_prims_misfit(r, at, start, stop), NULL;
+    return rlx_simplify(r->ctx, NULL, d);
+}
+
+/* From begin to end, which may be missing. The length keeps its form unless it is a number. */
+const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin, const rlx_prim *end)
+{
+    if (!rlx_read_is_extent(r, at, begin) || (end && !rlx_read_is_extent(r, at, end)))
+        return NULL;
+    if (!end)
+        return rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(begin), 0), begin);
+    const rlx_prim *length = rlx_is_int_value(begin, 0) ? end : length_of(begin, end);
+    if (length)
+        return rlx_range_new(r->ctx, begin, length);
+    if (!(length = rlx_fold_sub(r->ctx, end, begin)))
+        return rlx_prims_misfit(r, at, begin, end), NULL;
+    const rlx_prim *number = rlx_simplify(r->ctx, NULL, length);
+    return number ? rlx_range_new(r->ctx, begin, rlx_is(number, RLX_NODE_INT_IMM) ? number : length) : NULL;
+}
+
+/* T.Range(begin, end), I.Range(begin, end) */
+const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin, const rlx_ast *end)
+{
+    const rlx_prim *a = rlx_read_prim(r, begin), *b = a && end ? rlx_read_prim(r, end) : NULL;
+    return a && (b || !end) ? rlx_read_bounds(r, call, a, b) : NULL;
+}
+
 bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b, rlx_val *out)
 {
     size_t errors = rlx_error_count(r->ctx);

@@ -1114,6 +1114,7 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, cons
         rlx_read_error(r, RLX_PA23, *decorator, "a decorator stands above a function");
         *decorator = NULL;
     }
+    r->ctx->diags.otherwise = line_place(r, line);
     switch (line->kind) {
     case RLX_LINE_ERROR: rlx_line_failed(r, line); break;
     case RLX_LINE_ASSIGN: read_assign(r, scope, line, last); break;

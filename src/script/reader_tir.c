@@ -276,9 +276,11 @@ static bool push_extents(rlx_reader *r, const rlx_ast *a, rlx_ptrs *to)
     if (!rlx_read_value(r, a, &v))
         return false;
     bool list = v.kind == RLX_VAL_TUPLE || v.kind == RLX_VAL_LIST;
-    for (size_t i = 0; i < (list ? v.list.count : 1); i++)
-        if (!rlx_rt_push(r, to, rlx_to_prim(r, a, list ? &v.list.items[i] : &v)))
+    for (size_t i = 0; i < (list ? v.list.count : 1); i++) {
+        const rlx_prim *p = rlx_to_prim(r, a, list ? &v.list.items[i] : &v);
+        if (!p || !rlx_read_is_extent(r, a, p) || !rlx_rt_push(r, to, p))
             return false;
+    }
     return true;
 }
 
@@ -507,6 +509,8 @@ static bool launch_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
     const rlx_string *tag = known ? known->thread_tag : v.kind == RLX_VAL_STR ? rlx_string_intern(r->ctx, v.s) : NULL;
     if (!extent || !tag)
         return extent && !tag ? rlx_read_expected(r, slot[0], "a thread tag or T.env_thread", &v) : false;
+    if (!rlx_read_is_extent(r, slot[1], extent))
+        return false;
     const rlx_string *name = target && target->kind == RLX_AST_NAME ? target->name->text : rlx_string_z(r->ctx, "");
     var = known ? known->var : name ? (const rlx_prim *)rlx_prim_var_new(r->ctx, name, rlx_prim_dtype(extent), rlx_read_place(r, call)) : NULL;
     iter = make_thread(r, var, tag, extent);

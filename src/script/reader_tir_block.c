@@ -13,16 +13,10 @@ const rlx_node *rlx_read_range(rlx_reader *r, const rlx_ast *a, const rlx_val *v
         if (v->list.count != 2)
             return rlx_read_error(r, RLX_PA30, a, "a domain is an extent or (begin, end)"), NULL;
         const rlx_prim *begin = rlx_to_prim(r, a, &v->list.items[0]), *end = begin ? rlx_to_prim(r, a, &v->list.items[1]) : NULL;
-        const rlx_prim *d = end ? rlx_fold_sub(r->ctx, end, begin) : NULL;
-        if (end && !d)
-            return rlx_prims_misfit(r, a, begin, end), NULL;
-        const rlx_prim *extent = d ? rlx_simplify(r->ctx, NULL, d) : NULL;
-        if (extent && !rlx_is(extent, RLX_NODE_INT_IMM))
-            extent = rlx_is_int_value(begin, 0) ? end : d;
-        return extent ? rlx_range_new(r->ctx, begin, extent) : NULL;
+        return end ? rlx_read_bounds(r, a, begin, end) : NULL;
     }
     const rlx_prim *p = rlx_to_prim(r, a, v);
-    return p ? rlx_range_new(r->ctx, zero(r, p), p) : NULL;
+    return p ? rlx_read_bounds(r, a, p, NULL) : NULL;
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
@@ -39,20 +33,15 @@ static rlx_dtype loop_dtype(const rlx_prim *min, const rlx_prim *extent)
 static bool set_bounds(rlx_reader *r, const rlx_ast *at, const rlx_ast *start, const rlx_ast *stop, loop_spec *s)
 {
     const rlx_prim *a = rlx_read_prim_operand(r, start), *b = a && stop ? rlx_read_prim_operand(r, stop) : NULL;
-    if (!a || (stop && !b))
+    if (!a || (stop && !b) || !rlx_read_is_extent(r, start, a) || (b && !rlx_read_is_extent(r, stop, b)))
         return false;
     if (!stop) {
         s->min = zero(r, a);
         s->extent = a;
     } else {
-        const rlx_prim *d = rlx_fold_sub(r->ctx, b, a);
-        if (!d)
-            return rlx_prims_misfit(r, at, a, b);
         s->min = a;
-        s->extent = rlx_simplify(r->ctx, NULL, d);
+        s->extent = rlx_read_span(r, at, a, b);
     }
-    if (s->extent && (!rlx_dtype_is_int(rlx_prim_dtype(s->extent)) || !rlx_dtype_is_int(rlx_prim_dtype(s->min))))
-        return rlx_read_error(r, RLX_PA18, at, "bounds of a loop are integers");
     return s->min && s->extent;
 }
 

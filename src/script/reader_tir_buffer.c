@@ -39,7 +39,7 @@ static bool push_shape(rlx_reader *r, const rlx_ast *a)
         const rlx_prim *p = rlx_to_prim(r, &at, item);
         if (!p)
             return false;
-        if (!rlx_dtype_is_int(rlx_prim_dtype(p)))
+        if (!rlx_dtype_is_int(rlx_prim_dtype(p)) || rlx_dtype_lanes(rlx_prim_dtype(p)) != 1)
             return rlx_read_error(r, RLX_PA28, &at, "a dimension is an integer expression, found %s", rlx_show(r->ctx, p));
         if (!rlx_rt_push(r, &r->stack, p))
             return false;
@@ -76,7 +76,7 @@ static bool set_strides(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
         ok = rlx_read_expected(r, a, "a list of strides", &v);
     for (size_t i = 0; ok && i < v.list.count; i++) {
         const rlx_prim *p = v.list.items[i].kind == RLX_VAL_STR ? stride_var(r, b, i) : rlx_to_prim(r, a, &v.list.items[i]);
-        ok = p && rlx_rt_push(r, &r->stack, p);
+        ok = p && rlx_read_is_extent(r, a, p) && rlx_rt_push(r, &r->stack, p);
     }
     if (ok) {
         b->num_strides = r->stack.len - mark;
@@ -93,7 +93,7 @@ static bool set_offset(rlx_reader *r, rlx_buffer *b, const rlx_ast *offset, cons
         return false;
     b->offset_factor = f ? f : 1;
     if (!absent(offset))
-        return (b->elem_offset = rlx_read_prim(r, offset)) != NULL;
+        return (b->elem_offset = rlx_read_prim(r, offset)) && rlx_read_is_extent(r, offset, b->elem_offset);
     if (!f)
         return true;
     const rlx_string *name = rlx_string_z(r->ctx, "elem_offset");
@@ -210,14 +210,6 @@ static bool part_given(const rlx_ast *a) { return !(a->kind == RLX_AST_NONE && a
 
 static const rlx_prim *zero_like(rlx_reader *r, const rlx_prim *p) { return rlx_int(r->ctx, p && rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p) : RELAX_INT32, 0); }
 
-static const rlx_prim *span(rlx_reader *r, const rlx_ast *at, const rlx_prim *start, const rlx_prim *stop)
-{
-    const rlx_prim *d = rlx_fold_sub(r->ctx, stop, start);
-    if (!d)
-        return rlx_prims_misfit(r, at, start, stop), NULL;
-    return rlx_simplify(r->ctx, NULL, d);
-}
-
 /* start:stop:step as a vector index */
 static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axis, const rlx_ast *s)
 {
@@ -225,7 +217,7 @@ static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axi
     const rlx_prim *start = part_given(s->first) ? rlx_read_prim_operand(r, s->first) : zero_like(r, b->shape[axis]);
     const rlx_prim *stop = part_given(stop_at) ? rlx_read_prim_operand(r, stop_at) : b->shape[axis];
     const rlx_prim *step = part_given(step_at) ? rlx_read_prim_operand(r, step_at) : start ? rlx_int(r->ctx, rlx_prim_dtype(start), 1) : NULL;
-    if (!start || !stop || !step)
+    if (!start || !stop || !step || !rlx_read_is_extent(r, s, start) || !rlx_read_is_extent(r, s, stop) || !rlx_read_is_extent(r, s, step))
         return NULL;
     if (!rlx_match_types(r->ctx, &start, &step))
         return rlx_prims_misfit(r, s, start, step), NULL;
@@ -284,13 +276,15 @@ static const rlx_node *region_part(rlx_reader *r, const rlx_buffer *b, size_t ax
 {
     if (a->kind != RLX_AST_SLICE) {
         const rlx_prim *p = rlx_read_prim_operand(r, a);
-        return p ? rlx_range_new(r->ctx, p, rlx_int(r->ctx, rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p) : RELAX_INT32, 1)) : NULL;
+        return p && (rlx_prim_dtype(p) == RELAX_BOOL || rlx_read_is_extent(r, a, p)) ? rlx_range_new(r->ctx, p, rlx_int(r->ctx, rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p) : RELAX_INT32, 1)) : NULL;
     }
     if (part_given(a->first->next->next))
         return rlx_read_error(r, RLX_PA12, a, "a region has no step"), NULL;
     const rlx_prim *start = part_given(a->first) ? rlx_read_prim_operand(r, a->first) : zero_like(r, b->shape[axis]);
     const rlx_prim *stop = part_given(a->first->next) ? rlx_read_prim_operand(r, a->first->next) : b->shape[axis];
-    const rlx_prim *extent = start && stop ? span(r, a, start, stop) : NULL;
+    if (!start || !stop || !rlx_read_is_extent(r, a, start) || !rlx_read_is_extent(r, a, stop))
+        return NULL;
+    const rlx_prim *extent = rlx_read_span(r, a, start, stop);
     return extent ? rlx_range_new(r->ctx, start, extent) : NULL;
 }
 

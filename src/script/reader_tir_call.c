@@ -233,6 +233,8 @@ static bool call_cast(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, r
     if (!node)
         return set_prim(out, cast_value(r, slot[0], &v, t), call);
     const rlx_prim *p = rlx_to_prim(r, slot[1], &v);
+    if (p && rlx_dtype_lanes(t) != rlx_dtype_lanes(rlx_prim_dtype(p)))
+        return rlx_read_error(r, RLX_PA18, slot[1], "a cast keeps the number of lanes");
     return p && set_prim(out, rlx_cast(r->ctx, t, p), call);
 }
 
@@ -390,13 +392,7 @@ static bool call_range(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
     const rlx_ast *slot[2];
     if (!rlx_bind_args(r, call, "T.Range", RLX_PARAMS("begin", "end"), 1, slot))
         return false;
-    const rlx_prim *a = rlx_read_prim(r, slot[0]), *b = a && slot[1] ? rlx_read_prim(r, slot[1]) : NULL;
-    if (!a || (slot[1] && !b))
-        return false;
-    if (!b)
-        return rlx_val_set(out, RLX_VAL_RANGE, rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(a), 0), a), call);
-    const rlx_prim *extent = rlx_is_int_value(a, 0) ? b : rlx_fold_sub(r->ctx, b, a);
-    return extent ? rlx_val_set(out, RLX_VAL_RANGE, rlx_range_new(r->ctx, a, extent), call) : rlx_prims_misfit(r, call, a, b);
+    return rlx_val_set(out, RLX_VAL_RANGE, rlx_read_range_of(r, call, slot[0], slot[1]), call);
 }
 
 /* T.iter_var(v, T.Range(0, 8), "ThreadIndex", "threadIdx.x") */

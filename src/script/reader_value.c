@@ -150,7 +150,7 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
     }
     const rlx_prim *p = rlx_to_prim(r, a, &v);
     rlx_dtype t = p ? rlx_prim_dtype(p) : RELAX_VOID;
-    if (p && t != RELAX_INT64 && !rlx_dtype_is_int(t))
+    if (p && t != RELAX_INT64 && (!rlx_dtype_is_int(t) || rlx_dtype_lanes(t) != 1))
         return rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s", rlx_show(r->ctx, p)), NULL;
     return p && t != RELAX_INT64 ? rlx_fold_cast(r->ctx, RELAX_INT64, p) : p;
 }
@@ -272,7 +272,8 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
         if (v->sub)
             return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64", (unsigned long long)v->i), NULL;
         return rlx_attr_int_new(r->ctx, v->i);
-    case RLX_VAL_FLOAT: return rlx_attr_float_new(r->ctx, v->f);
+    case RLX_VAL_FLOAT: /* likewise as T.float32(...) */
+        return r->dialect == RLX_DIALECT_TIR ? (const rlx_attr *)rlx_float(r->ctx, RELAX_FLOAT32, v->f) : rlx_attr_float_new(r->ctx, v->f);
     case RLX_VAL_STR: return rlx_attr_string_new(r->ctx, v->s);
     case RLX_VAL_TUPLE: case RLX_VAL_LIST: return attr_list(r, v, false);
     case RLX_VAL_DICT: return attr_list(r, v, true);

@@ -87,8 +87,9 @@ static const rlx_sinfo *leaf_sinfo(rlx_builder *b, const rlx_expr *e)
         return self ? self : rlx_object_info(b->ctx);
     if (e->kind == RLX_NODE_GLOBAL_VAR)
         return global_sinfo(b, rlx_as_global_var(e));
+    size_t errors = rlx_error_count(b->ctx);
     const rlx_sinfo *s = rlx_leaf_sinfo(b->ctx, &b->env, e);
-    return RLX_LIKELY(s != NULL) ? s : refuse_leaf(b, e);
+    return RLX_LIKELY(s != NULL) || errors != rlx_error_count(b->ctx) ? s : refuse_leaf(b, e);
 }
 
 /* --- calls --- */

@@ -120,6 +120,15 @@ static bool add_region(finder *f, accesses *list, const rlx_buffer_region *r)
     return add_access(f, list, b, spans);
 }
 
+/* A region of an inner block, as the block around it sees it. */
+static bool add_inner(finder *f, accesses *list, const rlx_buffer_region *r)
+{
+    if (rlx_ptrmap_has(&f->own, r->buffer))
+        return true;
+    const rlx_match_buffer_region *m = rlx_as_match_buffer_region(rlx_ptrmap_get(&f->matched, r->buffer));
+    return add_region(f, list, m ? rlx_as_buffer_region(m->source) : r);
+}
+
 static bool add_point(finder *f, accesses *list, const rlx_node *buffer, const rlx_prim *const *indices, size_t count)
 {
     const rlx_buffer *b = rlx_as_buffer(buffer);
@@ -161,9 +170,9 @@ static bool enter_block(finder *f, const rlx_block_realize *r)
             return false;
     bool ok = true;
     for (size_t i = 0; i < b->num_reads && ok; i++)
-        ok = rlx_ptrmap_has(&f->own, rlx_as_buffer_region(b->reads[i])->buffer) || add_region(f, &f->reads, rlx_as_buffer_region(b->reads[i]));
+        ok = add_inner(f, &f->reads, rlx_as_buffer_region(b->reads[i]));
     for (size_t i = 0; i < b->num_writes && ok; i++)
-        ok = rlx_ptrmap_has(&f->own, rlx_as_buffer_region(b->writes[i])->buffer) || add_region(f, &f->writes, rlx_as_buffer_region(b->writes[i]));
+        ok = add_inner(f, &f->writes, rlx_as_buffer_region(b->writes[i]));
     return ok;
 }
 

@@ -268,11 +268,16 @@ static void large_shapes(void **state)
     const rlx_sinfo *info = tensor1(c, n);
     for (int i = 0; i < 10000; i++) {
         const rlx_sinfo *both[] = { info, info };
-        info = rlx_tuple_info(c, both, 2);
+        info = rlx_tuple_info(c, both, i < 18 ? 2 : 1);
     }
     assert_non_null(rlx_copy_to(d, info, NULL, 0));
     assert_int_equal(strlen(rlx_show(c, sum)), 2000);
     assert_int_equal(strlen(rlx_show(c, info)), 2000);
+    const rlx_sinfo *most[] = { info, info, info, info };
+    assert_int_equal(rlx_error_count(c), 0);
+    assert_null(rlx_tuple_info(c, most, 4)); /* WX10 */
+    assert_int_equal(rlx_error_count(c), 1);
+    assert_false(c->diags.out_of_memory);
     rlx_context_release(c);
     rlx_context_release(d);
 }
