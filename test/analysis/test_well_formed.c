@@ -257,11 +257,11 @@ static const rlx_module *deep_annotation(maker *k)
     return with_kind(k, s);
 }
 
-/* 2^60 parts, 61 of them different. */
+/* 2^18 parts, 19 of them different. */
 static const rlx_module *shared_annotation(maker *k)
 {
     const rlx_sinfo *s = k->good ? k->f32n : vec_of(k, rlx_float(k->ctx, RELAX_FLOAT32, 2));
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 18; i++) {
         const rlx_sinfo *two[] = { s, s };
         s = i % 2 ? rlx_tuple_info(k->ctx, two, 2) : rlx_func_info(k->ctx, NULL, 0, &s, 1, s, true);
     }
