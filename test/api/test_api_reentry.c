@@ -245,7 +245,7 @@ static int32_t count_node(void *user, const relax_node *node)
     return 0;
 }
 
-/* a = a + a, 60 times: 61 nodes, each entered as often as it is mentioned and left as often. */
+/* a = a * a, 60 times: 61 nodes, each entered as often as it is mentioned and left as often. */
 static void shared_parts_are_opened_once(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
