@@ -192,7 +192,7 @@ static void every_byte_replaced(void **state)
 {
     static const char bytes[] = { 0, '"', '\'', '(', ')', ']', '{', '\n', '\r', '\t', ' ', '#', '\\', (char)0xFF, '0', '9', 'x', '.', ',', ':', '-', '*', '@', '=' };
     programs *p = *state;
-    tally t = start(120);
+    tally t = start(800);
     for (size_t i = 0; i < p->count; i++)
         for (size_t n = 0; n < p->items[i].len; n++)
             for (size_t k = 0; k < sizeof bytes; k++) {
