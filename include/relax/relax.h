@@ -13,6 +13,7 @@
 #include <relax/text.h>
 #include <relax/analysis.h>
 #include <relax/transform.h>
+#include <relax/pattern.h>
 #include <relax/op.h>
 #include <relax/compile.h>
 

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "sinfo/sinfo.h"
 #include "op/op.h"
+#include "analysis/pattern.h"
 
 /* ---- well-formedness (language section 4). One row of a table per criterion; criteria of one stage all run. */
 enum rlx_stage {

@@ -11,11 +11,12 @@ struct relax_module_builder {
     rlx_module_builder *mb;
     rlx_error_mark errors; /* when it was made */
     size_t users;          /* the host and the builders of its functions: the last to go frees it */
+    bool lent;             /* to a callback of the host, see api_loan */
 };
 
 /* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that begins and ends still pair:
  * what stands between them does nothing, without further reports. */
-enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE };
+enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE, FRAME_LENT };
 typedef struct frame {
     enum frame_kind kind;
     const rlx_expr *self;        /* function: GlobalVar or local variable */
@@ -34,7 +35,11 @@ struct relax_builder {
     relax_module_builder *module;
     rlx_builder *b;
     RLX_VEC(frame) frames;
+    bool lent, lent_dataflow;    /* the builder of a rewriting; in whose dataflow block */
+    rlx_place otherwise;         /* of bindings that are given none */
 };
+
+struct api_loan { relax_module_builder *mb; relax_builder b; };
 
 /* ---- modules */
 
@@ -69,7 +74,7 @@ static void leave_module(relax_module_builder *mb)
 
 void relax_module_builder_destroy(relax_module_builder *mb)
 {
-    if (!API_IS(mb, API_MODULE_BUILDER))
+    if (!API_IS(mb, API_MODULE_BUILDER) || mb->lent)
         return;
     API_SET_TAG(mb, API_GONE);
     leave_module(mb);
@@ -174,7 +179,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
 
 void relax_builder_destroy(relax_builder *builder)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!API_IS(builder, API_BUILDER) || builder->lent)
         return;
     relax_context *ctx = builder->ctx;
     rlx_builder_free(builder->b);
@@ -388,6 +393,8 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (!rlx_builder_in_dataflow(builder->b))
         wrong_state(builder, "no dataflow block is open");
+    else if (builder->lent_dataflow && rlx_vec_last(&builder->frames).kind == FRAME_LENT)
+        wrong_state(builder, "the dataflow block is that of the function that is rewritten");
     else if (!rlx_builder_end_block(builder->b) && rlx_error_count(builder->ctx) == errors)
         rlx_no_memory(builder->ctx);
     return api_failed(builder->ctx, errors);
@@ -395,14 +402,15 @@ relax_status relax_builder_end_dataflow(relax_builder *builder)
 
 /* ---- bindings */
 
-static void *emitted(relax_context *ctx, const void *var)
+static void *emitted(relax_builder *b, const void *var)
 {
-    ctx->diags.otherwise = RLX_NO_PLACE;
-    return give(ctx, var);
+    b->ctx->diags.otherwise = b->otherwise;
+    return give(b->ctx, var);
 }
 
 static bool ready(relax_builder *b, const relax_expr *expr, const char *name, size_t name_len, relax_place place, rlx_emit *how)
 {
+    place = place ? place : b->otherwise;
     *how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
     if (is_dead(b))
         return false;
@@ -418,7 +426,7 @@ relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, c
     if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
-    return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_expr *expr, const relax_struct_info *annotation, const char *name,
@@ -429,7 +437,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
     how.annotation = node_of(annotation);
-    return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
@@ -441,7 +449,7 @@ relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *
     if (ok && !rlx_builder_in_dataflow(builder->b))
         ok = wrong_state(builder, "an output needs an open dataflow block");
     how.output = true;
-    return emitted(builder->ctx, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_expr *expr, const relax_struct_info *info, const char *name, size_t name_len,
@@ -451,7 +459,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
     if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
-    return emitted(builder->ctx, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
+    return emitted(builder, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
 }
 
 /* ---- branches */
@@ -509,18 +517,98 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
     bool has_else = top && top->kind == FRAME_ELSE;
     if (!has_else && !(top && top->dead))
         wrong_state(builder, "end_if without begin_else");
-    if (!top || top->kind == FRAME_FUNCTION)
+    if (!top || top->kind == FRAME_FUNCTION || top->kind == FRAME_LENT)
         return give(ctx, NULL);
     frame f = rlx_vec_pop(&builder->frames);
     if (f.dead)
         return give(ctx, NULL);
+    place = place ? place : builder->otherwise;
     ctx->diags.otherwise = place;
     const rlx_expr *false_branch = close_branch(builder, false_value, has_else ? "false_value" : NULL);
     bool ok = has_else && f.true_branch && false_branch;
     how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
     ok = api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
     const rlx_expr *e = ok ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
-    return emitted(ctx, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
+    return emitted(builder, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
+}
+
+/* ---- lent to callbacks */
+
+api_loan *api_loan_create(relax_context *ctx)
+{
+    api_loan *loan = rlx_mem_alloc_zero(&ctx->memory, sizeof *loan);
+    relax_module_builder *mb = rlx_mem_alloc_zero(&ctx->memory, sizeof *mb);
+    if (!loan || !mb || !rlx_vec_reserve(&ctx->memory, &loan->b.frames, 1)) {
+        rlx_mem_free(&ctx->memory, loan, loan ? sizeof *loan : 0);
+        rlx_mem_free(&ctx->memory, mb, mb ? sizeof *mb : 0);
+        rlx_no_memory(ctx);
+        return NULL;
+    }
+    API_SET_TAG(mb, API_MODULE_BUILDER);
+    API_SET_TAG(&loan->b, API_BUILDER);
+    mb->ctx = api_hold(ctx);
+    mb->users = 1;
+    mb->lent = loan->b.lent = true;
+    loan->b.ctx = ctx;
+    loan->b.module = loan->mb = mb;
+    return loan;
+}
+
+/* What it is made of belongs to others. A builder that the callback forgot keeps the empty shell until it is destroyed. */
+void api_loan_free(api_loan *loan)
+{
+    if (!loan)
+        return;
+    relax_context *ctx = loan->b.ctx;
+    relax_module_builder *mb = loan->mb;
+    rlx_vec_free(&ctx->memory, &loan->b.frames);
+    rlx_mem_free(&ctx->memory, loan, sizeof *loan);
+    mb->mb = NULL;
+    API_SET_TAG(mb, API_GONE);
+    leave_module(mb);
+}
+
+relax_builder *api_loan_begin(api_loan *loan, rlx_module_builder *mb, rlx_builder *b, rlx_place place, relax_module_builder **out)
+{
+    relax_builder *builder = &loan->b;
+    loan->mb->mb = mb;
+    loan->mb->errors = rlx_errors_mark(builder->ctx);
+    builder->b = b;
+    builder->otherwise = place;
+    builder->lent_dataflow = rlx_builder_in_dataflow(b);
+    builder->frames.data[0] = (frame){ .kind = FRAME_LENT, .errors = loan->mb->errors };
+    builder->frames.len = 1;
+    *out = loan->mb;
+    return builder;
+}
+
+/* Ends the innermost frame without a result. */
+static void drop_frame(relax_builder *b)
+{
+    frame f = rlx_vec_pop(&b->frames);
+    if (f.dead)
+        return;
+    if (f.kind != FRAME_FUNCTION) {
+        close_branch(b, NULL, NULL);
+        return;
+    }
+    close_dataflow(b);
+    rlx_builder_end_function(b->b, no_value(b), NULL, f.attrs, f.place);
+}
+
+bool api_loan_end(api_loan *loan)
+{
+    relax_builder *b = &loan->b;
+    bool good = b->frames.len == 1;
+    while (b->frames.len > 1)
+        drop_frame(b);
+    if (rlx_builder_in_dataflow(b->b) && !b->lent_dataflow) {
+        rlx_builder_end_block(b->b);
+        good = false;
+    }
+    b->frames.len = 0;
+    good = good && loan->mb->users == 1;
+    return good || wrong_state(b, "the callback left a function, an if, a dataflow block or a builder open");
 }
 
 /* ---- questions */

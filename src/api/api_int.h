@@ -76,6 +76,20 @@ enum api_tag { API_GONE = 1, API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_T
 #define API_IS(handle, kind) ((handle) != NULL)
 #endif
 
+/* ---- builders lent to a callback of the host (api_builder.c): they cannot be destroyed, and what is open cannot be ended by it. */
+typedef struct api_loan api_loan;
+struct rlx_builder;
+struct rlx_module_builder;
+struct relax_builder;
+struct relax_module_builder;
+api_loan *api_loan_create(relax_context *ctx); /* NULL: out of memory; holds the context */
+void api_loan_free(api_loan *loan);            /* NULL is fine */
+/* For one call: a builder that stands where b does. Bindings without a place get `place`. */
+struct relax_builder *api_loan_begin(api_loan *loan, struct rlx_module_builder *mb, struct rlx_builder *b, rlx_place place,
+                                     struct relax_module_builder **out);
+/* False after a report if the callback left something open, which is ended. */
+bool api_loan_end(api_loan *loan);
+
 /* ---- bytes: text made with the context's allocator, living on its own */
 typedef struct api_bytes { rlx_shared_memory *memory; rlx_buf buf; } api_bytes;
 bool api_bytes_begin(api_bytes *b, const rlx_context *ctx);

@@ -56,11 +56,6 @@ struct rlx_builder {
     struct rlx_work *work;               /* normal_form.c */
 };
 
-/* A point to come back to when an emit fails. */
-typedef struct rlx_mark { size_t depth, segments, bindings, opens, params, facts; bool in_dataflow; uint32_t block_serial; int32_t next_lv, next_gv; } rlx_mark;
-rlx_mark rlx_builder_mark(const rlx_builder *b);
-void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m);
-
 RLX_INLINE rlx_frame *rlx_top_frame(const rlx_builder *b) { return b->frames.data[b->depth - 1]; }
 rlx_frame *rlx_function_frame(const rlx_builder *b); /* innermost function; never NULL while a frame is open */
 

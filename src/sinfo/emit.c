@@ -238,7 +238,8 @@ const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx
 const rlx_expr *rlx_builder_fresh(rlx_builder *b, const rlx_expr *value)
 {
     rlx_emit how = plain;
-    how.place = rlx_place_of(value);
+    rlx_place place = rlx_place_of(value);
+    how.place = place ? place : b->ctx->diags.otherwise; /* an operand stands where what it belongs to does */
     return (const rlx_expr *)rlx_builder_bind(b, value, &how, NULL);
 }
 

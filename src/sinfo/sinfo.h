@@ -133,6 +133,10 @@ const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var); /*
 rlx_scope *rlx_builder_scope(rlx_builder *b);                                /* facts of the current scope */
 bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v);             /* brings a shape variable into scope by hand */
 rlx_context *rlx_builder_context(const rlx_builder *b);
+/* A point to come back to: what was emitted and opened since goes away. */
+typedef struct rlx_mark { size_t depth, segments, bindings, opens, params, facts; bool in_dataflow; uint32_t block_serial; int32_t next_lv, next_gv; } rlx_mark;
+rlx_mark rlx_builder_mark(const rlx_builder *b);
+void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m);
 
 /* ---- module under construction: GlobalVars, provisional signatures (D1) */
 typedef struct rlx_module_builder rlx_module_builder;

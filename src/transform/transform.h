@@ -41,6 +41,19 @@ const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rl
 typedef struct rlx_weight { rlx_slice name; rlx_dtype dtype; const int64_t *shape; size_t ndim; rlx_blob *data; } rlx_weight;
 const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function, const rlx_weight *weights, size_t count);
 
+/* Replaces what a pattern matches: in one function (gv) or in all that the module has (NULL). `replace` is asked for each match, in order of
+ * evaluation, with the builder standing at the root's binding: it gives the value to be bound instead, or NULL to leave it (unless errors were
+ * raised). Matches taken do not overlap; bindings of a match that nothing uses any more go. The same pointer if nothing was replaced. */
+typedef struct rlx_pattern_rewrite {
+    const rlx_pattern *pattern;
+    const rlx_global_var *gv;
+    const rlx_expr *(*replace)(void *user, rlx_module_builder *mb, rlx_builder *b, const rlx_matcher *match);
+    void *user;
+    uint64_t max_steps;
+    int32_t max_rounds;
+} rlx_pattern_rewrite;
+const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m, const rlx_pattern_rewrite *how);
+
 /* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2 fuses and schedules when that exists).
  * Fills steps (at least RLX_MAX_PIPELINE), returns the count. */
 #define RLX_MAX_PIPELINE 32

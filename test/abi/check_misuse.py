@@ -38,13 +38,15 @@ STRINGS = {
 }
 # Handles of one side: each may be mistaken for another one of it.
 NODES = ["relax_struct_info", "relax_prim_expr", "relax_expr", "relax_base_func", "relax_binding", "relax_block", "relax_stmt",
-         "relax_attr", "relax_module", "relax_buffer"]
+         "relax_attr", "relax_module", "relax_buffer", "relax_pattern"]
 COUNTED = ["relax_tensor", "relax_function", "relax_error", "relax_executable", "relax_vm", "relax_registry", "relax_bytes"]
 # (wanted, given) that is no mistake: any node may be an attribute, function literals are expressions and members of modules.
 SAME = {("relax_expr", "relax_base_func"), ("relax_base_func", "relax_expr")} | {("relax_attr", n) for n in NODES}
 # Functions that take a handle of any kind or string of any content for what it is; relax_error_status gives a status as a fact.
 TAKES_ANY_HANDLE = re.compile(r"_as_node$|^relax_error_status$")
 TAKES_ANY_TEXT = {"relax_value_set_string.data"}
+# Lists in which NULL says something: any size.
+TAKES_NULL_INSIDE = {"relax_pattern_shape.dims", "relax_pattern_with_shape.dims"}
 TAKES_ANY_BUT_NUL = {"relax_executable_save.path"}
 WRONG_STRINGS = [("NUL inside", r'"a\0b"', 3), ("not UTF-8", r'"\xff\xfe"', 2), ("cut character", r'"a\xc3"', 2), ("empty", '""', 0)]
 WRONG_NUMBERS = {"int32_t": ["INT32_MIN", "-1", "1", "2", "1000", "INT32_MAX"], "int64_t": ["INT64_MIN", "-1", "INT64_MAX"], "uint32_t": ["UINT32_MAX"],
@@ -354,7 +356,7 @@ class Program:
         put("NULL with items", "NULL", required, 2)
         if param["kind"] != "handle_array":
             return
-        put("a list of NULL", f"({param['type']})(void *)(void *[1]){{ NULL }}", True)
+        put("a list of NULL", f"({param['type']})(void *)(void *[1]){{ NULL }}", f"{function['name']}.{param['name']}" not in TAKES_NULL_INSIDE)
         for side in (NODES, COUNTED):
             for other in side if param["base"] in side else ():
                 if other in self.makers and other != param["base"]:

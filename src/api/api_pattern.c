@@ -1,0 +1,584 @@
+/* api_pattern.c: patterns, matches, rewriting by pattern. */
+#include <relax/pattern.h>
+#include "api/api_int.h"
+
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "op/op.h"
+#include "transform/transform.h"
+
+/* While a callback runs it shows the matcher; one that the host keeps has copies. */
+struct relax_match {
+    rlx_node node;                 /* looks like no node */
+    relax_context *ctx;
+    const rlx_matcher *live;       /* NULL: what follows is its own */
+    rlx_pattern_plan plan;
+    const rlx_expr **exprs, **values;
+    const rlx_prim **sizes;
+};
+#define MATCH_ID 0x4d415443u
+
+/* ---- arguments */
+
+static const rlx_pattern *in(const void *p) { return p; }
+
+static bool is_pattern(relax_context *ctx, const void *p, const char *what)
+{
+    if (!api_required(ctx, p, what))
+        return false;
+    if (rlx_is_pattern(p) && in(p)->ctx == ctx)
+        return true;
+    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, rlx_is_pattern(p) ? "%s belongs to another context" : "%s is no pattern", what);
+    return false;
+}
+
+static bool are_patterns(relax_context *ctx, const relax_pattern *const *list, size_t count, const char *what)
+{
+    bool good = api_array(ctx, (const void *const *)list, count, what);
+    for (size_t i = 0; good && i < count; i++)
+        good = is_pattern(ctx, list[i], what);
+    return good;
+}
+
+static bool are_dims(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim)
+{
+    bool good = !ndim || api_required(ctx, dims, "dims");
+    for (size_t i = 0; good && i < ndim; i++)
+        good = !dims[i] || api_family(ctx, dims[i], RLX_FAMILY_PRIM, "dims");
+    return good;
+}
+
+static bool are_flags(relax_context *ctx, int32_t flags, int32_t known, size_t count)
+{
+    if (flags & ~known)
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no flag %d here", (int)(flags & ~known));
+    else if (flags & RELAX_PATTERN_COMMUTATIVE && count < 2)
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a commutative call has two arguments, found %zu", count);
+    else
+        return true;
+    return false;
+}
+
+static bool is_from(relax_context *ctx, int64_t number, int64_t low, const char *what)
+{
+    if (number < low)
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is %lld, expected %lld or more", what, (long long)number, (long long)low);
+    return number >= low;
+}
+
+static const relax_pattern *make(relax_context *ctx, bool good, rlx_pattern how, const void *first)
+{
+    return give(ctx, good ? rlx_pattern_new(ctx, &how, first) : NULL);
+}
+
+static rlx_pattern kind_of(enum rlx_pattern_kind kind) { return (rlx_pattern){ .kind = (uint8_t)kind }; }
+
+static rlx_pattern list_of(enum rlx_pattern_kind kind, const relax_pattern *const *parts, size_t count, int32_t flags)
+{
+    return (rlx_pattern){ .kind = (uint8_t)kind, .flags = (uint8_t)flags, .parts = (const rlx_pattern *const *)parts, .num_parts = count };
+}
+
+/* ---- leaves */
+
+const relax_pattern *relax_pattern_any(relax_context *ctx)
+{
+    return API_CONTEXT(ctx) ? make(ctx, true, kind_of(RLX_PATTERN_ANY), NULL) : NULL;
+}
+
+const relax_pattern *relax_pattern_expr(relax_context *ctx, const relax_expr *expr)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_EXPR);
+    p.like = node_of(expr);
+    return API_CONTEXT(ctx) ? make(ctx, api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL) : NULL;
+}
+
+static const relax_pattern *named(relax_context *ctx, enum rlx_pattern_kind kind, const char *name, size_t name_len)
+{
+    rlx_pattern p = kind_of(kind);
+    rlx_slice slice;
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = !name || api_name(ctx, name, name_len, "name", &slice);
+    if (good && name)
+        good = (p.name = rlx_string_intern(ctx, slice)) != NULL;
+    return make(ctx, good, p, NULL);
+}
+
+const relax_pattern *relax_pattern_var(relax_context *ctx, const char *name, size_t name_len)
+{
+    return named(ctx, RLX_PATTERN_VAR, name, name_len);
+}
+
+const relax_pattern *relax_pattern_dataflow_var(relax_context *ctx, const char *name, size_t name_len)
+{
+    return named(ctx, RLX_PATTERN_DATAFLOW_VAR, name, name_len);
+}
+
+const relax_pattern *relax_pattern_global_var(relax_context *ctx, const char *name, size_t name_len)
+{
+    return named(ctx, RLX_PATTERN_GLOBAL_VAR, name, name_len);
+}
+
+const relax_pattern *relax_pattern_extern_func(relax_context *ctx, const char *name, size_t name_len)
+{
+    return named(ctx, RLX_PATTERN_EXTERN, name, name_len);
+}
+
+const relax_pattern *relax_pattern_function(relax_context *ctx, const relax_base_func *like)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_FUNCTION);
+    p.like = node_of(like);
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = !like || relax_base_func_kind(like) != 0;
+    if (!good)
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "like is no function");
+    return make(ctx, good, p, NULL);
+}
+
+const relax_pattern *relax_pattern_constant(relax_context *ctx)
+{
+    return API_CONTEXT(ctx) ? make(ctx, true, kind_of(RLX_PATTERN_CONSTANT), NULL) : NULL;
+}
+
+const relax_pattern *relax_pattern_scalar(relax_context *ctx, double value)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_SCALAR);
+    p.value = value;
+    return API_CONTEXT(ctx) ? make(ctx, true, p, NULL) : NULL;
+}
+
+static const relax_pattern *with_dims(relax_context *ctx, enum rlx_pattern_kind kind, bool good, const relax_prim_expr *const *dims, size_t ndim,
+                                      const void *first)
+{
+    rlx_pattern p = kind_of(kind);
+    p.dims = (const rlx_prim *const *)dims;
+    p.num_dims = ndim;
+    return make(ctx, good && are_dims(ctx, dims, ndim), p, first);
+}
+
+const relax_pattern *relax_pattern_shape(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim)
+{
+    return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SHAPE, true, dims, ndim, NULL) : NULL;
+}
+
+/* ---- calls, tuples */
+
+enum { CALL_FLAGS = RELAX_PATTERN_OPEN | RELAX_PATTERN_COMMUTATIVE };
+
+const relax_pattern *relax_pattern_call(relax_context *ctx, const relax_pattern *callee, const relax_pattern *const *args, size_t num_args, int32_t flags)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = is_pattern(ctx, callee, "callee") && are_patterns(ctx, args, num_args, "args") && are_flags(ctx, flags, CALL_FLAGS, num_args);
+    return make(ctx, good, list_of(RLX_PATTERN_CALL, args, num_args, flags), callee);
+}
+
+const relax_pattern *relax_pattern_op(relax_context *ctx, const char *op, size_t op_len, const relax_pattern *const *args, size_t num_args, int32_t flags)
+{
+    rlx_slice name;
+    rlx_pattern p = list_of(RLX_PATTERN_OP, args, num_args, flags);
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = api_name(ctx, op, op_len, "op", &name) && are_patterns(ctx, args, num_args, "args") && are_flags(ctx, flags, CALL_FLAGS, num_args);
+    if (good && !(p.row = rlx_op_find(name))) {
+        const char *near = rlx_op_suggest(name);
+        good = rlx_error(ctx, RLX_OP06, RLX_NO_PLACE, "unknown operator %.*s%s%s", api_width(name), name.data, near ? "; did you mean " : "",
+                         near ? near : "") != NULL;
+    }
+    return make(ctx, good, p, NULL);
+}
+
+const relax_pattern *relax_pattern_call_tir(relax_context *ctx, const relax_pattern *callee, const relax_pattern *const *args, size_t num_args,
+                                            int32_t flags)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = (!callee || is_pattern(ctx, callee, "callee")) && are_patterns(ctx, args, num_args, "args") &&
+                are_flags(ctx, flags, CALL_FLAGS, num_args);
+    if (good && !callee)
+        good = (callee = relax_pattern_any(ctx)) != NULL;
+    return make(ctx, good, list_of(RLX_PATTERN_CALL_TIR, args, num_args, flags), callee);
+}
+
+const relax_pattern *relax_pattern_call_packed(relax_context *ctx, const char *name, size_t name_len, const relax_pattern *const *args, size_t num_args,
+                                               int32_t flags)
+{
+    rlx_slice slice;
+    rlx_pattern p = list_of(RLX_PATTERN_PACKED, args, num_args, flags);
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = (!name || api_name(ctx, name, name_len, "name", &slice)) && are_patterns(ctx, args, num_args, "args") &&
+                are_flags(ctx, flags, CALL_FLAGS, num_args);
+    if (good && name)
+        good = (p.name = rlx_string_intern(ctx, slice)) != NULL;
+    return make(ctx, good, p, NULL);
+}
+
+const relax_pattern *relax_pattern_tuple(relax_context *ctx, const relax_pattern *const *fields, size_t count, int32_t flags)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = are_patterns(ctx, fields, count, "fields") && are_flags(ctx, flags, RELAX_PATTERN_OPEN, count);
+    return make(ctx, good, list_of(RLX_PATTERN_TUPLE, fields, count, flags), NULL);
+}
+
+const relax_pattern *relax_pattern_tuple_get_item(relax_context *ctx, const relax_pattern *tuple, int64_t index)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_ITEM);
+    p.index = index;
+    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, tuple, "tuple") && is_from(ctx, index, -1, "index"), p, tuple) : NULL;
+}
+
+/* ---- connectives */
+
+static const relax_pattern *some(relax_context *ctx, enum rlx_pattern_kind kind, const relax_pattern *const *patterns, size_t count)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = are_patterns(ctx, patterns, count, "patterns") && is_from(ctx, count > 0, 1, "count");
+    return make(ctx, good, list_of(kind, patterns, count, 0), NULL);
+}
+
+const relax_pattern *relax_pattern_or(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
+{
+    return some(ctx, RLX_PATTERN_OR, patterns, count);
+}
+
+const relax_pattern *relax_pattern_and(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
+{
+    return some(ctx, RLX_PATTERN_AND, patterns, count);
+}
+
+const relax_pattern *relax_pattern_graph(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
+{
+    return some(ctx, RLX_PATTERN_GRAPH, patterns, count);
+}
+
+const relax_pattern *relax_pattern_not(relax_context *ctx, const relax_pattern *pattern)
+{
+    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, pattern, "pattern"), kind_of(RLX_PATTERN_NOT), pattern) : NULL;
+}
+
+/* ---- conditions */
+
+const relax_pattern *relax_pattern_with_attrs(relax_context *ctx, const relax_pattern *pattern, const relax_attr *attrs)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_ATTRS);
+    p.like = node_of(attrs);
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = is_pattern(ctx, pattern, "pattern") && api_required(ctx, attrs, "attrs") && api_map_or_null(ctx, attrs, "attrs");
+    return make(ctx, good, p, pattern);
+}
+
+const relax_pattern *relax_pattern_with_dtype(relax_context *ctx, const relax_pattern *pattern, relax_dtype dtype)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_DTYPE);
+    p.dtype = dtype;
+    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, pattern, "pattern") && api_dtype(ctx, dtype, false, "dtype"), p, pattern) : NULL;
+}
+
+const relax_pattern *relax_pattern_with_shape(relax_context *ctx, const relax_pattern *pattern, const relax_prim_expr *const *dims, size_t ndim)
+{
+    return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SIZES, is_pattern(ctx, pattern, "pattern"), dims, ndim, pattern) : NULL;
+}
+
+const relax_pattern *relax_pattern_with_struct_info(relax_context *ctx, const relax_pattern *pattern, const relax_struct_info *info)
+{
+    rlx_pattern p = kind_of(RLX_PATTERN_SINFO);
+    p.like = node_of(info);
+    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, pattern, "pattern") && api_family(ctx, info, RLX_FAMILY_SINFO, "info"), p, pattern) : NULL;
+}
+
+const relax_pattern *relax_pattern_with_same_shape(relax_context *ctx, const relax_pattern *pattern, const relax_pattern *other)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, other, "other");
+    return make(ctx, good, list_of(RLX_PATTERN_SAME_SHAPE, &other, 1, 0), pattern);
+}
+
+const relax_pattern *relax_pattern_with_use(relax_context *ctx, const relax_pattern *pattern, const relax_pattern *used, const relax_pattern *user,
+                                            int64_t argument, int32_t only)
+{
+    const relax_pattern *ends[] = { used, user };
+    rlx_pattern p = list_of(RLX_PATTERN_USE, ends, 2, only ? RLX_PATTERN_ONLY : 0);
+    p.index = argument;
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, used, "used") && is_pattern(ctx, user, "user") &&
+                is_from(ctx, argument, -1, "argument");
+    return make(ctx, good, p, pattern);
+}
+
+/* ---- matches */
+
+static bool is_match(const relax_match *match) { return match && match->node.kind == RLX_NODE_NONE && match->node.id == MATCH_ID; }
+
+static relax_match shown(const rlx_matcher *m)
+{
+    return (relax_match){ .node = { .id = MATCH_ID }, .ctx = m->ctx, .live = m };
+}
+
+void relax_match_destroy(relax_match *match)
+{
+    if (!is_match(match) || match->live)
+        return;
+    relax_context *ctx = match->ctx;
+    rlx_memory *m = &ctx->memory;
+    size_t count = match->plan.nodes.len, sizes = match->plan.sizes.len + 1;
+    rlx_mem_free(m, match->exprs, match->exprs ? count * sizeof *match->exprs : 0);
+    rlx_mem_free(m, match->values, match->values ? count * sizeof *match->values : 0);
+    rlx_mem_free(m, match->sizes, match->sizes ? sizes * sizeof *match->sizes : 0);
+    rlx_pattern_plan_free(&match->plan);
+    match->node.id = 0;
+    rlx_mem_free(m, match, sizeof *match);
+    api_let_go(ctx);
+}
+
+/* A match of its own. NULL: out of memory. */
+static relax_match *kept(const rlx_matcher *m)
+{
+    rlx_memory *memory = &m->ctx->memory;
+    relax_match *match = rlx_mem_alloc_zero(memory, sizeof *match);
+    if (!match)
+        return rlx_no_memory(m->ctx), NULL;
+    match->node.id = MATCH_ID;
+    match->ctx = api_hold(m->ctx);
+    bool good = rlx_pattern_plan_init(&match->plan, m->ctx, m->plan->root);
+    size_t count = match->plan.nodes.len, sizes = match->plan.sizes.len;
+    if (good) {
+        match->exprs = rlx_mem_alloc_zero(memory, count * sizeof *match->exprs);
+        match->values = rlx_mem_alloc_zero(memory, count * sizeof *match->values);
+        match->sizes = rlx_mem_alloc_zero(memory, (sizes + 1) * sizeof *match->sizes);
+    }
+    if (!match->exprs || !match->values || !match->sizes) {
+        rlx_no_memory(m->ctx);
+        relax_match_destroy(match);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        match->exprs[i] = m->bound[i];
+        match->values[i] = m->bound[i] ? rlx_match_look(m, m->bound[i], NULL) : NULL;
+    }
+    memcpy(match->sizes, m->sizes, sizes * sizeof *match->sizes);
+    return match;
+}
+
+static const rlx_pattern_plan *plan_of(const relax_match *match) { return match->live ? match->live->plan : &match->plan; }
+
+static bool find(const relax_match *match, const void *key, size_t *at)
+{
+    uintptr_t found;
+    if (!is_match(match) || !key || !rlx_ptrmap_find(&plan_of(match)->index, key, &found))
+        return false;
+    *at = found;
+    return true;
+}
+
+const relax_expr *relax_match_expr(const relax_match *match, const relax_pattern *pattern)
+{
+    size_t at;
+    if (!rlx_is_pattern(pattern) || !find(match, pattern, &at))
+        return NULL;
+    return API_EXPR(match->live ? match->live->bound[at] : match->exprs[at]);
+}
+
+const relax_expr *relax_match_value(const relax_match *match, const relax_pattern *pattern)
+{
+    size_t at;
+    if (!rlx_is_pattern(pattern) || !find(match, pattern, &at))
+        return NULL;
+    if (!match->live)
+        return API_EXPR(match->values[at]);
+    const rlx_expr *e = match->live->bound[at];
+    return API_EXPR(e ? rlx_match_look(match->live, e, NULL) : NULL);
+}
+
+const relax_prim_expr *relax_match_size(const relax_match *match, const relax_prim_expr *var)
+{
+    size_t at;
+    if (!rlx_as_prim_var(node_of(var)) || !find(match, var, &at))
+        return NULL;
+    return (const relax_prim_expr *)(const void *)(match->live ? match->live->sizes[at] : match->sizes[at]);
+}
+
+const relax_expr *relax_match_root(const relax_match *match)
+{
+    return is_match(match) ? relax_match_expr(match, (const relax_pattern *)(const void *)plan_of(match)->root) : NULL;
+}
+
+/* ---- matching */
+
+typedef struct matching { rlx_pattern_plan plan; rlx_scene scene; rlx_matcher matcher; } matching;
+
+static void end_matching(matching *m)
+{
+    rlx_matcher_free(&m->matcher);
+    rlx_scene_free(&m->scene);
+    rlx_pattern_plan_free(&m->plan);
+}
+
+static const rlx_function *relax_function_of(relax_context *ctx, const relax_base_func *func)
+{
+    const rlx_function *f = rlx_as_function(node_of(func));
+    if (f && f->body && api_family(ctx, func, RLX_FAMILY_EXPR, "func"))
+        return f;
+    if (!f || !f->body)
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function with a body");
+    return NULL;
+}
+
+/* False after a report; to be ended in any case. */
+static bool begin_matching(matching *m, relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func)
+{
+    *m = (matching){ .matcher = { 0 } };
+    if (!is_pattern(ctx, pattern, "pattern") || (module && !api_family(ctx, module, RLX_FAMILY_MODULE, "module")))
+        return false;
+    const rlx_function *f = func ? relax_function_of(ctx, func) : NULL;
+    if (func && (!f || !rlx_scene_init(&m->scene, ctx, rlx_as_module(node_of(module)), f)))
+        return false;
+    return rlx_pattern_plan_init(&m->plan, ctx, in(pattern)) && rlx_matcher_init(&m->matcher, &m->plan, f ? &m->scene : NULL, RLX_PATTERN_STEPS);
+}
+
+relax_match *relax_pattern_match(relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func,
+                                 const relax_expr *expr)
+{
+    matching m;
+    relax_match *match = NULL;
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = begin_matching(&m, ctx, pattern, module, func) && api_family(ctx, expr, RLX_FAMILY_EXPR, "expr");
+    if (good && rlx_match_expr(&m.matcher, node_of(expr)) == RLX_MATCH_YES)
+        match = kept(&m.matcher);
+    end_matching(&m);
+    return give(ctx, match);
+}
+
+relax_match *relax_pattern_match_block(relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func,
+                                       const relax_block *block)
+{
+    matching m;
+    relax_match *match = NULL;
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    bool good = api_required(ctx, func, "func") && api_family(ctx, block, RLX_FAMILY_BLOCK, "block");
+    if (!good)
+        return give(ctx, NULL);
+    good = begin_matching(&m, ctx, pattern, module, func);
+    size_t at = 0;
+    while (good && at < m.scene.blocks.len && &m.scene.blocks.data[at].block->node != node_of(block))
+        at++;
+    if (good && at == m.scene.blocks.len)
+        good = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "block is none of func") != NULL;
+    enum rlx_match_result found = RLX_MATCH_NO;
+    for (uint32_t e = good ? m.scene.blocks.data[at].first : RLX_NOWHERE; e != RLX_NOWHERE && found == RLX_MATCH_NO; e = m.scene.entries.data[e].next)
+        found = rlx_match_entry(&m.matcher, e);
+    if (found == RLX_MATCH_YES)
+        match = kept(&m.matcher);
+    end_matching(&m);
+    return give(ctx, match);
+}
+
+static bool has_callback(relax_context *ctx, bool given, const char *what)
+{
+    if (!given)
+        rlx_error(ctx, RLX_OP01, RLX_NO_PLACE, "%s is NULL", what);
+    return given;
+}
+
+relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func,
+                                     int32_t (*each)(void *user, const relax_match *match), void *user)
+{
+    matching m;
+    bool stopped = false;
+    if (!API_CONTEXT(ctx))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    size_t errors = rlx_error_count(ctx);
+    if (!has_callback(ctx, each != NULL, "each") || !api_required(ctx, func, "func"))
+        return api_failed(ctx, errors);
+    api_hold(ctx);
+    bool good = begin_matching(&m, ctx, pattern, module, func);
+    for (size_t i = 0; good && !stopped && i < m.scene.order.len; i++) {
+        enum rlx_match_result found = rlx_match_entry(&m.matcher, m.scene.order.data[i]);
+        good = found != RLX_MATCH_FAILED;
+        if (found != RLX_MATCH_YES)
+            continue;
+        relax_match match = shown(&m.matcher);
+        int32_t answer = each(user, &match);
+        stopped = answer == 2;
+        if (answer == 0)
+            rlx_match_take(&m.matcher);
+    }
+    end_matching(&m);
+    api_let_go(ctx);
+    return stopped ? give_status(ctx, RELAX_ERROR_CANCELLED) : good ? give_status(ctx, RELAX_OK) : api_failed(ctx, errors);
+}
+
+/* ---- rewriting */
+
+static const relax_rewrite_options rewrite_defaults = { .struct_size = sizeof(relax_rewrite_options), .max_steps = RLX_PATTERN_STEPS, .max_rounds = 1 };
+
+relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t struct_size)
+{
+    return rlx_options_init(options, struct_size, &rewrite_defaults, sizeof rewrite_defaults);
+}
+
+typedef struct hosted { relax_rewrite_fn rewrite; void *user; api_loan *loan; } hosted;
+
+static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder *b, const rlx_matcher *matcher)
+{
+    hosted *h = user;
+    relax_module_builder *module_builder;
+    relax_context *ctx = matcher->ctx;
+    relax_match match = shown(matcher);
+    relax_builder *builder = api_loan_begin(h->loan, mb, b, ctx->diags.otherwise, &module_builder);
+    const relax_expr *e = h->rewrite(h->user, module_builder, builder, &match);
+    if (!api_loan_end(h->loan) || !e || !api_family(ctx, e, RLX_FAMILY_EXPR, "the replacement"))
+        return NULL;
+    return node_of(e);
+}
+
+static bool read_options(relax_context *ctx, const relax_rewrite_options *options, relax_rewrite_options *o)
+{
+    *o = rewrite_defaults;
+    if (rlx_options_read(o, sizeof *o, options) && !o->reserved)
+        return is_from(ctx, o->max_rounds, 1, "max_rounds");
+    rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_rewrite_options");
+    return false;
+}
+
+static bool find_function(relax_context *ctx, const rlx_module *m, const char *function, size_t function_len, const rlx_global_var **gv)
+{
+    rlx_slice name;
+    if (!function)
+        return true;
+    if (!api_name(ctx, function, function_len, "function", &name))
+        return false;
+    int64_t at = rlx_module_find(m, name);
+    if (at < 0)
+        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s", api_width(name), name.data) != NULL;
+    *gv = rlx_as_global_var(m->gvars[at]);
+    if (rlx_as_function(m->functions[at]))
+        return true;
+    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", api_width(name), name.data) != NULL;
+}
+
+relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *module, const char *function, size_t function_len, const relax_pattern *pattern,
+                                    relax_rewrite_fn rewrite, void *user, const relax_rewrite_options *options)
+{
+    relax_rewrite_options o;
+    const rlx_global_var *gv = NULL;
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !is_pattern(ctx, pattern, "pattern") || !has_callback(ctx, rewrite != NULL, "rewrite") ||
+        !read_options(ctx, options, &o) || !find_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
+        return give(ctx, NULL);
+    hosted host = { rewrite, user, api_loan_create(ctx) };
+    rlx_pattern_rewrite how = { .pattern = in(pattern), .gv = gv, .replace = ask_host, .user = &host, .max_steps = o.max_steps, .max_rounds = o.max_rounds };
+    const rlx_module *out = host.loan ? rlx_rewrite_pattern(ctx, rlx_as_module(node_of(module)), &how) : NULL;
+    api_loan_free(host.loan);
+    return give(ctx, out);
+}
