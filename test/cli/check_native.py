@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -183,6 +184,19 @@ for name, text in (("failing", "failed"), ("lying", "made nothing")):
                        capture_output=True, text=True, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), check=False)
     s.check(f"SIGCHLD ignored, {name}", r.returncode == 0 and "warning[CG13]" in r.stderr, r.stderr)
 nothing_left("SIGCHLD ignored")
+
+
+# ---- no room for what is written
+def small_files(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+for what, size, text in (("source", 3000, "cannot be written"), ("object", 13000, "failed")):
+    r = subprocess.run([RELAX, "run", "p.py", "--target", "c", "--cache", s.path("full"), "--input", "x.npy"], cwd=s.dir, env={**os.environ, **BASE},
+                       capture_output=True, text=True, preexec_fn=lambda size=size: small_files(size), check=False)
+    s.check(f"no room for the {what}", r.returncode == 0 and "warning[CG13]" in r.stderr and text in r.stderr and r.stdout, r.stderr)
+    nothing_left(f"no room for the {what}")
 
 # ---- many kernels, few processes
 def many(constant):
