@@ -27,6 +27,7 @@ extern "C" {
  *   RELAX_OWN                  the caller owns one reference of what comes back
  *   RELAX_BORROWED             lives as long as its owner, nobody frees it
  *   RELAX_NULLABLE             may be NULL
+ *   RELAX_INOUT                an array or cell of the caller's that is read, and written on success
  */
 #define RELAX_SINCE(major, minor)
 #define RELAX_ANY
@@ -35,6 +36,7 @@ extern "C" {
 #define RELAX_OWN
 #define RELAX_BORROWED
 #define RELAX_NULLABLE
+#define RELAX_INOUT
 
 /* Result of every call that can fail and has no handle to return. Numbers never change. */
 typedef int32_t relax_status;

@@ -465,7 +465,7 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_copy(relax_context *to,
  * RELAX_ERROR_INVALID_ARGUMENT (OP09), and nothing is done, while a builder or pipeline of the context is alive. Not from inside a callback.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-relax_status relax_context_collect(relax_context *ctx, relax_module **modules, size_t count);
+relax_status relax_context_collect(relax_context *ctx, RELAX_NULLABLE RELAX_INOUT relax_module **modules, size_t count);
 
 #ifdef __cplusplus
 }

@@ -117,7 +117,9 @@ relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *
     rlx_scope scope;
     if (!API_CONTEXT(ctx) || !api_family(ctx, e, RLX_FAMILY_PRIM, "e"))
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
+    rlx_float_env host = rlx_float_enter();
     const rlx_prim *p = scope_of(&scope, ctx, e, e) ? rlx_simplify(ctx, &scope, node_of(e)) : NULL;
+    rlx_float_leave(host);
     rlx_scope_free(&scope);
     return give(ctx, p);
 }

@@ -39,6 +39,15 @@ struct relax_builder {
     rlx_place otherwise;         /* of bindings that are given none */
 };
 
+/* Inference computes sizes of floats, and so emits under the environment of our own. */
+static const rlx_var *emit(rlx_builder *b, const rlx_expr *expr, const rlx_emit *how)
+{
+    rlx_float_env host = rlx_float_enter();
+    const rlx_var *var = rlx_builder_emit(b, expr, how);
+    rlx_float_leave(host);
+    return var;
+}
+
 struct api_loan { relax_module_builder *mb; relax_builder b; };
 
 /* ---- modules */
@@ -227,7 +236,9 @@ static const rlx_expr *close_branch(relax_builder *b, const relax_expr *value, c
 {
     bool ok = close_dataflow(b);
     ok = (!what || api_family(b->ctx, value, RLX_FAMILY_EXPR, what)) && ok;
+    rlx_float_env host = rlx_float_enter();
     const rlx_expr *e = rlx_builder_end_branch(b->b, ok && value ? node_of(value) : no_value(b), RLX_NO_PLACE);
+    rlx_float_leave(host);
     return ok ? e : NULL;
 }
 
@@ -319,7 +330,7 @@ static const rlx_expr *finish_function(relax_builder *b, frame f, const rlx_func
 {
     if (f.local) {
         rlx_emit how = { .var = rlx_as_var(f.self), .number = -1, .place = f.place };
-        const rlx_var *var = rlx_builder_emit(b->b, &function->node, &how);
+        const rlx_var *var = emit(b->b, &function->node, &how);
         return var ? &var->node : NULL;
     }
     return rlx_module_builder_define(b->module->mb, rlx_as_global_var(f.self), &function->node) ? f.self : NULL;
@@ -362,7 +373,9 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
         return give(ctx, NULL);
     ok = close_dataflow(builder) && ok;
     ok = api_family(ctx, result, RLX_FAMILY_EXPR, "result") && ok;
+    rlx_float_env host = rlx_float_enter(); /* a call as result is emitted */
     const rlx_function *function = rlx_builder_end_function(builder->b, ok ? node_of(result) : no_value(builder), f.ret, f.attrs, f.place);
+    rlx_float_leave(host);
     if (!ok || rlx_errors_since(ctx, f.errors))
         function = NULL;
     return give(ctx, function ? finish_function(builder, f, function) : NULL);
@@ -426,7 +439,7 @@ relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, c
     if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
-    return emitted(builder, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_expr *expr, const relax_struct_info *annotation, const char *name,
@@ -437,7 +450,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
     how.annotation = node_of(annotation);
-    return emitted(builder, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
@@ -449,7 +462,7 @@ relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *
     if (ok && !rlx_builder_in_dataflow(builder->b))
         ok = wrong_state(builder, "an output needs an open dataflow block");
     how.output = true;
-    return emitted(builder, ok ? rlx_builder_emit(builder->b, node_of(expr), &how) : NULL);
+    return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
 
 relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_expr *expr, const relax_struct_info *info, const char *name, size_t name_len,
@@ -459,7 +472,10 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
     if (!API_IS(builder, API_BUILDER))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
-    return emitted(builder, ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL);
+    rlx_float_env host = rlx_float_enter();
+    const rlx_var *var = ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL;
+    rlx_float_leave(host);
+    return emitted(builder, var);
 }
 
 /* ---- branches */
@@ -478,7 +494,9 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
     bool ok = api_family(ctx, cond, RLX_FAMILY_EXPR, "cond");
     if (ok && rlx_builder_in_dataflow(builder->b))
         ok = rlx_error(ctx, RLX_WF07, RLX_NO_PLACE, "if inside a dataflow block") != NULL;
+    rlx_float_env host = rlx_float_enter();
     f.cond = ok ? rlx_builder_operand(builder->b, node_of(cond)) : NULL;
+    rlx_float_leave(host);
     if (!f.cond || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) || !rlx_builder_begin_branch(builder->b)) {
         if (rlx_error_count(ctx) == errors)
             rlx_no_memory(ctx);
@@ -529,7 +547,7 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
     how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
     ok = api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
     const rlx_expr *e = ok ? rlx_if(ctx, f.cond, f.true_branch, false_branch, place) : NULL;
-    return emitted(builder, e ? rlx_builder_emit(builder->b, e, &how) : NULL);
+    return emitted(builder, e ? emit(builder->b, e, &how) : NULL);
 }
 
 /* ---- lent to callbacks */

@@ -110,7 +110,10 @@ relax_expr *relax_call_op(relax_context *ctx, const char *op, size_t op_len, con
         return NULL;
     const rlx_op_row *row = find_op(ctx, op, op_len, place);
     bool ok = row && exprs(ctx, args, num_args, "args") && api_map_or_null(ctx, attrs, "attrs");
-    return give(ctx, ok ? rlx_call_op(ctx, row, nodes_of(args), num_args, node_of(attrs), place) : NULL);
+    rlx_float_env host = rlx_float_enter(); /* attributes become floats */
+    const rlx_expr *call = ok ? rlx_call_op(ctx, row, nodes_of(args), num_args, node_of(attrs), place) : NULL;
+    rlx_float_leave(host);
+    return give(ctx, call);
 }
 
 relax_expr *relax_call_op_with_result(relax_context *ctx, const char *op, size_t op_len, const relax_expr *const *args, size_t num_args,
@@ -121,7 +124,10 @@ relax_expr *relax_call_op_with_result(relax_context *ctx, const char *op, size_t
     const rlx_op_row *row = find_op(ctx, op, op_len, place);
     bool ok = row && exprs(ctx, args, num_args, "args") && api_map_or_null(ctx, attrs, "attrs") && api_family(ctx, result, RLX_FAMILY_SINFO, "result");
     const rlx_sinfo *info = node_of(result);
-    return give(ctx, ok ? rlx_call_op_sinfo(ctx, row, nodes_of(args), num_args, &info, 1, node_of(attrs), place) : NULL);
+    rlx_float_env host = rlx_float_enter();
+    const rlx_expr *call = ok ? rlx_call_op_sinfo(ctx, row, nodes_of(args), num_args, &info, 1, node_of(attrs), place) : NULL;
+    rlx_float_leave(host);
+    return give(ctx, call);
 }
 
 relax_expr *relax_call(relax_context *ctx, const relax_expr *callee, const relax_expr *const *args, size_t num_args, const relax_struct_info *result,

@@ -178,15 +178,24 @@ relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const 
     return give(builder->ctx, var);
 }
 
+/* A literal that is stored takes the dtype of its buffer: that rounds, to nearest whatever the host does. */
+typedef void (*store_maker)(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value);
+static relax_status make_store(relax_tir_builder *b, store_maker make, const relax_buffer *buffer, const relax_prim_expr *const *indices,
+                               size_t num_indices, const relax_prim_expr *value)
+{
+    const rlx_buffer *to = open(b) ? buffer_of(b, buffer) : NULL;
+    if (to && prims(b, indices, num_indices, "indices") && prim(b, value, "value")) {
+        rlx_float_env host = rlx_float_enter();
+        make(&b->t, to, list_of(indices, num_indices), PRIM(value));
+        rlx_float_leave(host);
+    }
+    return status_of(b);
+}
+
 relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
                             const relax_prim_expr *value)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
-    if (b && prims(builder, indices, num_indices, "indices") && prim(builder, value, "value"))
-        rlx_tir_init(&builder->t, b, list_of(indices, num_indices), PRIM(value));
-    return status_of(builder);
+    return API_IS(builder, API_TIR_BUILDER) ? make_store(builder, rlx_tir_init, buffer, indices, num_indices, value) : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 relax_status relax_tir_end_block(relax_tir_builder *builder)
@@ -263,31 +272,34 @@ relax_prim_expr *relax_tir_load(relax_tir_builder *builder, const relax_buffer *
 relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
                              const relax_prim_expr *value)
 {
-    if (!API_IS(builder, API_TIR_BUILDER))
-        return RELAX_ERROR_INVALID_ARGUMENT;
-    const rlx_buffer *b = open(builder) ? buffer_of(builder, buffer) : NULL;
-    if (b && prims(builder, indices, num_indices, "indices") && prim(builder, value, "value"))
-        rlx_tir_store(&builder->t, b, list_of(indices, num_indices), PRIM(value));
-    return status_of(builder);
+    return API_IS(builder, API_TIR_BUILDER) ? make_store(builder, rlx_tir_store, buffer, indices, num_indices, value) : RELAX_ERROR_INVALID_ARGUMENT;
+}
+
+static const rlx_prim *make_call(relax_tir_builder *builder, const char *name, size_t name_len, const relax_prim_expr *const *args, size_t num_args)
+{
+    rlx_tir *t = &builder->t;
+    rlx_slice slice;
+    if (!open(builder) || !latch(builder, api_name(builder->ctx, name, name_len, "name", &slice)) || !prims(builder, args, num_args, "args"))
+        return NULL;
+    if (num_args == 3 && rlx_slice_is(slice, "if_then_else"))
+        return rlx_tir_if_then_else(t, PRIM(args[0]), PRIM(args[1]), PRIM(args[2]));
+    const char *z = name_of(builder, name, name_len);
+    enum rlx_tir_intrinsic found = rlx_tir_find_intrinsic(slice);
+    if (z && (found == RLX_TIR_NO_INTRINSIC || rlx_tir_intrinsics[found].num_args != num_args || num_args > 2)) {
+        latch(builder, false);
+        return rlx_error(builder->ctx, RLX_OP06, RLX_NO_PLACE, "there is no intrinsic %s of %zu arguments", z, num_args);
+    }
+    if (!z)
+        return NULL;
+    return num_args == 1 ? rlx_tir_call1(t, z, PRIM(args[0])) : rlx_tir_call2(t, z, PRIM(args[0]), PRIM(args[1]));
 }
 
 relax_prim_expr *relax_tir_call(relax_tir_builder *builder, const char *name, size_t name_len, const relax_prim_expr *const *args, size_t num_args)
 {
     if (!API_IS(builder, API_TIR_BUILDER))
         return NULL;
-    rlx_tir *t = &builder->t;
-    rlx_slice slice;
-    if (!open(builder) || !latch(builder, api_name(builder->ctx, name, name_len, "name", &slice)) || !prims(builder, args, num_args, "args"))
-        return give(builder->ctx, NULL);
-    if (num_args == 3 && rlx_slice_is(slice, "if_then_else"))
-        return give(builder->ctx, rlx_tir_if_then_else(t, PRIM(args[0]), PRIM(args[1]), PRIM(args[2])));
-    const char *z = name_of(builder, name, name_len);
-    enum rlx_tir_intrinsic found = rlx_tir_find_intrinsic(slice);
-    if (z && (found == RLX_TIR_NO_INTRINSIC || rlx_tir_intrinsics[found].num_args != num_args || num_args > 2)) {
-        latch(builder, false);
-        return give(builder->ctx, rlx_error(builder->ctx, RLX_OP06, RLX_NO_PLACE, "there is no intrinsic %s of %zu arguments", z, num_args));
-    }
-    if (!z)
-        return give(builder->ctx, NULL);
-    return give(builder->ctx, num_args == 1 ? rlx_tir_call1(t, z, PRIM(args[0])) : rlx_tir_call2(t, z, PRIM(args[0]), PRIM(args[1])));
+    rlx_float_env host = rlx_float_enter(); /* arguments are cast to one dtype */
+    const rlx_prim *call = make_call(builder, name, name_len, args, num_args);
+    rlx_float_leave(host);
+    return give(builder->ctx, call);
 }

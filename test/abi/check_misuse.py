@@ -29,7 +29,7 @@ OUT = Path(os.environ.get("RELAX_OUT", TOP))
 BUILD = Path(os.environ.get("RELAX_BUILD", TOP / "build/release"))
 ASAN = os.environ.get("RELAX_VARIANT") == "asan"
 DEBUG = os.environ.get("RELAX_VARIANT") in ("asan", "debug")
-POINTERS = {"handle", "handle_array", "handle_out", "struct", "opaque", "string", "string_array", "string_out",
+POINTERS = {"handle", "handle_array", "handle_out", "handle_inout", "struct", "opaque", "string", "string_array", "string_out",
             "buffer", "array", "out", "pointer", "callback"}
 # What string parameters of these names hold instead of "x", so that more handles can be made.
 STRINGS = {

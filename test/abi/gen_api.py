@@ -27,6 +27,7 @@ SCALARS = {"int", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_
 # Types that an FFI cannot express the same way everywhere; never in a prototype or a public struct.
 UNWELCOME = {"bool", "_Bool", "long", "unsigned", "short", "signed", "char", "float"}
 OWNERSHIP = {"RELAX_OWN": "own", "RELAX_BORROWED": "borrowed"}
+FLAGS = {"RELAX_NULLABLE": "nullable", "RELAX_INOUT": "inout"}
 MAX_PARAMS = 10
 # Structs that never grow: the value cell and its payload (and DLPack's own).
 FIXED_STRUCTS = {"relax_value", "relax_payload"}
@@ -127,14 +128,15 @@ def clean_comment(text):
 # --- types -------------------------------------------------------------------------------------------
 
 def take_markers(text):
-    """Splits markers off a declarator: (ownership or None, nullable, rest)."""
-    ownership, nullable = None, False
+    """Splits markers off a declarator: (ownership or None, the yes/no ones by name, rest)."""
+    ownership, flags = None, {}
     for marker, value in OWNERSHIP.items():
         if re.search(rf"\b{marker}\b", text):
             ownership, text = value, re.sub(rf"\b{marker}\b", " ", text)
-    if re.search(r"\bRELAX_NULLABLE\b", text):
-        nullable, text = True, re.sub(r"\bRELAX_NULLABLE\b", " ", text)
-    return ownership, nullable, " ".join(text.split())
+    for marker, name in FLAGS.items():
+        if re.search(rf"\b{marker}\b", text):
+            flags[name], text = True, re.sub(rf"\b{marker}\b", " ", text)
+    return ownership, flags, " ".join(text.split())
 
 
 def split_commas(text):
@@ -162,7 +164,7 @@ PLAIN = re.compile(r"^(?P<pre>(?:const\s+|volatile\s+|struct\s+|union\s+|enum\s+
 
 def parse_declarator(text, where, named=True):
     """One parameter, field or result as a dict."""
-    ownership, nullable, text = take_markers(text)
+    ownership, flags, text = take_markers(text)
     function = FUNCTION_POINTER.match(text)
     if function:
         entry = {"name": function.group(2), "type": "function", "kind": "callback",
@@ -185,8 +187,7 @@ def parse_declarator(text, where, named=True):
             entry["array"] = array
     if ownership:
         entry["ownership"] = ownership
-    if nullable:
-        entry["nullable"] = True
+    entry.update(flags)
     return entry
 
 
@@ -365,7 +366,8 @@ class Api:
             return "callback"
         base, pointer = entry["base"], entry["pointer"]
         if base in self.handles:
-            return ("unknown", "handle", "handle_array" if self.is_input(entry) else "handle_out")[min(pointer, 2)]
+            many = "handle_inout" if entry.get("inout") else "handle_array" if self.is_input(entry) else "handle_out"
+            return ("unknown", "handle", many)[min(pointer, 2)]
         if base in kinds["callback"]:
             return "callback" if pointer == 0 else "pointer"
         if base in kinds["struct"]:

@@ -185,6 +185,64 @@ static void numbers_in_texts(void **state)
     }
 }
 
+/* What the API folds while it builds: how many numbers an arange has (3.0 / 0.3 is a little more than 10), a literal stored as another
+ * dtype, sums of literals, floats made of integers. */
+static relax_module *build_numbers(relax_context *ctx)
+{
+    relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
+    const relax_prim_expr *three = relax_prim_int(ctx, 3), *at;
+    relax_buffer *to = relax_tir_param(t, Z("A"), RELAX_FLOAT32, &three, 1);
+    relax_prim_expr *tenth = relax_prim_float(ctx, RELAX_FLOAT64, 0.1);
+    relax_tir_begin_block(t, Z("fill"));
+    at = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), three);
+    const relax_prim_expr *both[] = { tenth, relax_prim_binary(ctx, RELAX_PRIM_ADD, tenth, relax_prim_float(ctx, RELAX_FLOAT64, 0.2)) };
+    relax_tir_init(t, to, &at, 1, tenth);
+    relax_tir_store(t, to, &at, 1, relax_tir_call(t, Z("pow"), both, 2));
+    relax_tir_store(t, to, &at, 1, tenth);
+    relax_tir_end_block(t);
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    relax_module_builder_add(mb, Z("fill"), relax_tir_finish(t));
+    relax_builder_begin_function(b, Z("main"), NULL, 0, NULL);
+    const relax_expr *range[3];
+    for (int i = 0; i < 3; i++)
+        range[i] = relax_prim_value(ctx, relax_prim_float(ctx, RELAX_FLOAT64, i == 0 ? 0 : i == 1 ? 3.0 : 0.3));
+    const relax_expr *y = relax_builder_emit(b, relax_r_arange_with(ctx, range[0], range[1], range[2], RELAX_FLOAT64), Z("y"), 0);
+    const relax_attr *slope = relax_attr_map_with(ctx, NULL, Z("alpha"), relax_attr_int(ctx, ((int64_t)1 << 53) + 3));
+    y = relax_builder_emit(b, relax_call_op(ctx, Z("nn.leakyrelu"), &y, 1, slope, 0), Z("z"), 0);
+    relax_builder_end_function(b, y);
+    relax_module *m = relax_module_builder_finish(mb);
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+    relax_tir_builder_destroy(t);
+    return m;
+}
+
+static void numbers_of_builders(void **state)
+{
+    static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+    char first[4096] = "";
+    (void)state;
+    for (size_t k = 0; k < N(modes); k++) {
+        relax_context *ctx = relax_context_create(NULL);
+        feclearexcept(FE_ALL_EXCEPT);
+        fesetround(modes[k]);
+        relax_module *m = build_numbers(ctx);
+        assert_int_equal(fegetround(), modes[k]);
+        fesetround(FE_TONEAREST);
+        assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+        if (!m)
+            fail_msg("%s", relax_diagnostic_message(ctx, 0, NULL));
+        relax_bytes *printed = relax_node_print(ctx, relax_module_as_node(m), NULL);
+        if (!k)
+            snprintf(first, sizeof first, "%s", relax_bytes_data(printed));
+        assert_string_equal(relax_bytes_data(printed), first);
+        relax_bytes_release(printed);
+        relax_context_release(ctx);
+    }
+    assert_non_null(strstr(first, "(10,)"));
+}
+
 /* ---- fork: a loaded program runs in the parent and in the child */
 
 static void forks(void **state)
@@ -219,7 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_changed), cmocka_unit_test(nothing_is_changed_by_failures), cmocka_unit_test(locales_do_not_matter),
-        cmocka_unit_test(rounding_modes_do_not_matter), cmocka_unit_test(numbers_in_texts), cmocka_unit_test(forks),
+        cmocka_unit_test(rounding_modes_do_not_matter), cmocka_unit_test(numbers_in_texts), cmocka_unit_test(numbers_of_builders), cmocka_unit_test(forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
