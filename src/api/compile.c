@@ -163,8 +163,8 @@ static rlx_blob *compile(relax_context *ctx, const rlx_module *m, job *j)
     bool own_layer = ctx->top == 0;
     if (own_layer && !rlx_scratch_begin(ctx))
         return NULL;
-    m = prepare(ctx, m);
     rlx_float_env host = rlx_float_enter();
+    m = prepare(ctx, m);
     rlx_blob *file = m ? generate(ctx, m, j) : NULL;
     rlx_float_leave(host);
     if (own_layer)

@@ -139,6 +139,16 @@ static void *alloc_raw(rlx_memory *m, size_t size, size_t align)
     return refused(m, size);
 }
 
+void *rlx_mem_try(rlx_memory *m, size_t size)
+{
+    if (!book(m, size))
+        return NULL;
+    void *p = m->host.alloc(m->host.user, size, DEFAULT_ALIGN);
+    if (!p)
+        discharge(m, size);
+    return p;
+}
+
 void *rlx_mem_alloc(rlx_memory *m, size_t size)
 {
     return alloc_raw(m, size, DEFAULT_ALIGN);

@@ -24,6 +24,8 @@ bool rlx_memory_init(rlx_memory *m, const relax_allocator *host, size_t cap);
 
 /* 16-byte aligned, not cleared. NULL if the host refuses, the cap is reached or size is 0. */
 RLX_NODISCARD void *rlx_mem_alloc(rlx_memory *m, size_t size);
+/* For what the caller can do without (a cache, a tidying up): a refusal is not latched. What a result depends on is never of that kind. */
+RLX_NODISCARD void *rlx_mem_try(rlx_memory *m, size_t size);
 RLX_NODISCARD void *rlx_mem_alloc_zero(rlx_memory *m, size_t size);
 RLX_NODISCARD void *rlx_mem_alloc_aligned(rlx_memory *m, size_t size, size_t align);
 /* `ptr` may be NULL (then old_size is 0). On failure the old block stands. */

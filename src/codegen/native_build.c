@@ -144,7 +144,8 @@ static bool is_native(const build *b)
     return b->o->cpu && strcmp(b->o->cpu, "native") == 0;
 }
 
-static void make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256_BYTES + 1])
+/* False: out of memory, and then it may lack a program. */
+static bool make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256_BYTES + 1])
 {
     unsigned char digest[RLX_SHA256_BYTES];
     char cpu[RLX_CPU_TEXT] = "";
@@ -169,7 +170,9 @@ static void make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256
     rlx_sha256_end(&s, digest);
     for (size_t i = 0; i < sizeof digest; i++)
         snprintf(key + 2 * i, 3, "%02x", digest[i]);
+    bool ok = !path.failed;
     rlx_buf_free(&path);
+    return ok || rlx_no_memory(b->ctx);
 }
 
 /* ---- running it -------------------------------------------------------------------------------------------------------- */
@@ -327,14 +330,16 @@ static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t
     rlx_cache_open(&cache, b->o->cache_dir, b->o->cache_bytes);
     if (cache.why)
         rlx_report(b->ctx, RLX_CG17, RLX_SEVERITY_WARNING, RLX_NO_PLACE, "compiled kernels are not kept in %.200s: %s", b->o->cache_dir, cache.why);
-    for (size_t i = 0; i < count; i++) {
-        make_key(b, &units[i], keys[i]);
-        if (!from_cache(&cache, keys[i], &units[i])) {
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++) {
+        ok = make_key(b, &units[i], keys[i]);
+        if (ok && !from_cache(&cache, keys[i], &units[i])) {
+            ok = !units[i].object.failed || rlx_no_memory(b->ctx);
             missing_key[n] = i;
             missing[n++] = &units[i];
         }
     }
-    bool ok = !n || compile(b, missing, n, started, cancelled);
+    ok = ok && (!n || compile(b, missing, n, started, cancelled));
     for (size_t i = 0; i < n && ok; i++)
         rlx_cache_put(&cache, keys[missing_key[i]], &missing[i]->object);
     rlx_cache_close(&cache);

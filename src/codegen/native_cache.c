@@ -115,7 +115,7 @@ bool rlx_cache_get(rlx_cache *c, const char *key, rlx_buf *object)
     bool ok = fd >= 0 && read_entry(fd, object);
     if (ok)
         futimens(fd, NULL); /* used just now: the last to be thrown out */
-    else if (fd >= 0 || errno == ELOOP)
+    else if ((fd >= 0 && !object->failed) || (fd < 0 && errno == ELOOP))
         unlinkat(c->fd, key, 0);
     if (fd >= 0)
         close(fd);
@@ -127,55 +127,82 @@ bool rlx_cache_get(rlx_cache *c, const char *key, rlx_buf *object)
 
 typedef struct entry { struct timespec used; uint64_t size; char name[2 * RLX_SHA256_BYTES + 32]; } entry;
 
-static int older_first(const void *a, const void *b)
+static bool is_older(const entry *x, const entry *y)
 {
-    const entry *x = a, *y = b;
-    if (x->used.tv_sec != y->used.tv_sec)
-        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-    return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
+    return x->used.tv_sec != y->used.tv_sec ? x->used.tv_sec < y->used.tv_sec : x->used.tv_nsec < y->used.tv_nsec;
 }
 
-static DIR *list(int fd)
+/* The names in a directory, without opendir: that takes memory past the host's allocator, and without memory a directory could not even
+ * be emptied. Names are unlinked on the way. */
+typedef struct listing { int fd; ssize_t at, end; union { struct dirent64 first; char bytes[4096]; } part; } listing;
+
+static void list(listing *l, int fd)
 {
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
-    if (!d && copy >= 0)
-        close(copy);
-    return d;
+    l->fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    l->at = l->end = 0;
+}
+
+/* NULL: no more; closed. */
+static const char *next_name(listing *l)
+{
+    while (l->fd >= 0) {
+        if (l->at >= l->end)
+            l->at = 0, l->end = getdents64(l->fd, l->part.bytes, sizeof l->part.bytes);
+        if (l->end <= 0) {
+            close(l->fd);
+            l->fd = -1;
+            break;
+        }
+        const struct dirent64 *e = (const void *)(l->part.bytes + l->at);
+        l->at += e->d_reclen;
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            return e->d_name;
+    }
+    return NULL;
+}
+
+static void end_list(listing *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
 }
 
 /* Temporary files of runs that ended in the middle count, and go, like entries. */
 static size_t collect(int fd, entry *entries, uint64_t *total)
 {
-    DIR *d = list(fd);
+    listing l;
     size_t n = 0;
     *total = 0;
-    for (struct dirent *e = d ? readdir(d) : NULL; e && n < MAX_ENTRIES; e = readdir(d)) {
+    list(&l, fd);
+    for (const char *name = next_name(&l); name && n < MAX_ENTRIES; name = next_name(&l)) {
         struct stat s;
-        if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof entries->name || fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode))
+        if (name[0] == '.' || strlen(name) >= sizeof entries->name || fstatat(fd, name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode))
             continue;
         entries[n].used = s.st_mtim;
         entries[n].size = (uint64_t)s.st_size;
         *total += (uint64_t)s.st_size;
         memset(entries[n].name, 0, sizeof entries->name);
-        memcpy(entries[n++].name, e->d_name, strlen(e->d_name));
+        memcpy(entries[n++].name, name, strlen(name));
     }
-    if (d)
-        closedir(d);
+    end_list(&l);
     return n;
 }
 
 static void shrink(rlx_cache *c, rlx_memory *m)
 {
-    entry *entries = rlx_mem_alloc(m, MAX_ENTRIES * sizeof *entries);
+    entry *entries = rlx_mem_try(m, MAX_ENTRIES * sizeof *entries);
     uint64_t total;
     if (!entries)
-        return;
+        return; /* the next one will */
     size_t n = collect(c->fd, entries, &total);
-    qsort(entries, n, sizeof *entries, older_first);
-    for (size_t i = 0; i < n && (total > c->most || n - i > MAX_ENTRIES / 2); i++)
-        if (unlinkat(c->fd, entries[i].name, 0) == 0)
-            total -= entries[i].size;
+    while (n && (total > c->most || n > MAX_ENTRIES / 2)) { /* few go at a time; qsort may call malloc */
+        size_t oldest = 0;
+        for (size_t i = 1; i < n; i++)
+            oldest = is_older(&entries[i], &entries[oldest]) ? i : oldest;
+        if (unlinkat(c->fd, entries[oldest].name, 0) == 0)
+            total -= entries[oldest].size;
+        entries[oldest] = entries[--n];
+    }
     rlx_mem_free(m, entries, MAX_ENTRIES * sizeof *entries);
 }
 
@@ -202,21 +229,18 @@ void rlx_cache_put(rlx_cache *c, const char *key, const rlx_buf *object)
 
 static void remove_files(int fd, int depth)
 {
-    DIR *d = list(fd);
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+    listing l;
+    list(&l, fd);
+    for (const char *name = next_name(&l); name; name = next_name(&l)) {
+        if (unlinkat(fd, name, 0) == 0 || depth == 0)
             continue;
-        if (unlinkat(fd, e->d_name, 0) == 0 || depth == 0)
-            continue;
-        int inner = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (inner >= 0) {
             remove_files(inner, depth - 1);
             close(inner);
         }
-        unlinkat(fd, e->d_name, AT_REMOVEDIR);
+        unlinkat(fd, name, AT_REMOVEDIR);
     }
-    if (d)
-        closedir(d);
 }
 
 void rlx_remove_directory(const char *path)

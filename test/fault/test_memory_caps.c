@@ -100,7 +100,7 @@ static void machines_keep_their_cap(void **state)
         if (programs[i].reach < RUNS)
             continue;
         world_open(&w, &programs[i], NULL);
-        assert_true(world_reach(&w, EXECUTABLE) && open_registry(&w) && make_input(&w));
+        assert_true(world_reach(&w, EXECUTABLE) && open_registry(&w) && make_input(&w) && make_caches(&w));
         bool through = false;
         for (size_t cap = 1; cap < (size_t)1 << 26 && !through; cap = next_cap(cap)) {
             fault f;

@@ -6,6 +6,7 @@
 #ifndef TEST_FAULT_WORLD_H
 #define TEST_FAULT_WORLD_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "fault.h"
 #include <relax/ops.h>
 
-enum { ROWS = 3, COLUMNS = 4, TEXT_BYTES = 1 << 14 };
+enum { ROWS = 3, COLUMNS = 4, TEXT_BYTES = 1 << 14, WEIGHTS = 32, CACHES = 4 };
 /* How far a program gets. */
 enum reach { READS_NOT, IS_READ, IS_CHECKED, RUNS };
 enum level { NOTHING, CONTEXT, MODULE, EXECUTABLE, MACHINE };
@@ -24,8 +25,15 @@ typedef struct program {
     enum reach reach;
     relax_status outcome;                                  /* of the run, or of the stage that it does not pass */
     const relax_module *(*build)(struct world *w);         /* NULL: programs/NAME.py */
-    const char *unprintable;                               /* not NULL: why its text is not read back */
+    const char *path;                                      /* NULL: programs/NAME.py, if it is not built */
+    const char *weights;                                   /* NULL, or an archive of those of all parameters after the inputs */
+    const char *entry;                                     /* NULL: main */
+    bool is_large;                                         /* fewer requests are tried */
+    bool is_native;                                        /* also compiled by way of C */
 } program;
+
+/* An array of the weights of a program, read before the library is on the stack. */
+typedef struct weight { char name[64]; int64_t shape[2]; int32_t ndim; const float *data; } weight;
 
 typedef struct world {
     const program *program;
@@ -39,15 +47,16 @@ typedef struct world {
     relax_bytes *bytes;
     relax_registry *registry;
     relax_vm *vm;
-    relax_tensor *in, *tensor;
+    relax_tensor *in, *tensor, *caches[CACHES];
     relax_tensor *buffers[2];
     struct DLManagedTensorVersioned *exported;
     relax_value arg, result;
     relax_status status;
     relax_error *error;
     int64_t number;                 /* what a step found out beside */
+    bool refused;                   /* memory, but not by the context */
     int kept;                       /* things of the host that the library still holds */
-    char path[256];
+    char path[256], temp[256], cache[256], compiler[256];
     const char *pass;               /* of steps that there is one of for each pass */
 } world;
 
@@ -128,23 +137,104 @@ static const relax_module *build_scopes(world *w)
     return module;
 }
 
+/* A program of examples/ with its weights bound; parameters are named in the order of the archive, dots as underscores. */
+static const relax_module *build_example(world *w);
+
 static const program programs[] = {
-    { "prim_func", RUNS, RELAX_OK, NULL, NULL },
-    { "symbolic", RUNS, RELAX_OK, NULL, NULL },
-    { "match_cast", RUNS, RELAX_OK, NULL, NULL },
-    { "branches", RUNS, RELAX_OK, NULL, NULL },
-    { "recursion", RUNS, RELAX_OK, NULL, NULL },
-    { "tuples", RUNS, RELAX_OK, NULL, NULL },
-    { "packed", RUNS, RELAX_OK, NULL, NULL },
-    { "packed_refuses", RUNS, RELAX_ERROR_RUNTIME, NULL, NULL },
-    { "cast_fails", RUNS, RELAX_ERROR_RUNTIME, NULL, NULL },
-    { "unknown_sizes", RUNS, RELAX_OK, NULL, NULL },
-    { "network", RUNS, RELAX_OK, build_network, NULL },
-    { "scopes", IS_CHECKED, RELAX_ERROR_CODEGEN, build_scopes, NULL },
-    { "local_function", IS_CHECKED, RELAX_ERROR_CODEGEN, NULL, NULL },
-    { "ill_formed", IS_READ, RELAX_ERROR_TYPE, NULL, NULL },
-    { "errors", READS_NOT, RELAX_ERROR_TEXT, NULL, NULL },
+    { .name = "prim_func", .reach = RUNS, .is_native = true },
+    { .name = "symbolic", .reach = RUNS },
+    { .name = "match_cast", .reach = RUNS },
+    { .name = "branches", .reach = RUNS },
+    { .name = "recursion", .reach = RUNS },
+    { .name = "tuples", .reach = RUNS },
+    { .name = "packed", .reach = RUNS },
+    { .name = "packed_refuses", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
+    { .name = "cast_fails", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
+    { .name = "unknown_sizes", .reach = RUNS },
+    { .name = "network", .reach = RUNS, .build = build_network, .is_native = true },
+    { .name = "digits", .reach = RUNS, .build = build_example, .path = "examples/digits/digits.py",
+      .weights = "examples/digits/mlp_weights.npz", .is_large = true },
+    { .name = "adder", .reach = RUNS, .build = build_example, .path = "examples/adder/adder.py", .weights = "examples/adder/weights.npz",
+      .entry = "prefill", .is_large = true },
+    { .name = "scopes", .reach = IS_CHECKED, .outcome = RELAX_ERROR_CODEGEN, .build = build_scopes },
+    { .name = "local_function", .reach = IS_CHECKED, .outcome = RELAX_ERROR_CODEGEN },
+    { .name = "ill_formed", .reach = IS_READ, .outcome = RELAX_ERROR_TYPE },
+    { .name = "errors", .reach = READS_NOT, .outcome = RELAX_ERROR_TEXT },
 };
+
+static const char *entry_of(const world *w) { return w->program->entry ? w->program->entry : "main"; }
+
+/* ---- weights: arrays of a zip archive whose entries are stored, not packed */
+
+static struct { unsigned char bytes[1 << 19]; weight at[WEIGHTS]; size_t count; const char *path; } archive;
+
+static uint32_t little(const unsigned char *p, int size)
+{
+    uint32_t n = 0;
+    for (int i = size; i-- > 0;)
+        n = n << 8 | p[i];
+    return n;
+}
+
+/* One entry: its local header, the name, an .npy header, floats. */
+static const unsigned char *read_weight(const unsigned char *p, weight *out)
+{
+    uint32_t size = little(p + 18, 4), name = little(p + 26, 2), extra = little(p + 28, 2);
+    const unsigned char *npy = p + 30 + name + extra;
+    assert_int_equal(little(p + 8, 2), 0);
+    snprintf(out->name, sizeof out->name, "%.*s", (int)name - 4, (const char *)p + 30);
+    for (char *c = out->name; *c; c++)
+        *c = *c == '.' ? '_' : *c;
+    const char *shape = strstr((const char *)npy + 10, "'shape': (");
+    long long dims[2] = { 0, 0 };
+    out->ndim = sscanf(shape + 10, "%lld, %lld", &dims[0], &dims[1]);
+    out->shape[0] = dims[0], out->shape[1] = dims[1];
+    out->data = (const void *)(npy + 10 + little(npy + 8, 2));
+    return npy + size;
+}
+
+static void read_archive(const char *path)
+{
+    if (!path || (archive.path && strcmp(path, archive.path) == 0))
+        return;
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(archive.bytes, 1, sizeof archive.bytes, file);
+    fclose(file);
+    assert_true(size < sizeof archive.bytes);
+    archive.count = 0;
+    for (const unsigned char *p = archive.bytes; memcmp(p, "PK\3\4", 4) == 0;)
+        p = read_weight(p, &archive.at[archive.count++]);
+    archive.path = path;
+    assert_true(archive.count > 0);
+}
+
+static relax_status tensor_of(world *w, const weight *from, relax_tensor **out)
+{
+    relax_tensor_options o;
+    relax_tensor_options_init(&o, sizeof o);
+    o.allocator = w->max_bytes ? NULL : allocator_of(w); /* a cap is that of the context */
+    relax_status status = relax_tensor_create(RELAX_FLOAT32, from->shape, from->ndim, &o, out, NULL);
+    return status == RELAX_OK ? relax_tensor_copy_in(*out, from->data, relax_tensor_bytes(*out)) : status;
+}
+
+static const relax_module *build_example(world *w)
+{
+    const char *names[WEIGHTS];
+    relax_tensor *tensors[WEIGHTS] = { NULL };
+    const relax_module *m = relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
+    relax_status status = RELAX_OK;
+    for (size_t i = 0; m && status == RELAX_OK && i < archive.count; i++) {
+        names[i] = archive.at[i].name;
+        status = tensor_of(w, &archive.at[i], &tensors[i]);
+    }
+    if (m && status == RELAX_OK)
+        m = relax_bind_params(w->ctx, m, Z(entry_of(w)), names, (const relax_tensor *const *)tensors, archive.count);
+    for (size_t i = 0; i < archive.count; i++)
+        relax_tensor_release(tensors[i]);
+    w->refused = status == RELAX_ERROR_OUT_OF_MEMORY;
+    return m && status == RELAX_OK ? m : NULL;
+}
 
 /* ---- what the programs call */
 
@@ -217,8 +307,12 @@ static bool said(world *w, const void *result)
 
 static bool make_module(world *w)
 {
+    w->refused = false;
     w->out = w->program->build ? w->program->build(w) : relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
-    return said(w, w->out);
+    bool good = said(w, w->out);
+    if (w->refused)
+        w->status = RELAX_ERROR_OUT_OF_MEMORY;
+    return good;
 }
 
 static bool compile_to(world *w, int32_t opt_level, relax_executable **out)
@@ -254,27 +348,116 @@ static relax_status new_tensor(world *w, int64_t rows, int64_t columns, relax_te
     return relax_tensor_create(RELAX_FLOAT32, shape, 2, &o, out, &w->error);
 }
 
+/* A prompt for the adder, pixels for digits, a small matrix for all others. */
 static bool make_input(world *w)
 {
-    float data[ROWS * COLUMNS];
-    for (int i = 0; i < ROWS * COLUMNS; i++)
+    static const int64_t prompt[] = { 3, 5, 7, 10, 4, 6, 8, 11 };
+    float data[ROWS * 64];
+    int64_t columns = w->program->weights ? 64 : COLUMNS;
+    for (int i = 0; i < ROWS * 64; i++)
         data[i] = (float)(i % 5) / 2;
-    w->status = new_tensor(w, ROWS, COLUMNS, &w->in);
+    if (w->program->entry) {
+        relax_tensor_options o;
+        relax_tensor_options_init(&o, sizeof o);
+        o.allocator = allocator_of(w);
+        w->status = relax_tensor_create(RELAX_INT64, (int64_t[]){ N(prompt) }, 1, &o, &w->in, &w->error);
+    } else {
+        w->status = new_tensor(w, ROWS, columns, &w->in);
+    }
     if (w->status == RELAX_OK)
-        w->status = relax_tensor_copy_in(w->in, data, sizeof data);
+        w->status = relax_tensor_copy_in(w->in, w->program->entry ? (const void *)prompt : data, relax_tensor_bytes(w->in));
     relax_value_set_tensor(&w->arg, w->in);
     return w->status == RELAX_OK;
+}
+
+/* Keys and values of two layers, which the adder writes in place. */
+static bool make_caches(world *w)
+{
+    for (size_t i = 0; w->program->entry && i < CACHES && w->status == RELAX_OK; i++) {
+        w->status = new_tensor(w, 16, 64, &w->caches[i]);
+        if (w->status == RELAX_OK)
+            memset(relax_tensor_data(w->caches[i]), 0, relax_tensor_bytes(w->caches[i]));
+    }
+    return w->status == RELAX_OK;
+}
+
+/* All arguments, of which `first` is the first; how many. */
+static size_t arguments(world *w, const relax_value *first, relax_value args[1 + CACHES])
+{
+    size_t n = 1;
+    args[0] = *first;
+    for (size_t i = 0; i < CACHES && w->caches[i]; i++, n++)
+        args[n] = (relax_value){ .type_index = RELAX_VALUE_TENSOR, .v.p = w->caches[i] }; /* borrowed */
+    return n;
 }
 
 static void read_text(world *w)
 {
     char path[128];
-    snprintf(path, sizeof path, "test/fault/programs/%s.py", w->program->name);
-    FILE *file = w->program->build ? NULL : fopen(path, "rb");
+    const program *p = w->program;
+    bool is_text = !p->build || p->path;
+    snprintf(path, sizeof path, p->path ? "%s" : "test/fault/programs/%s.py", p->path ? p->path : p->name);
+    FILE *file = is_text ? fopen(path, "rb") : NULL;
     w->text_len = file ? fread(w->text, 1, sizeof w->text, file) : 0;
     if (file)
         fclose(file);
-    assert_true(w->program->build || (w->text_len && w->text_len < sizeof w->text));
+    assert_true(!is_text || (w->text_len && w->text_len < sizeof w->text));
+    read_archive(p->weights);
+}
+
+/* ---- compiling by way of C: where that leaves its things, and a compiler that knows what it has compiled before */
+
+static const char remembering_compiler[] = "#!/bin/sh\n"
+                                           "for last; do case $last in *.c) source=$last ;; *.so) object=$last ;; esac; done\n"
+                                           "kept=${0%/*}/known-$(cksum < \"$source\" | tr ' ' '-')\n"
+                                           "[ -f \"$kept\" ] || { cc \"$@\" -O0 && mv \"$object\" \"$kept\"; } || exit 1\n"
+                                           "exec cp \"$kept\" \"$object\"\n";
+
+/* How many names are in a folder; those are removed. */
+static int sweep(const char *folder)
+{
+    int count = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        if (e->d_name[0] == '.')
+            continue;
+        count++;
+        unlinkat(dirfd(d), e->d_name, 0);
+    }
+    if (d)
+        closedir(d);
+    return count;
+}
+
+static void open_folders(world *w, const char *folder)
+{
+    char base[200];
+    snprintf(base, sizeof base, "%.100s/fault-native-%ld", folder, (long)getpid());
+    mkdir(base, 0700);
+    snprintf(w->temp, sizeof w->temp, "%s/temp", base);
+    snprintf(w->cache, sizeof w->cache, "%s/cache", base);
+    snprintf(w->compiler, sizeof w->compiler, "%s/compiler", base);
+    mkdir(w->temp, 0700);
+    sweep(w->cache);
+    int fd = open(w->compiler, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd < 0)
+        return; /* it is there */
+    assert_int_equal(write(fd, remembering_compiler, sizeof remembering_compiler - 1), sizeof remembering_compiler - 1);
+    close(fd);
+}
+
+/* Nothing stays of a job but whole entries of the cache. */
+static inline void expect_folders_clean(world *w)
+{
+    if (!w->program->is_native)
+        return;
+    assert_int_equal(sweep(w->temp), 0);
+    DIR *d = opendir(w->cache);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
+        if (strstr(e->d_name, ".new"))
+            fail_msg("%s is left in the cache", e->d_name);
+    if (d)
+        closedir(d);
 }
 
 /* Before the library is on the stack. */
@@ -285,6 +468,8 @@ static void world_open(world *w, const program *p, fault *f)
     w->fault = f;
     read_text(w);
     snprintf(w->path, sizeof w->path, "%s/fault-%ld.rlx", folder ? folder : "/tmp", (long)getpid());
+    if (p->is_native)
+        open_folders(w, folder ? folder : "/tmp");
 }
 
 /* Nothing may go wrong on the way (limits are in the caller's hand: false if one was met). */
@@ -302,7 +487,8 @@ static bool world_reach(world *w, enum level level)
     }
     if (level >= EXECUTABLE && !compile_to(w, 1, &w->exe))
         return false;
-    return level < MACHINE || (open_registry(w) && open_machine(w) && make_input(w));
+    relax_context_clear_diagnostics(w->ctx); /* warnings */
+    return level < MACHINE || (open_registry(w) && open_machine(w) && make_input(w) && make_caches(w));
 }
 
 /* What a step left behind. */
@@ -329,6 +515,8 @@ static void world_close(world *w)
     world_forget(w);
     relax_value_release(&w->arg);
     relax_tensor_release(w->in);
+    for (size_t i = 0; i < CACHES; i++)
+        relax_tensor_release(w->caches[i]);
     relax_vm_release(w->vm);
     relax_registry_release(w->registry);
     relax_executable_release(w->exe);
@@ -430,11 +618,62 @@ static bool step_compile_0(world *w) { return compile_to(w, 0, &w->loaded); }
 static bool step_compile_1(world *w) { return compile_to(w, 1, &w->loaded); }
 static bool step_compile_2(world *w) { return compile_to(w, 2, &w->loaded); }
 
+static bool step_emit_c(world *w)
+{
+    w->bytes = relax_compile_to_c(w->ctx, w->module, NULL);
+    return said(w, w->bytes);
+}
+
+static bool compile_by(world *w, const char *compiler, relax_executable **out)
+{
+    relax_compile_options o;
+    relax_load_options load;
+    relax_compile_options_init(&o, sizeof o);
+    relax_load_options_init(&load, sizeof load);
+    load.allocator = allocator_of(w);
+    o.load = &load;
+    o.target = "c";
+    o.allow_compiler = 1;
+    o.compiler = compiler;
+    o.temp_dir = w->temp;
+    o.cache_dir = w->cache;
+    *out = relax_compile(w->ctx, w->module, &o);
+    return said(w, *out);
+}
+
+/* The second time the cache has it. */
+static bool step_native(world *w)
+{
+    relax_executable *first = NULL;
+    bool good = compile_by(w, w->compiler, &first) && compile_by(w, w->compiler, &w->loaded);
+    w->number = good ? relax_executable_num_native_kernels(w->loaded) : 0;
+    relax_executable_release(first);
+    return good;
+}
+
+static bool step_bad_compiler(world *w) { return compile_by(w, "/bin/false", &w->loaded); }
+
+static bool step_load_native(world *w)
+{
+    relax_load_options o;
+    relax_load_options_init(&o, sizeof o);
+    relax_executable *made = NULL;
+    o.allocator = allocator_of(w);
+    o.allow_native = 1;
+    if (compile_by(w, w->compiler, &made))
+        w->status = relax_executable_serialize(made, &w->bytes, &w->error);
+    relax_executable_release(made);
+    if (w->status == RELAX_OK)
+        w->status = relax_executable_load(relax_bytes_data(w->bytes), relax_bytes_size(w->bytes), &o, &w->loaded, &w->error);
+    w->number = w->loaded ? relax_executable_num_native_kernels(w->loaded) : 0;
+    return w->status == RELAX_OK;
+}
+
 static bool step_bind(world *w)
 {
-    static const char *const names[] = { "x" };
+    const char *names[] = { w->program->entry ? "prompt" : w->program->weights ? "images" : "x" };
     const relax_tensor *tensors[] = { w->in };
-    w->out = relax_bind_params(w->ctx, w->module, Z("main"), names, tensors, 1);
+    w->out = relax_bind_params(w->ctx, w->module, Z(entry_of(w)), names, tensors, 1);
     return said(w, w->out);
 }
 
@@ -469,7 +708,7 @@ static bool step_load(world *w)
 static bool step_texts(world *w)
 {
     relax_bytes *result = relax_executable_result_text(w->exe, 0);
-    w->bytes = relax_executable_param_text(w->exe, relax_executable_find_function(w->exe, Z("main")), 0);
+    w->bytes = relax_executable_param_text(w->exe, relax_executable_find_function(w->exe, Z(entry_of(w))), 0);
     w->status = w->bytes && (result || !relax_executable_num_functions(w->exe)) ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
     relax_bytes_release(result);
     return w->status == RELAX_OK;
@@ -506,7 +745,14 @@ static bool step_input(world *w)
     return good;
 }
 
-static bool step_call(world *w) { return (w->status = relax_vm_call(w->vm, Z("main"), &w->arg, 1, &w->result, &w->error)) == RELAX_OK; }
+static bool call_with_first(world *w, const relax_value *first)
+{
+    relax_value args[1 + CACHES];
+    size_t n = arguments(w, first, args);
+    return (w->status = relax_vm_call(w->vm, Z(entry_of(w)), args, n, &w->result, &w->error)) == RELAX_OK;
+}
+
+static bool step_call(world *w) { return call_with_first(w, &w->arg); }
 
 static bool step_first_and_second_call(world *w)
 {
@@ -530,7 +776,8 @@ static bool step_profile(world *w)
 /* Results into buffers of the caller, for programs with one tensor as result. */
 static bool step_call_into(world *w)
 {
-    int32_t main = relax_executable_find_function(w->exe, Z("main"));
+    int32_t main = relax_executable_find_function(w->exe, Z(entry_of(w)));
+    relax_value args[1 + CACHES];
     if (!step_call(w))
         return false;
     const relax_tensor *like = relax_value_get_tensor(&w->result);
@@ -541,7 +788,7 @@ static bool step_call_into(world *w)
     o.allocator = allocator_of(w);
     w->status = relax_tensor_create(relax_tensor_dtype(like), relax_tensor_shape(like), relax_tensor_ndim(like), &o, &w->buffers[0], &w->error);
     if (w->status == RELAX_OK)
-        w->status = relax_vm_call_into(w->vm, main, &w->arg, 1, w->buffers, 1, &w->error);
+        w->status = relax_vm_call_into(w->vm, main, args, arguments(w, &w->arg, args), w->buffers, 1, &w->error);
     return w->status == RELAX_OK;
 }
 
@@ -558,9 +805,9 @@ static bool step_dlpack(world *w)
     if (w->status != RELAX_OK)
         return false;
     relax_value_set_tensor(&arg, w->tensor);
-    w->status = relax_vm_call(w->vm, Z("main"), &arg, 1, &w->result, &w->error);
+    bool good = call_with_first(w, &arg);
     relax_value_release(&arg);
-    return w->status == RELAX_OK;
+    return good;
 }
 
 /* Values have no allocator of their own: they come from malloc, as their contract says. */
@@ -604,48 +851,60 @@ static bool step_diagnostics(world *w)
     return w->status == RELAX_OK;
 }
 
+/* Where memory comes from beside the allocator: values and tensors of the host's own take it from malloc; what starts compilers and loads
+ * what they made, from the C library, which may keep it. */
 typedef struct step {
     const char *name;
     enum level needs;
     enum reach from;     /* only programs that get as far */
     bool (*act)(world *w);
     bool is_verdict;     /* the outcome is that of the program, not always success */
-    bool takes_malloc;   /* values and tensors of the host's own memory */
+    enum memory { HOST, MALLOC, SYSTEM } takes;
 } step;
 
 static const step steps[] = {
-    { "create a context", NOTHING, READS_NOT, step_context, false, false },
-    { "read or build", CONTEXT, READS_NOT, step_module, true, false },
-    { "show diagnostics", CONTEXT, READS_NOT, step_diagnostics, true, false },
-    { "check", MODULE, IS_READ, step_check, true, false },
-    { "normalize", MODULE, IS_CHECKED, step_normalize, false, false },
-    { "infer", MODULE, IS_CHECKED, step_infer, false, false },
-    { "print", MODULE, IS_READ, step_print, false, false },
-    { "read back", MODULE, IS_CHECKED, step_read_back, false, false },
-    { "compare", MODULE, IS_READ, step_equal, false, false },
-    { "copy", MODULE, IS_READ, step_copy, false, false },
-    { "collect", MODULE, IS_CHECKED, step_collect, false, false },
-    { "free variables", MODULE, IS_READ, step_free_vars, false, false },
-    { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, false },
-    { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, false },
-    { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, false },
-    { "compile -O2", MODULE, IS_CHECKED, step_compile_2, true, false },
-    { "bind a parameter", MACHINE, RUNS, step_bind, false, false },
-    { "serialize", EXECUTABLE, RUNS, step_serialize, false, false },
-    { "load", EXECUTABLE, RUNS, step_load, false, false },
-    { "save and load", EXECUTABLE, RUNS, step_save_load, false, false },
-    { "save and map", EXECUTABLE, RUNS, step_save_map, false, false },
-    { "disassemble", EXECUTABLE, RUNS, step_disassemble, false, false },
-    { "texts", EXECUTABLE, RUNS, step_texts, false, false },
-    { "create a registry", EXECUTABLE, RUNS, step_registry, false, false },
-    { "create a machine", MACHINE, RUNS, step_machine, false, false },
-    { "make input", MACHINE, RUNS, step_input, false, false },
-    { "run", MACHINE, RUNS, step_first_and_second_call, true, false },
-    { "profile", MACHINE, RUNS, step_profile, true, false },
-    { "run into buffers", MACHINE, RUNS, step_call_into, true, false },
-    { "exchange by dlpack", MACHINE, RUNS, step_dlpack, true, true },
-    { "make values", MACHINE, RUNS, step_values, false, true },
+    { "create a context", NOTHING, READS_NOT, step_context, false, HOST },
+    { "read or build", CONTEXT, READS_NOT, step_module, true, HOST },
+    { "show diagnostics", CONTEXT, READS_NOT, step_diagnostics, true, HOST },
+    { "check", MODULE, IS_READ, step_check, true, HOST },
+    { "normalize", MODULE, IS_CHECKED, step_normalize, false, HOST },
+    { "infer", MODULE, IS_CHECKED, step_infer, false, HOST },
+    { "print", MODULE, IS_READ, step_print, false, HOST },
+    { "read back", MODULE, IS_CHECKED, step_read_back, false, HOST },
+    { "compare", MODULE, IS_READ, step_equal, false, HOST },
+    { "copy", MODULE, IS_READ, step_copy, false, HOST },
+    { "collect", MODULE, IS_CHECKED, step_collect, false, HOST },
+    { "free variables", MODULE, IS_READ, step_free_vars, false, HOST },
+    { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, HOST },
+    { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, HOST },
+    { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, HOST },
+    { "compile -O2", MODULE, IS_CHECKED, step_compile_2, true, HOST },
+    { "emit c", MODULE, RUNS, step_emit_c, false, HOST },
+    { "compile by way of c", MODULE, RUNS, step_native, false, SYSTEM },
+    { "compile with a compiler that fails", MODULE, RUNS, step_bad_compiler, false, SYSTEM },
+    { "load native code", MODULE, RUNS, step_load_native, false, SYSTEM },
+    { "bind a parameter", MACHINE, RUNS, step_bind, false, HOST },
+    { "serialize", EXECUTABLE, RUNS, step_serialize, false, HOST },
+    { "load", EXECUTABLE, RUNS, step_load, false, HOST },
+    { "save and load", EXECUTABLE, RUNS, step_save_load, false, HOST },
+    { "save and map", EXECUTABLE, RUNS, step_save_map, false, HOST },
+    { "disassemble", EXECUTABLE, RUNS, step_disassemble, false, HOST },
+    { "texts", EXECUTABLE, RUNS, step_texts, false, HOST },
+    { "create a registry", EXECUTABLE, RUNS, step_registry, false, HOST },
+    { "create a machine", MACHINE, RUNS, step_machine, false, HOST },
+    { "make input", MACHINE, RUNS, step_input, false, HOST },
+    { "run", MACHINE, RUNS, step_first_and_second_call, true, HOST },
+    { "profile", MACHINE, RUNS, step_profile, true, HOST },
+    { "run into buffers", MACHINE, RUNS, step_call_into, true, HOST },
+    { "exchange by dlpack", MACHINE, RUNS, step_dlpack, true, MALLOC },
+    { "make values", MACHINE, RUNS, step_values, false, MALLOC },
 };
+
+/* Does a step make sense for a program? */
+static inline bool goes_with(const program *p, const step *s)
+{
+    return p->reach >= s->from && !(s->act == step_diagnostics && p->build) && (s->takes != SYSTEM || p->is_native);
+}
 
 /* ---- what came out, as a number: the same input must give the same again */
 

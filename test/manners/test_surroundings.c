@@ -3,7 +3,6 @@
  */
 #include "../fault/world.h"
 
-#include <dirent.h>
 #include <fenv.h>
 #include <locale.h>
 #include <signal.h>
@@ -52,7 +51,7 @@ static void expect_same(const surroundings *a, const surroundings *b, const char
 
 /* ---- all steps, watched; what they give as numbers */
 
-enum { MOST = 1024 };
+enum { MOST = 2048 };
 static uint64_t usual[MOST];
 static size_t num_usual;
 
@@ -82,13 +81,13 @@ static uint64_t watch(const program *p, const char *pass, const step *s, bool in
 
 static void each_step(void (*then)(size_t index, uint64_t digest, const char *name, const char *act), bool in_vain)
 {
-    static const step pass_step = { "pass", MODULE, IS_CHECKED, step_pass, true, false };
+    static const step pass_step = { "pass", MODULE, IS_CHECKED, step_pass, true, HOST };
     size_t index = 0;
     const char *pass;
     for (size_t i = 0; i < N(programs); i++) {
         const program *p = &programs[i];
         for (size_t k = 0; k < N(steps); k++)
-            if (p->reach >= steps[k].from && !(steps[k].act == step_diagnostics && p->build))
+            if (goes_with(p, &steps[k]))
                 then(index++, watch(p, NULL, &steps[k], in_vain), p->name, steps[k].name);
         for (int32_t n = 0; p->reach >= IS_CHECKED && (pass = relax_pass_name(n)); n++)
             then(index++, watch(p, pass, &pass_step, in_vain), p->name, pass);
