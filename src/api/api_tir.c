@@ -37,7 +37,8 @@ static void end(relax_tir_builder *b)
         return;
     b->ended = true;
     const rlx_prim_func *f = rlx_tir_end(&b->t);
-    b->func = f && !rlx_errors_since(b->ctx, b->errors) ? &f->node : NULL;
+    bool good = f && !rlx_errors_since(b->ctx, b->errors) && rlx_tir_verify(b->ctx, f, false);
+    b->func = good ? &f->node : NULL;
 }
 
 void relax_tir_builder_destroy(relax_tir_builder *builder)
@@ -114,6 +115,25 @@ static relax_status status_of(relax_tir_builder *b)
 
 static rlx_prim_list list_of(const relax_prim_expr *const *items, size_t count) { return RLX_TIR_ITEMS(nodes_of(items), count); }
 
+static bool condition(relax_tir_builder *b, const relax_prim_expr *cond)
+{
+    if (!prim(b, cond, "cond"))
+        return false;
+    if (rlx_prim_dtype(PRIM(cond)) == RELAX_BOOL)
+        return true;
+    rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "cond is no bool scalar");
+    return latch(b, false);
+}
+
+static relax_status by_condition(relax_tir_builder *b, const relax_prim_expr *cond, void (*state)(rlx_tir *t, const rlx_prim *cond))
+{
+    if (!API_IS(b, API_TIR_BUILDER))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(b) && condition(b, cond))
+        state(&b->t, PRIM(cond));
+    return status_of(b);
+}
+
 relax_prim_expr *relax_tir_dim(relax_tir_builder *builder, const char *name, size_t name_len)
 {
     if (!API_IS(builder, API_TIR_BUILDER))
@@ -144,6 +164,38 @@ relax_buffer *relax_tir_alloc(relax_tir_builder *builder, const char *name, size
     return API_IS(builder, API_TIR_BUILDER) ? make_buffer(builder, rlx_tir_alloc, name, name_len, dtype, shape, ndim) : NULL;
 }
 
+/* What strided buffers have beside a plain one. */
+static bool good_layout(relax_tir_builder *b, const relax_prim_expr *const *shape, const relax_prim_expr *const *strides, size_t ndim,
+                        const relax_prim_expr *offset)
+{
+    return prims(b, shape, ndim, "shape") && (!strides || prims(b, strides, ndim, "strides")) && (!offset || prim(b, offset, "offset"));
+}
+
+relax_buffer *relax_tir_param_strided(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype,
+                                      const relax_prim_expr *const *shape, const relax_prim_expr *const *strides, size_t ndim,
+                                      const relax_prim_expr *offset)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype")) && good_layout(builder, shape, strides, ndim, offset);
+    rlx_prim_list steps = list_of(strides, strides ? ndim : 0);
+    return give(builder->ctx, ok ? rlx_tir_param_strided(&builder->t, z, dtype, list_of(shape, ndim), steps, PRIM(offset)) : NULL);
+}
+
+relax_buffer *relax_tir_view(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype, const relax_buffer *source,
+                             const relax_prim_expr *const *shape, const relax_prim_expr *const *strides, size_t ndim,
+                             const relax_prim_expr *offset)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    const rlx_buffer *b = z && latch(builder, api_dtype(builder->ctx, dtype, false, "dtype")) ? buffer_of(builder, source) : NULL;
+    bool ok = b && good_layout(builder, shape, strides, ndim, offset);
+    rlx_prim_list steps = list_of(strides, strides ? ndim : 0);
+    return give(builder->ctx, ok ? rlx_tir_view(&builder->t, z, dtype, b, list_of(shape, ndim), steps, PRIM(offset)) : NULL);
+}
+
 relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype)
 {
     if (!API_IS(builder, API_TIR_BUILDER))
@@ -163,6 +215,16 @@ relax_status relax_tir_begin_block(relax_tir_builder *builder, const char *name,
     return status_of(builder);
 }
 
+static const uint8_t axis_types[] = { [RELAX_AXIS_SPATIAL] = RLX_ITER_SPATIAL, [RELAX_AXIS_REDUCE] = RLX_ITER_REDUCE,
+                                      [RELAX_AXIS_SCAN] = RLX_ITER_SCAN, [RELAX_AXIS_OPAQUE] = RLX_ITER_OPAQUE };
+static bool good_axis(relax_tir_builder *b, int32_t kind)
+{
+    bool known = kind >= 1 && (size_t)kind < RLX_COUNT(axis_types);
+    if (!known)
+        rlx_error(b->ctx, RLX_OP03, RLX_NO_PLACE, "there is no kind of axis %d", kind);
+    return latch(b, known);
+}
+
 relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len, const relax_prim_expr *extent)
 {
     if (!API_IS(builder, API_TIR_BUILDER))
@@ -170,12 +232,53 @@ relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const 
     const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
     if (!z || !prim(builder, extent, "extent"))
         return give(builder->ctx, NULL);
-    if (kind != RELAX_AXIS_SPATIAL && kind != RELAX_AXIS_REDUCE) {
-        latch(builder, false);
-        return give(builder->ctx, rlx_error(builder->ctx, RLX_OP03, RLX_NO_PLACE, "there is no kind of axis %d", kind));
-    }
-    const rlx_prim *var = kind == RELAX_AXIS_SPATIAL ? rlx_tir_spatial(&builder->t, z, PRIM(extent)) : rlx_tir_reduce(&builder->t, z, PRIM(extent));
-    return give(builder->ctx, var);
+    return give(builder->ctx, good_axis(builder, kind) ? rlx_tir_loop_axis(&builder->t, axis_types[kind], z, PRIM(extent)) : NULL);
+}
+
+relax_prim_expr *relax_tir_axis_at(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len, const relax_prim_expr *min,
+                                   const relax_prim_expr *extent, const relax_prim_expr *value)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    bool ok = z && (!min || prim(builder, min, "min")) && prim(builder, extent, "extent") && prim(builder, value, "value") && good_axis(builder, kind);
+    return give(builder->ctx, ok ? rlx_tir_axis(&builder->t, axis_types[kind], z, PRIM(min), PRIM(extent), PRIM(value)) : NULL);
+}
+
+relax_status relax_tir_where(relax_tir_builder *builder, const relax_prim_expr *cond)
+{
+    return by_condition(builder, cond, rlx_tir_where);
+}
+
+static relax_status state_region(relax_tir_builder *b, bool written, const relax_buffer *buffer, const relax_prim_expr *const *mins,
+                                 const relax_prim_expr *const *extents, size_t ndim)
+{
+    const rlx_buffer *node = open(b) && buffer ? buffer_of(b, buffer) : NULL;
+    if (!b->t.failed && !b->ended && prims(b, mins, ndim, "mins") && prims(b, extents, ndim, "extents"))
+        rlx_tir_region(&b->t, written, node, list_of(mins, ndim), list_of(extents, ndim));
+    return status_of(b);
+}
+
+relax_status relax_tir_reads(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *mins,
+                             const relax_prim_expr *const *extents, size_t ndim)
+{
+    return API_IS(builder, API_TIR_BUILDER) ? state_region(builder, false, buffer, mins, extents, ndim) : RELAX_ERROR_INVALID_ARGUMENT;
+}
+
+relax_status relax_tir_writes(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *mins,
+                              const relax_prim_expr *const *extents, size_t ndim)
+{
+    return API_IS(builder, API_TIR_BUILDER) ? state_region(builder, true, buffer, mins, extents, ndim) : RELAX_ERROR_INVALID_ARGUMENT;
+}
+
+relax_status relax_tir_attr(relax_tir_builder *builder, const char *key, size_t key_len, const relax_attr *value)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    const char *z = open(builder) ? name_of(builder, key, key_len) : NULL;
+    if (z && latch(builder, api_node(builder->ctx, value, "value")))
+        rlx_tir_annotate(&builder->t, z, node_of(value));
+    return status_of(builder);
 }
 
 /* A literal that is stored takes the dtype of its buffer: that rounds, to nearest whatever the host does. */
@@ -233,12 +336,61 @@ relax_status relax_tir_end_for(relax_tir_builder *builder)
     return status_of(builder);
 }
 
+relax_prim_expr *relax_tir_for_thread(relax_tir_builder *builder, const char *tag, size_t tag_len, const char *name, size_t name_len,
+                                      const relax_prim_expr *extent)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    const char *axis = z ? name_of(builder, tag, tag_len) : NULL;
+    bool ok = axis && prim(builder, extent, "extent");
+    return give(builder->ctx, ok ? rlx_tir_thread(&builder->t, axis, z, PRIM(extent)) : NULL);
+}
+
 relax_status relax_tir_if(relax_tir_builder *builder, const relax_prim_expr *cond)
+{
+    return by_condition(builder, cond, rlx_tir_if);
+}
+
+relax_status relax_tir_while(relax_tir_builder *builder, const relax_prim_expr *cond)
+{
+    return by_condition(builder, cond, rlx_tir_while);
+}
+
+relax_status relax_tir_end_while(relax_tir_builder *builder)
 {
     if (!API_IS(builder, API_TIR_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
-    if (open(builder) && prim(builder, cond, "cond"))
-        rlx_tir_if(&builder->t, PRIM(cond));
+    if (open(builder))
+        rlx_tir_end_while(&builder->t);
+    return status_of(builder);
+}
+
+relax_prim_expr *relax_tir_let(relax_tir_builder *builder, const char *name, size_t name_len, const relax_prim_expr *value)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    bool ok = z && prim(builder, value, "value");
+    return give(builder->ctx, ok ? rlx_tir_let(&builder->t, z, PRIM(value)) : NULL);
+}
+
+relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr *cond, const char *message, size_t message_len)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    const char *z = open(builder) && condition(builder, cond) ? name_of(builder, message, message_len) : NULL;
+    if (z)
+        rlx_tir_assert(&builder->t, PRIM(cond), z);
+    return status_of(builder);
+}
+
+relax_status relax_tir_evaluate(relax_tir_builder *builder, const relax_prim_expr *value)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    if (open(builder) && prim(builder, value, "value"))
+        rlx_tir_evaluate(&builder->t, PRIM(value));
     return status_of(builder);
 }
 
@@ -302,4 +454,14 @@ relax_prim_expr *relax_tir_call(relax_tir_builder *builder, const char *name, si
     const rlx_prim *call = make_call(builder, name, name_len, args, num_args);
     rlx_float_leave(host);
     return give(builder->ctx, call);
+}
+
+relax_prim_expr *relax_tir_call_extern(relax_tir_builder *builder, relax_dtype dtype, const char *symbol, size_t symbol_len,
+                                       const relax_prim_expr *const *args, size_t num_args)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, symbol, symbol_len) : NULL;
+    bool ok = z && latch(builder, api_dtype(builder->ctx, dtype, true, "dtype")) && prims(builder, args, num_args, "args");
+    return give(builder->ctx, ok ? rlx_tir_call_extern(&builder->t, dtype, z, list_of(args, num_args)) : NULL);
 }

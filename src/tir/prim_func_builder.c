@@ -20,9 +20,15 @@ enum rlx_tir_intrinsic rlx_tir_find_intrinsic(rlx_slice name)
 
 /* ---- open constructs ------------------------------------------------------------------------------- */
 
-/* What a construct has collected: statements, and lets and asserts, which cover all that comes after them. */
-enum item_kind { ITEM_STMT, ITEM_LET, ITEM_ASSERT };
-typedef struct item { enum item_kind kind; const rlx_stmt *stmt; const rlx_prim_var *var; const rlx_prim *value, *message; } item;
+/* What a construct has collected: statements, and lets, asserts and views, which cover all that comes after them. */
+enum item_kind { ITEM_STMT, ITEM_LET, ITEM_ASSERT, ITEM_VIEW };
+typedef struct item {
+    enum item_kind kind;
+    const rlx_stmt *stmt;
+    const rlx_prim_var *var;
+    const rlx_prim *value, *message;
+    const rlx_buffer *buffer;
+} item;
 typedef RLX_VEC(item) items;
 
 enum frame_kind { FRAME_FUNC, FRAME_FOR, FRAME_BLOCK, FRAME_WHILE, FRAME_IF, FRAME_ELSE };
@@ -35,10 +41,14 @@ struct rlx_tir_frame {
     const rlx_prim_var *var;           /* FOR */
     const rlx_prim *min, *extent;
     int for_kind;
+    const rlx_string *thread;          /* FOR: tag of the thread axis, or NULL */
     const rlx_prim *cond;              /* WHILE, IF; BLOCK: predicate */
     const rlx_string *name;            /* BLOCK */
     RLX_VEC(axis) axes;
     rlx_ptrs allocs;                   /* BLOCK, FUNC */
+    rlx_ptrs regions[2];               /* BLOCK: reads and writes that are stated */
+    bool stated[2];
+    const rlx_attr *attrs;             /* BLOCK, FOR */
 };
 
 static bool fail(rlx_tir *t)
@@ -55,10 +65,10 @@ static const rlx_prim *keep(rlx_tir *t, const rlx_prim *p)
     return t->failed ? NULL : p;
 }
 
-static bool misuse(rlx_tir *t, const char *what)
+static bool misuse(rlx_tir *t, enum rlx_code_id code, const char *what)
 {
     if (!t->failed)
-        RLX_BUG(t->ctx, "building a PrimFunc: %s", what);
+        rlx_error(t->ctx, code, t->place, "building a PrimFunc: %s", what);
     return fail(t);
 }
 
@@ -95,6 +105,8 @@ static void free_frame(rlx_tir *t, rlx_tir_frame *f)
     rlx_vec_free(m, &f->first);
     rlx_vec_free(m, &f->axes);
     rlx_vec_free(m, &f->allocs);
+    rlx_vec_free(m, &f->regions[0]);
+    rlx_vec_free(m, &f->regions[1]);
 }
 
 static void pop(rlx_tir *t)
@@ -111,7 +123,7 @@ static rlx_tir_frame *expect(rlx_tir *t, enum frame_kind kind)
         return NULL;
     if (t->top && t->top->kind == kind)
         return t->top;
-    misuse(t, "an end without its begin");
+    misuse(t, RLX_OP09, "this belongs to another construct than the innermost open one");
     return NULL;
 }
 
@@ -146,7 +158,7 @@ const rlx_stmt *rlx_tir_sequence(rlx_context *ctx, const rlx_stmt *const *stmts,
     return count == 1 ? stmts[0] : rlx_seq_stmt_new(ctx, stmts, count, place);
 }
 
-/* A let or an assert over `rest`. */
+/* A let, an assert or a view over `rest`. */
 static const rlx_stmt *cover(rlx_tir *t, const item *it, const rlx_stmt *rest)
 {
     if (it->kind == ITEM_LET) {
@@ -158,6 +170,15 @@ static const rlx_stmt *cover(rlx_tir *t, const item *it, const rlx_stmt *rest)
         l->var = &it->var->node;
         l->body = rest;
         return &l->node;
+    }
+    if (it->kind == ITEM_VIEW) {
+        rlx_decl_buffer *d = rlx_node_new(t->ctx, RLX_NODE_DECL_BUFFER);
+        if (!d)
+            return NULL;
+        d->place = t->place;
+        d->buffer = &it->buffer->node;
+        d->body = rest;
+        return &d->node;
     }
     rlx_assert_stmt *a = rlx_node_new(t->ctx, RLX_NODE_ASSERT_STMT);
     if (!a)
@@ -219,6 +240,19 @@ void rlx_tir_attr(rlx_tir *t, const char *key, const rlx_attr *value)
         fail(t);
 }
 
+void rlx_tir_annotate(rlx_tir *t, const char *key, const rlx_attr *value)
+{
+    rlx_tir_frame *f = t->failed ? NULL : t->top;
+    if (value && value->kind == RLX_NODE_ATTR_BOOL) /* as text reads it */
+        value = rlx_int(t->ctx, RELAX_BOOL, ((const rlx_attr_int *)value)->value);
+    while (f && f->kind != FRAME_BLOCK && f->kind != FRAME_FOR)
+        f = f->up;
+    if (!f)
+        rlx_tir_attr(t, key, value);
+    else if (!value || !(f->attrs = rlx_attrs_with(t->ctx, f->attrs, key, value)))
+        fail(t);
+}
+
 static const rlx_prim_func *make_func(rlx_tir *t, const rlx_stmt *body)
 {
     rlx_prim_func *f = rlx_node_new(t->ctx, RLX_NODE_PRIM_FUNC);
@@ -274,7 +308,7 @@ static bool good_list(rlx_tir *t, rlx_prim_list list)
     if (t->failed)
         return false;
     if (list.count > RLX_TIR_MAX_DIMS)
-        return misuse(t, "more dimensions than a kernel may have");
+        return misuse(t, RLX_OP18, "more dimensions than a kernel may have");
     for (size_t i = 0; i < list.count; i++)
         if (!list.items[i])
             return fail(t);
@@ -292,6 +326,28 @@ static const rlx_buffer *new_buffer(rlx_tir *t, const char *name, rlx_dtype dtyp
     return b;
 }
 
+/* The same with strides (none: compact), an offset (NULL: 0) and the memory of `source` (NULL: its own). */
+static const rlx_buffer *new_strided(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape, rlx_prim_list strides,
+                                     const rlx_prim *offset, const rlx_buffer *source)
+{
+    const rlx_buffer *plain = new_buffer(t, name, dtype, shape);
+    rlx_buffer *b = plain && good_list(t, strides) ? rlx_node_new(t->ctx, RLX_NODE_BUFFER) : NULL;
+    bool ok = true;
+    if (!b) {
+        fail(t);
+        return NULL;
+    }
+    const rlx_node head = b->node;
+    *b = *plain;
+    b->node = head;
+    b->strides = rlx_nodes_copy(t->ctx, strides.items, strides.count, &ok);
+    b->num_strides = strides.count;
+    b->elem_offset = offset ? offset : plain->elem_offset;
+    b->data = source ? source->data : plain->data;
+    b->scope = source ? source->scope : plain->scope;
+    return ok || fail(t) ? b : NULL;
+}
+
 static void add_param(rlx_tir *t, const rlx_prim *var, const rlx_buffer *buffer)
 {
     if (!var)
@@ -302,11 +358,32 @@ static void add_param(rlx_tir *t, const rlx_prim *var, const rlx_buffer *buffer)
         no_memory(t);
 }
 
-const rlx_buffer *rlx_tir_param(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape)
+static const rlx_buffer *buffer_param(rlx_tir *t, const char *name, const rlx_buffer *b)
 {
-    const rlx_buffer *b = new_buffer(t, name, dtype, shape);
     const rlx_prim_var *v = b ? new_var(t, "var_", name, RELAX_HANDLE) : NULL;
     add_param(t, v ? &v->node : NULL, b);
+    return t->failed ? NULL : b;
+}
+
+const rlx_buffer *rlx_tir_param(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape)
+{
+    return buffer_param(t, name, new_buffer(t, name, dtype, shape));
+}
+
+const rlx_buffer *rlx_tir_param_strided(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape, rlx_prim_list strides,
+                                        const rlx_prim *offset)
+{
+    return buffer_param(t, name, new_strided(t, name, dtype, shape, strides, offset, NULL));
+}
+
+const rlx_buffer *rlx_tir_view(rlx_tir *t, const char *name, rlx_dtype dtype, const rlx_buffer *source, rlx_prim_list shape,
+                               rlx_prim_list strides, const rlx_prim *offset)
+{
+    const rlx_buffer *b = source ? new_strided(t, name, dtype, shape, strides, offset, source) : NULL;
+    if (!b)
+        fail(t);
+    else
+        add(t, &t->top->body, (item){ .kind = ITEM_VIEW, .buffer = b });
     return t->failed ? NULL : b;
 }
 
@@ -363,7 +440,7 @@ static const rlx_prim *add_axis(rlx_tir *t, enum rlx_iter_type type, const char 
     return keep(t, &v->node);
 }
 
-static const rlx_prim *add_loop_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *extent)
+const rlx_prim *rlx_tir_loop_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *extent)
 {
     if (!keep(t, extent) || !expect(t, FRAME_BLOCK))
         return NULL;
@@ -378,12 +455,12 @@ static const rlx_prim *add_loop_axis(rlx_tir *t, enum rlx_iter_type type, const 
 
 const rlx_prim *rlx_tir_spatial(rlx_tir *t, const char *name, const rlx_prim *extent)
 {
-    return add_loop_axis(t, RLX_ITER_SPATIAL, name, extent);
+    return rlx_tir_loop_axis(t, RLX_ITER_SPATIAL, name, extent);
 }
 
 const rlx_prim *rlx_tir_reduce(rlx_tir *t, const char *name, const rlx_prim *extent)
 {
-    return add_loop_axis(t, RLX_ITER_REDUCE, name, extent);
+    return rlx_tir_loop_axis(t, RLX_ITER_REDUCE, name, extent);
 }
 
 const rlx_prim *rlx_tir_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *min,
@@ -403,6 +480,34 @@ void rlx_tir_where(rlx_tir *t, const rlx_prim *predicate)
         f->cond = predicate;
 }
 
+void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins, rlx_prim_list extents)
+{
+    rlx_tir_frame *f = expect(t, FRAME_BLOCK);
+    if (!f)
+        return;
+    f->stated[written] = true;
+    if (!b || !good_list(t, mins) || !good_list(t, extents))
+        return;
+    if (mins.count != b->num_shape || extents.count != b->num_shape) {
+        misuse(t, RLX_OP03, "as many ranges as dimensions are needed in a region");
+        return;
+    }
+    rlx_buffer_region *r = rlx_node_new(t->ctx, RLX_NODE_BUFFER_REGION);
+    const rlx_node **ranges = r ? rlx_new(t->ctx, (mins.count + 1) * sizeof *ranges) : NULL;
+    for (size_t i = 0; ranges && i < mins.count; i++)
+        if (!(ranges[i] = rlx_range_new(t->ctx, mins.items[i], extents.items[i])))
+            ranges = NULL;
+    if (!ranges) {
+        fail(t);
+        return;
+    }
+    r->buffer = &b->node;
+    r->region = ranges;
+    r->num_region = mins.count;
+    if (!rlx_vec_push(memory_of(t), &f->regions[written], (void *)r))
+        no_memory(t);
+}
+
 static const rlx_stmt *make_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value)
 {
     if (!b || !keep(t, value) || !good_list(t, indices)) {
@@ -410,7 +515,7 @@ static const rlx_stmt *make_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list
         return NULL;
     }
     if (indices.count != b->num_shape) {
-        misuse(t, "as many indices as dimensions are needed in a store");
+        misuse(t, RLX_OP03, "as many indices as dimensions are needed in a store");
         return NULL;
     }
     value = rlx_tir_cast(t, b->dtype, value);
@@ -429,9 +534,10 @@ void rlx_tir_init(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const 
 
 static const rlx_tir_block *make_block(rlx_tir *t, const rlx_tir_frame *f)
 {
+    const rlx_ptrs *reads = &f->regions[0], *writes = &f->regions[1];
     rlx_tir_block *b = rlx_node_new(t->ctx, RLX_NODE_TIR_BLOCK);
     const rlx_node **iters = rlx_new(t->ctx, (f->axes.len + 1) * sizeof *iters);
-    bool ok = b && iters;
+    bool ok = b && iters, ok2 = false, ok3 = false;
     if (!ok)
         return NULL;
     for (size_t i = 0; i < f->axes.len; i++)
@@ -442,9 +548,16 @@ static const rlx_tir_block *make_block(rlx_tir *t, const rlx_tir_frame *f)
     b->name = f->name;
     b->alloc_buffers = rlx_nodes_copy(t->ctx, (const rlx_node *const *)f->allocs.data, f->allocs.len, &ok);
     b->num_alloc_buffers = f->allocs.len;
+    b->reads = rlx_nodes_copy(t->ctx, (const rlx_node *const *)reads->data, reads->len, &ok2);
+    b->num_reads = reads->len;
+    b->writes = rlx_nodes_copy(t->ctx, (const rlx_node *const *)writes->data, writes->len, &ok3);
+    b->num_writes = writes->len;
+    b->annotations = f->attrs;
     b->init = f->first.len ? finish(t, &f->first) : NULL;
     b->body = finish(t, &f->body);
-    return ok && b->body && (b->init || !f->first.len) ? rlx_tir_complete_block(t->ctx, b, true, true) : NULL;
+    if (!ok || !ok2 || !ok3 || !b->body || (!b->init && f->first.len))
+        return NULL;
+    return rlx_tir_complete_block(t->ctx, b, !f->stated[0], !f->stated[1]);
 }
 
 static const rlx_stmt *make_realize(rlx_tir *t, const rlx_tir_frame *f)
@@ -497,6 +610,39 @@ const rlx_prim *rlx_tir_for(rlx_tir *t, const char *name, const rlx_prim *min, c
     return keep(t, f->min) && f->var ? &f->var->node : keep(t, NULL);
 }
 
+const rlx_prim *rlx_tir_thread(rlx_tir *t, const char *tag, const char *name, const rlx_prim *extent)
+{
+    const rlx_prim *var = rlx_tir_for(t, name, NULL, extent, RLX_FOR_THREAD_BINDING);
+    if (var && !(t->top->thread = rlx_string_z(t->ctx, tag)))
+        fail(t);
+    return keep(t, var);
+}
+
+/* The iteration variable of a thread axis; its own name is empty. */
+static const rlx_node *thread_of(rlx_tir *t, const rlx_tir_frame *f)
+{
+    rlx_iter_var *iter = rlx_node_new(t->ctx, RLX_NODE_ITER_VAR);
+    const rlx_prim_var *v = iter ? new_var(t, "", "", f->var->dtype) : NULL;
+    if (!v)
+        return NULL;
+    iter->var = &v->node;
+    iter->iter_type = RLX_ITER_THREAD;
+    iter->thread_tag = f->thread;
+    return &iter->node;
+}
+
+static const rlx_stmt *make_for(rlx_tir *t, const rlx_tir_frame *f, const rlx_stmt *body)
+{
+    const rlx_node *thread = f->thread ? thread_of(t, f) : NULL;
+    const rlx_stmt *s = thread || !f->thread ? rlx_for(t->ctx, f->var, f->min, f->extent, f->for_kind, body, t->place) : NULL;
+    rlx_for_stmt *loop = (rlx_for_stmt *)(uintptr_t)s; /* made just now */
+    if (loop) {
+        loop->thread_binding = thread;
+        loop->annotations = f->attrs;
+    }
+    return s;
+}
+
 /* Closes the innermost construct: its body, or NULL after a failure. The frame stays. */
 static const rlx_stmt *body_of(rlx_tir *t, enum frame_kind kind, rlx_tir_frame **f)
 {
@@ -509,7 +655,7 @@ void rlx_tir_end_for(rlx_tir *t)
     rlx_tir_frame *f;
     const rlx_stmt *s = body_of(t, FRAME_FOR, &f);
     if (s)
-        s = rlx_for(t->ctx, f->var, f->min, f->extent, f->for_kind, s, t->place);
+        s = make_for(t, f, s);
     if (s)
         pop(t);
     emit(t, s);
@@ -591,6 +737,16 @@ void rlx_tir_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const
         emit(t, make_store(t, b, indices, value));
 }
 
+void rlx_tir_evaluate(rlx_tir *t, const rlx_prim *value)
+{
+    rlx_evaluate *e = keep(t, value) ? rlx_node_new(t->ctx, RLX_NODE_EVALUATE) : NULL;
+    if (e) {
+        e->place = t->place;
+        e->value = value;
+    }
+    emit(t, e ? &e->node : NULL);
+}
+
 static const rlx_prim *string_node(rlx_context *ctx, const char *text)
 {
     rlx_tir_string key = { .node.kind = RLX_NODE_TIR_STRING, .value = rlx_string_z(ctx, text) };
@@ -668,7 +824,7 @@ const rlx_prim *rlx_tir_load(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indi
     if (!b || !good_list(t, indices))
         return keep(t, NULL);
     if (indices.count != b->num_shape) {
-        misuse(t, "as many indices as dimensions are needed in a load");
+        misuse(t, RLX_OP03, "as many indices as dimensions are needed in a load");
         return NULL;
     }
     return keep(t, rlx_load(t->ctx, b, indices.items, indices.count));
@@ -707,7 +863,7 @@ static const rlx_prim *call(rlx_tir *t, const char *op, const rlx_prim *const *a
 {
     enum rlx_tir_intrinsic id = rlx_tir_find_intrinsic(rlx_slice_z(op));
     if (id == RLX_TIR_NO_INTRINSIC || rlx_tir_intrinsics[id].num_args != count) {
-        misuse(t, "no such intrinsic");
+        misuse(t, RLX_OP06, "no such intrinsic");
         return NULL;
     }
     uint8_t r = rlx_tir_intrinsics[id].result;
@@ -723,6 +879,17 @@ const rlx_prim *rlx_tir_call1(rlx_tir *t, const char *op, const rlx_prim *a)
 const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, const rlx_prim *b)
 {
     return keep(t, a) && keep(t, b) ? call(t, op, (const rlx_prim *const[]){ a, b }, 2) : NULL;
+}
+
+const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol, rlx_prim_list args)
+{
+    const rlx_prim **all = t->failed ? NULL : rlx_new(t->ctx, (args.count + 1) * sizeof *all);
+    if (!all)
+        return keep(t, NULL);
+    all[0] = string_node(t->ctx, symbol);
+    for (size_t i = 0; i < args.count; i++)
+        all[i + 1] = args.items[i];
+    return keep(t, all[0] ? rlx_prim_call_z(t->ctx, dtype, "call_extern", all, args.count + 1) : NULL);
 }
 
 const rlx_prim *rlx_tir_flatten(rlx_tir *t, rlx_prim_list indices, rlx_prim_list shape)

@@ -18,7 +18,7 @@
  *     const rlx_prim_func *f = rlx_tir_end(&t);                         NULL if anything above failed
  *
  * Failure is latched: after it every call does nothing and gives NULL, NULL operands are failures, and rlx_tir_end
- * gives NULL. Misuse (an end without its begin, a wrong number of indices) is an internal error diagnostic.
+ * gives NULL. Misuse (an end without its begin, a wrong number of indices) is a diagnostic OP03, OP06, OP09 or OP18.
  * Everything made belongs to the context. What the builder makes prints as canonical TVMScript: root block, axes by
  * remap, reads and writes filled in.
  */
@@ -55,34 +55,48 @@ void rlx_tir_begin(rlx_tir *t, rlx_context *ctx, rlx_place place);
 /* The finished function without a global symbol, or NULL. */
 const rlx_prim_func *rlx_tir_end(rlx_tir *t);
 void rlx_tir_attr(rlx_tir *t, const char *key, const rlx_attr *value);
+/* An attribute of the innermost open block or loop, of the function outside of any. */
+void rlx_tir_annotate(rlx_tir *t, const char *key, const rlx_attr *value);
 
 /* A fresh int64 variable for symbolic sizes: bound by the parameter in whose shape it stands alone, or by being a
  * scalar parameter itself (rlx_tir_scalar). */
 const rlx_prim *rlx_tir_dim(rlx_tir *t, const char *name);
 /* Parameters, in order. The shape may use dims and constants and expressions of them. */
 const rlx_buffer *rlx_tir_param(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape);
+/* The same with strides in elements (none: compact) and the position of the first element (NULL: 0). */
+const rlx_buffer *rlx_tir_param_strided(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape, rlx_prim_list strides,
+                                        const rlx_prim *offset);
 const rlx_prim *rlx_tir_scalar(rlx_tir *t, const char *name, rlx_dtype dtype);
 /* Makes an existing variable (a dim) a scalar parameter. */
 void rlx_tir_scalar_var(rlx_tir *t, const rlx_prim *var);
 /* A temporary: belongs to the innermost open block, to the root block outside of any. */
 const rlx_buffer *rlx_tir_alloc(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape);
 
+/* Another look at the memory of `source`, in scope until the innermost open construct ends. */
+const rlx_buffer *rlx_tir_view(rlx_tir *t, const char *name, rlx_dtype dtype, const rlx_buffer *source, rlx_prim_list shape,
+                               rlx_prim_list strides, const rlx_prim *offset);
+
 /* Blocks. Axes are declared right after rlx_tir_begin_block, each makes one loop from 0 to its extent around the block and
  * one block variable named v_NAME, which is returned. A second block inside a block is fine. */
 void rlx_tir_begin_block(rlx_tir *t, const char *name);
 const rlx_prim *rlx_tir_spatial(rlx_tir *t, const char *name, const rlx_prim *extent);
 const rlx_prim *rlx_tir_reduce(rlx_tir *t, const char *name, const rlx_prim *extent);
+const rlx_prim *rlx_tir_loop_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *extent); /* of any type */
 /* A block variable of [min, min + extent) bound to `value`, an expression of loops opened with rlx_tir_for. */
 const rlx_prim *rlx_tir_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *min,
                              const rlx_prim *extent, const rlx_prim *value);
 /* The block runs only where `predicate` (of loop variables, not block variables) holds. */
 void rlx_tir_where(rlx_tir *t, const rlx_prim *predicate);
+/* States a region that the open block reads or writes; then none is found by analysis on that side. b NULL: none so far. */
+void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins, rlx_prim_list extents);
 /* A store in T.init(): done once per spatial point before the first reduction step. */
 void rlx_tir_init(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value);
 void rlx_tir_end_block(rlx_tir *t);
 
 /* Plain statements, in blocks or outside. kind: enum rlx_for_kind. `min` NULL: 0. */
 const rlx_prim *rlx_tir_for(rlx_tir *t, const char *name, const rlx_prim *min, const rlx_prim *extent, int kind);
+/* A loop whose steps are threads of that tag ("threadIdx.x"). */
+const rlx_prim *rlx_tir_thread(rlx_tir *t, const char *tag, const char *name, const rlx_prim *extent);
 void rlx_tir_end_for(rlx_tir *t);
 void rlx_tir_while(rlx_tir *t, const rlx_prim *cond);
 void rlx_tir_end_while(rlx_tir *t);
@@ -93,6 +107,8 @@ void rlx_tir_end_if(rlx_tir *t);
 const rlx_prim *rlx_tir_let(rlx_tir *t, const char *name, const rlx_prim *value);
 /* Cast to the buffer's dtype if needed. */
 void rlx_tir_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value);
+/* Computes a value for its effect. */
+void rlx_tir_evaluate(rlx_tir *t, const rlx_prim *value);
 /* The rest of the construct runs only if cond holds, else the kernel fails with RT15 and the message; a message that
  * begins "RT05: ", "RT09: " or "RT14: " names the code (rlx_assertion_code). */
 void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, const char *message);
@@ -143,6 +159,8 @@ const rlx_prim *rlx_tir_if_then_else(rlx_tir *t, const rlx_prim *cond, const rlx
  * first argument unless the table says otherwise. */
 const rlx_prim *rlx_tir_call1(rlx_tir *t, const char *op, const rlx_prim *a);
 const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, const rlx_prim *b);
+/* A call of a C function by its symbol. */
+const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol, rlx_prim_list args);
 /* Row-major position of `indices` in `shape`, and back (out: shape.count items). */
 const rlx_prim *rlx_tir_flatten(rlx_tir *t, rlx_prim_list indices, rlx_prim_list shape);
 void rlx_tir_unflatten(rlx_tir *t, const rlx_prim *position, rlx_prim_list shape, const rlx_prim **out);
