@@ -384,12 +384,10 @@ static void printer_free(rlx_printer *p)
     rlx_region_drop(&p->region);
 }
 
-void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options, rlx_buf *out)
+/* Does the text name functions of the module? */
+static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options *options, rlx_buf *out)
 {
-    static const rlx_print_options defaults = { 0 };
-    if (!n || out->failed)
-        return;
-    rlx_printer p = { .m = m, .out = out, .start = out->len, .options = options ? options : &defaults };
+    rlx_printer p = { .m = m, .out = out, .start = out->len, .options = options };
     p.module_name = p.options->module_name ? p.options->module_name : "Module";
     if (printer_init(&p)) {
         print_root(&p, n);
@@ -402,4 +400,19 @@ void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options 
     if (p.failed)
         out->failed = true;
     printer_free(&p);
+    return p.names_global;
+}
+
+/* A function that calls itself reads back only inside of a class, which its name is a part of. */
+void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options, rlx_buf *out)
+{
+    rlx_print_options how = options ? *options : (rlx_print_options){ 0 };
+    if (!n || out->failed)
+        return;
+    size_t start = out->len;
+    if (!print_with(m, n, &how, out) || !how.standalone || !rlx_as_module(n) || out->failed)
+        return;
+    how.standalone = false;
+    out->len = start;
+    print_with(m, n, &how, out);
 }

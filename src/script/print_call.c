@@ -224,6 +224,19 @@ static void index_map_rest(rlx_printer *p, const rlx_index_map *m, unsigned flag
     }
 }
 
+/* "float16", or T.float16 where a string would stay a string. */
+static void put_attr_dtype(rlx_printer *p, rlx_dtype t, unsigned flags)
+{
+    char name[RLX_DTYPE_TEXT];
+    if (flags & RLX_ITEM_QUOTED) {
+        rlx_put_dtype(p, t);
+        return;
+    }
+    size_t len = rlx_dtype_name(t, name);
+    rlx_put_t(p);
+    rlx_buf_put(p->out, name, len);
+}
+
 void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
 {
     switch (a->kind) {
@@ -232,7 +245,7 @@ void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
     case RLX_NODE_ATTR_BOOL: put_bool(p, ((const rlx_attr_int *)a)->value != 0, flags); break;
     case RLX_NODE_ATTR_FLOAT: put_attr_float(p, ((const rlx_attr_float *)a)->value, flags); break;
     case RLX_NODE_ATTR_STRING: put_attr_string(p, (const rlx_attr_string *)a, flags); break;
-    case RLX_NODE_ATTR_DTYPE: rlx_put_dtype(p, ((const rlx_attr_dtype *)a)->value); break;
+    case RLX_NODE_ATTR_DTYPE: put_attr_dtype(p, ((const rlx_attr_dtype *)a)->value, flags); break;
     case RLX_NODE_ATTR_LIST:
         rlx_put(p, "[");
         rlx_push_text(p, "]");
@@ -382,7 +395,7 @@ static const char *key_at(const rlx_attrs *a, size_t i)
     return s ? s->value->data : "";
 }
 
-/* Are floats of this attribute nodes, T.float32(0.5), or plain numbers? */
+/* Are floats of this attribute nodes, T.float32(0.5), or plain numbers? Is a string a dtype? */
 static unsigned value_flags(const rlx_call *c, size_t i)
 {
     const rlx_op *op = rlx_as_op(c->op);
@@ -390,7 +403,11 @@ static unsigned value_flags(const rlx_call *c, size_t i)
         return RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32;
     if (!op->row || i >= op->row->num_attrs)
         return RLX_ITEM_PLAIN;
-    return op->row->attrs[i].type == RLX_ATTR_FLOAT_OR_NONE ? RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32 : RLX_ITEM_PLAIN;
+    switch (op->row->attrs[i].type) {
+    case RLX_ATTR_FLOAT_OR_NONE: return RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32;
+    case RLX_ATTR_DTYPE: return RLX_ITEM_PLAIN | RLX_ITEM_QUOTED;
+    default: return RLX_ITEM_PLAIN;
+    }
 }
 
 static bool is_plain_attr(const rlx_attr *a)

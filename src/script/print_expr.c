@@ -36,6 +36,7 @@ static bool is_void(const rlx_sinfo *s)
 
 static void put_global(rlx_printer *p, const rlx_global_var *g)
 {
+    p->names_global = true;
     if (p->where == RLX_PRINT_TIR) {
         rlx_buf_z(p->out, p->module_name);
     } else {

@@ -94,6 +94,7 @@ typedef struct rlx_printer {
     bool signature;              /* dimensions with variables are quoted, variables are declared by declare_first */
     bool aside;                  /* this text moves elsewhere: do not remember where it stands */
     bool alias;                  /* `cls = Module` is there */
+    bool names_global;           /* a function of the module is named */
     size_t hoist;                /* where declarations of the body go */
     size_t body;                 /* texts of struct info with variables from here on may be copied */
     rlx_ptrmap texts;      /* struct info, attributes of a call -> offset << 20 | length */
@@ -158,6 +159,7 @@ enum {
     RLX_ITEM_OBJECT = 32,   /* R.Object as R.Object() */
     RLX_ITEM_OPEN = 64,     /* a tuple of two or more without parentheses */
     RLX_ITEM_SYMBOL = 128,  /* an ExternFunc as a string */
+    RLX_ITEM_QUOTED = 512,  /* a dtype as a string, where the operator says that it is one */
     RLX_ITEM_TYPED = 256    /* an int32 literal of an attribute, where a bare one is a number without a type */
 };
 enum rlx_item_what {

@@ -86,6 +86,16 @@ bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags)
 
 /* ---- operators */
 
+/* Would reading refuse `a op b`: a quotient that is not of integers, or by zero? */
+static bool is_refused(const rlx_binary *b)
+{
+    rlx_dtype t = rlx_prim_dtype(b->a);
+    bool floors = b->node.kind == RLX_NODE_FLOOR_DIV || b->node.kind == RLX_NODE_FLOOR_MOD;
+    if (floors && !rlx_dtype_is_int(t) && !rlx_dtype_is_bool(t))
+        return true;
+    return (floors || b->node.kind == RLX_NODE_MOD) && rlx_is_int_value(b->b, 0);
+}
+
 /* Would reading `a op b` give another node? Reading builds comparisons as they are written, but for two literals the
  * constructor is clearer, and TVM prints it. */
 static bool needs_raw(const rlx_binary *b)
@@ -95,6 +105,8 @@ static bool needs_raw(const rlx_binary *b)
     if (b->node.kind >= RLX_NODE_EQ)
         return (is_literal(b->a) && b->b->kind == b->a->kind) || rlx_refolds(NULL, &b->node);
     if (b->node.kind == RLX_NODE_DIV && !rlx_dtype_is_float(rlx_prim_dtype(b->a)))
+        return true;
+    if (is_refused(b))
         return true;
     return rlx_refolds(NULL, &b->node);
 }
@@ -153,6 +165,14 @@ static void step_binary(rlx_printer *p, const rlx_binary *b, unsigned prec, unsi
 
 static void step_not(rlx_printer *p, const rlx_unary *u, unsigned prec, unsigned flags)
 {
+    const rlx_int_imm *literal = rlx_as_int_imm(u->a);
+    if (literal && !rlx_dtype_is_bool(literal->dtype)) { /* `not 0` is Python's */
+        rlx_put_t(p);
+        rlx_put(p, "Not(");
+        rlx_push_text(p, ")");
+        rlx_push_node(p, u->a, 0, flags & ~(unsigned)RLX_ITEM_BARE);
+        return;
+    }
     if (PREC_NOT < prec) {
         rlx_put(p, "(");
         rlx_push_text(p, ")");

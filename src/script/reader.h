@@ -180,7 +180,8 @@ const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string);
 
 bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b); /* reports */
 bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);                   /* one integer; else reports */
-const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *start, const rlx_prim *stop);
+/* The length of start:stop; start may become one of a wider type. */
+const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start, const rlx_prim *stop);
 const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin, const rlx_prim *end);
 const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin, const rlx_ast *end);
 /* Call of a two-operand intrinsic; bit operations of literals fold. */

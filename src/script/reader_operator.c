@@ -138,15 +138,26 @@ static const rlx_prim *length_of(const rlx_prim *start, const rlx_prim *stop)
     return sum && sum->a == start ? sum->b : NULL;
 }
 
-const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *start, const rlx_prim *stop)
+/* Begin and length are of one type, or their sum, which is printed, has none; a literal takes that of the other. */
+static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *length)
 {
-    const rlx_prim *length = length_of(start, stop);
-    if (length || rlx_is_int_value(start, 0))
+    if (!length)
+        return false;
+    if (!rlx_is(*begin, RLX_NODE_INT_IMM) && !rlx_is(length, RLX_NODE_INT_IMM))
+        *begin = rlx_fold_cast(r->ctx, rlx_prim_dtype(length), *begin);
+    return *begin != NULL;
+}
+
+const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start, const rlx_prim *stop)
+{
+    const rlx_prim *length = length_of(*start, stop);
+    if (length || rlx_is_int_value(*start, 0))
         return length ? length : stop;
-    const rlx_prim *d = rlx_fold_sub(r->ctx, stop, start);
+    const rlx_prim *d = rlx_fold_sub(r->ctx, stop, *start);
     if (!d)
-        return rlx_prims_misfit(r, at, start, stop), NULL;
-    return rlx_simplify(r->ctx, NULL, d);
+        return rlx_prims_misfit(r, at, *start, stop), NULL;
+    length = rlx_simplify(r->ctx, NULL, d);
+    return same_type(r, start, length) ? length : NULL;
 }
 
 /* From begin to end, which may be missing. The length keeps its form unless it is a number. */
@@ -162,7 +173,8 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
     if (!(length = rlx_fold_sub(r->ctx, end, begin)))
         return rlx_prims_misfit(r, at, begin, end), NULL;
     const rlx_prim *number = rlx_simplify(r->ctx, NULL, length);
-    return number ? rlx_range_new(r->ctx, begin, rlx_is(number, RLX_NODE_INT_IMM) ? number : length) : NULL;
+    length = rlx_is(number, RLX_NODE_INT_IMM) ? number : length;
+    return number && same_type(r, &begin, length) ? rlx_range_new(r->ctx, begin, length) : NULL;
 }
 
 /* T.Range(begin, end), I.Range(begin, end) */

@@ -40,7 +40,7 @@ static bool set_bounds(rlx_reader *r, const rlx_ast *at, const rlx_ast *start, c
         s->extent = a;
     } else {
         s->min = a;
-        s->extent = rlx_read_span(r, at, a, b);
+        s->extent = rlx_read_span(r, at, &s->min, b);
     }
     return s->min && s->extent;
 }

@@ -284,7 +284,7 @@ static const rlx_node *region_part(rlx_reader *r, const rlx_buffer *b, size_t ax
     const rlx_prim *stop = part_given(a->first->next) ? rlx_read_prim_operand(r, a->first->next) : b->shape[axis];
     if (!start || !stop || !rlx_read_is_extent(r, a, start) || !rlx_read_is_extent(r, a, stop))
         return NULL;
-    const rlx_prim *extent = rlx_read_span(r, a, start, stop);
+    const rlx_prim *extent = rlx_read_span(r, a, &start, stop);
     return extent ? rlx_range_new(r->ctx, start, extent) : NULL;
 }
 
