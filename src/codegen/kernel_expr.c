@@ -221,11 +221,19 @@ static kw_value operand_mask(kw *w, const frame *f)
     return kw_and(w, f->mask, f->v[0], is_choice ? f->at == 2 : f->p->kind == RLX_NODE_OR);
 }
 
+/* `not x` of a number is x == 0. */
+static kw_value negated(kw *w, kw_value v, rlx_dtype dtype)
+{
+    if (!rlx_dtype_is_bool(dtype))
+        v = kw_convert(w, v, dtype, RELAX_BOOL);
+    return kw_apply2(w, RLX_K_EQ_I32, RLX_CLASS_I32, RELAX_BOOL, v, kw_zero(w, RLX_CLASS_I32));
+}
+
 static kw_value combine(kw *w, const frame *f)
 {
     kw_value v[3] = { f->v[0], f->v[1], f->v[2] };
     switch (f->p->kind) {
-    case RLX_NODE_NOT: return kw_apply2(w, RLX_K_EQ_I32, RLX_CLASS_I32, RELAX_BOOL, v[0], kw_zero(w, RLX_CLASS_I32));
+    case RLX_NODE_NOT: return negated(w, v[0], rlx_prim_dtype(((const rlx_unary *)f->p)->a));
     case RLX_NODE_CAST: return kw_convert(w, v[0], rlx_prim_dtype(((const rlx_unary *)f->p)->a), ((const rlx_unary *)f->p)->dtype);
     case RLX_NODE_SELECT: return kw_choose(w, ((const rlx_select *)f->p)->dtype, v);
     case RLX_NODE_PRIM_CALL: return kw_call(w, (const rlx_prim_call *)f->p, v, f->mask);

@@ -502,7 +502,11 @@ static bool combine(machine *m, const step *s, const value *v, value *out)
     unsigned char *at;
     storage *st;
     switch (p->kind) {
-    case RLX_NODE_NOT: *out = int_value(!v[0].i); return true;
+    case RLX_NODE_NOT:
+        if (elem(rlx_prim_dtype(u->a)) == RLX_ELEM_COUNT)
+            return unsupported(m, "a negation of this dtype");
+        *out = int_value(!convert(v[0], elem(rlx_prim_dtype(u->a)), RLX_ELEM_BOOL).i);
+        return true;
     case RLX_NODE_CAST:
         if (elem(u->dtype) == RLX_ELEM_COUNT || elem(rlx_prim_dtype(u->a)) == RLX_ELEM_COUNT)
             return unsupported(m, "a cast of these dtypes");
