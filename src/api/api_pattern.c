@@ -25,7 +25,7 @@ static const rlx_pattern *in(const void *p) { return p; }
 
 static bool is_pattern(relax_context *ctx, const void *p, const char *what)
 {
-    if (!api_required(ctx, p, what))
+    if (!api_node(ctx, p, what))
         return false;
     if (rlx_is_pattern(p) && in(p)->ctx == ctx)
         return true;
@@ -131,6 +131,8 @@ const relax_pattern *relax_pattern_function(relax_context *ctx, const relax_base
     p.like = node_of(like);
     if (!API_CONTEXT(ctx))
         return NULL;
+    if (like && !api_node(ctx, like, "like"))
+        return make(ctx, false, p, NULL);
     bool good = !like || relax_base_func_kind(like) != 0;
     if (!good)
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "like is no function");
@@ -235,25 +237,23 @@ const relax_pattern *relax_pattern_tuple_get_item(relax_context *ctx, const rela
 
 static const relax_pattern *some(relax_context *ctx, enum rlx_pattern_kind kind, const relax_pattern *const *patterns, size_t count)
 {
-    if (!API_CONTEXT(ctx))
-        return NULL;
     bool good = are_patterns(ctx, patterns, count, "patterns") && is_from(ctx, count > 0, 1, "count");
     return make(ctx, good, list_of(kind, patterns, count, 0), NULL);
 }
 
 const relax_pattern *relax_pattern_or(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
 {
-    return some(ctx, RLX_PATTERN_OR, patterns, count);
+    return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_OR, patterns, count) : NULL;
 }
 
 const relax_pattern *relax_pattern_and(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
 {
-    return some(ctx, RLX_PATTERN_AND, patterns, count);
+    return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_AND, patterns, count) : NULL;
 }
 
 const relax_pattern *relax_pattern_graph(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
 {
-    return some(ctx, RLX_PATTERN_GRAPH, patterns, count);
+    return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_GRAPH, patterns, count) : NULL;
 }
 
 const relax_pattern *relax_pattern_not(relax_context *ctx, const relax_pattern *pattern)

@@ -127,8 +127,6 @@ static bool condition(relax_tir_builder *b, const relax_prim_expr *cond)
 
 static relax_status by_condition(relax_tir_builder *b, const relax_prim_expr *cond, void (*state)(rlx_tir *t, const rlx_prim *cond))
 {
-    if (!API_IS(b, API_TIR_BUILDER))
-        return RELAX_ERROR_INVALID_ARGUMENT;
     if (open(b) && condition(b, cond))
         state(&b->t, PRIM(cond));
     return status_of(b);
@@ -247,7 +245,7 @@ relax_prim_expr *relax_tir_axis_at(relax_tir_builder *builder, int32_t kind, con
 
 relax_status relax_tir_where(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    return by_condition(builder, cond, rlx_tir_where);
+    return API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_where) : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 static relax_status state_region(relax_tir_builder *b, bool written, const relax_buffer *buffer, const relax_prim_expr *const *mins,
@@ -349,12 +347,12 @@ relax_prim_expr *relax_tir_for_thread(relax_tir_builder *builder, const char *ta
 
 relax_status relax_tir_if(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    return by_condition(builder, cond, rlx_tir_if);
+    return API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_if) : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 relax_status relax_tir_while(relax_tir_builder *builder, const relax_prim_expr *cond)
 {
-    return by_condition(builder, cond, rlx_tir_while);
+    return API_IS(builder, API_TIR_BUILDER) ? by_condition(builder, cond, rlx_tir_while) : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 relax_status relax_tir_end_while(relax_tir_builder *builder)

@@ -382,9 +382,17 @@ class Program:
                                                                 "relax_pipeline")
         return "make_relax_context()" if known else None
 
+    @staticmethod
+    def length_of(function, i):
+        """The parameter that says how long the list of parameter i is."""
+        return next(k for k, p in enumerate(function["params"]) if k > i and p["base"] == "size_t" and not p["pointer"])
+
     def write_foreign(self, function, valid, i, value, count):
         """A node of another context: refused, in so many words."""
-        arguments = valid[:i] + [value] + ([str(count)] + valid[i + 2:] if count else valid[i + 1:])
+        arguments = list(valid)
+        arguments[i] = value
+        if count:
+            arguments[self.length_of(function, i)] = str(count)
         call = f"{function['name']}({', '.join(arguments)})"
         no = self.says_no(function["returns"], call) or f"((void){call}, 1)"
         context = self.context_of(function)
