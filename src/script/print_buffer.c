@@ -23,7 +23,7 @@ const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim 
         return literal(p, rlx_prim_dtype(a), sum);
     if (la && x == 0)
         return b;
-    if (lb && y == 0)
+    if (lb && y == 0 && rlx_prim_dtype(a) == rlx_prim_dtype(b))
         return a;
     rlx_binary *s = rlx_region_zero(&p->region, sizeof *s);
     if (!s)
