@@ -376,7 +376,11 @@ static inline bool rk_model(const rk_kernel *k, int64_t *out)
             taken = x[w[1]] < x[w[2]];
             break;
         case RLX_K_STORE: out[x[w[2]]] = x[w[3]]; break;
-        default: x[w[1]] = rk_compute(op, x[w[2]], x[w[3]], op == RLX_K_XMADD ? x[w[4]] : 0); break;
+        default: {
+            bool alone = op == RLX_K_XMOVE || op == RLX_K_MOVE_I64;
+            x[w[1]] = rk_compute(op, x[w[2]], alone ? 0 : x[w[3]], op == RLX_K_XMADD ? x[w[4]] : 0);
+            break;
+        }
         }
         w += taken ? jump : (int32_t)rlx_kernel_op_words(op);
     }
