@@ -39,7 +39,8 @@ static const rlx_prim *taken(rlx_low *b, void *user, const rlx_low_list *index)
     rlx_low_list at = { .n = n }, from = { .n = m };
     memcpy(from.at, index->at + p->axis, m * sizeof *from.at);
     for (size_t i = 0; i < n; i++)
-        at.at[i] = index->at[i < p->axis ? i : i + m - 1];
+        if (i != p->axis)
+            at.at[i] = index->at[i < p->axis ? i : i + m - 1];
     const rlx_prim *k = p->k.scalar ? p->k.scalar : load(b, &p->k, &from);
     at.at[p->axis] = rlx_low_position(b, k, p->x.shape.sizes.at[p->axis]);
     return load(b, &p->x, &at);
