@@ -141,7 +141,7 @@ static void all_steps(fault *f)
 {
     for (size_t i = 0; i < N(programs); i++) {
         const program *p = &programs[i];
-        if (p->is_large && !f && !is_long && !only_program)
+        if (p->is_large && (!f || !FAULT_SEES_MALLOC) && !is_long && !only_program) /* minutes under the sanitizers */
             continue;
         for (size_t k = 0; k < N(steps); k++)
             if (goes_with(p, &steps[k]) && (f || steps[k].takes != SYSTEM)) /* what the C library says without memory is its own affair */
