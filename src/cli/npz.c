@@ -136,13 +136,13 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Sorted, so that two of one name are neighbours; nobody relies on the order in the archive. */
-static bool names_differ(const archive *a, cli_arrays *arrays)
+static bool names_differ(const cli *c, const char *path, cli_arrays *arrays, const char *otherwise)
 {
     if (arrays->count)
         qsort(arrays->items, arrays->count, sizeof *arrays->items, by_name);
     for (size_t i = 1; i < arrays->count; i++)
         if (!strcmp(arrays->items[i - 1].name, arrays->items[i].name))
-            return cli_error(a->c, "NP10", a->path, "the archive has two members %s", arrays->items[i].name), false;
+            return cli_error(c, "NP10", path, "%s %s", otherwise, arrays->items[i].name), false;
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool read_members(archive *a, const char *member, cli_arrays *out)
         return cli_error(a->c, "NP05", a->path, "the directory of the archive is damaged"), false;
     if (member && !found)
         return cli_error(a->c, "NP06", a->path, "the archive has no member %s", member), false;
-    return names_differ(a, out);
+    return names_differ(a->c, a->path, out, "the archive has two members");
 }
 
 bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out)
@@ -188,18 +188,13 @@ bool cli_weights_read(const cli *c, const char *path, cli_arrays *out)
 {
     if (!cli_npz_read(c, path, NULL, out))
         return false;
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count; i++)
         for (char *at = out->items[i].name; *at; at++)
             *at = cli_name_byte(*at);
-        for (size_t k = 0; k < i; k++) {
-            if (strcmp(out->items[k].name, out->items[i].name))
-                continue;
-            cli_error(c, "NP10", path, "two members are weights named %s", out->items[i].name);
-            cli_arrays_free(out);
-            return false;
-        }
-    }
-    return true;
+    bool differ = names_differ(c, path, out, "two members are weights named");
+    if (!differ)
+        cli_arrays_free(out);
+    return differ;
 }
 
 void cli_arrays_free(cli_arrays *a)

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/failing.h"
+
 static const char text[] =
     "@I.ir_module\nclass Module:\n"
     "    @R.function\n    def main(x: R.Tensor((\"n\",), \"float32\")) -> R.Tensor((\"n\",), \"float32\"):\n"
@@ -263,42 +265,14 @@ static void children_of_the_host(void **state)
 }
 
 /* Every request refused in turn, with a compiler that fails fast and with none at all. */
-typedef struct limited { size_t calls, fail_at, live; } limited;
-
-static void *take(void *user, size_t size, size_t align)
+static size_t compile_with(failing *l, size_t step)
 {
-    limited *l = user;
-    void *p = NULL;
-    if (++l->calls == l->fail_at || posix_memalign(&p, align < 16 ? 16 : align, size))
-        return NULL;
-    l->live += size;
-    return p;
-}
-
-static void give(void *user, void *p, size_t size, size_t align)
-{
-    ((limited *)user)->live -= size;
-    free(p);
-}
-
-static void *move(void *user, void *p, size_t old_size, size_t new_size, size_t align)
-{
-    void *q = take(user, new_size, align);
-    if (!q)
-        return NULL;
-    memcpy(q, p, old_size < new_size ? old_size : new_size);
-    give(user, p, old_size, align);
-    return q;
-}
-
-static size_t compile_with(limited *l, size_t step)
-{
-    relax_allocator allocator = { sizeof allocator, l, take, move, give };
+    l->allocator = (relax_allocator){ sizeof l->allocator, l, failing_alloc, failing_resize, failing_free };
     relax_context_options o;
     char program[1000];
     snprintf(program, sizeof program, text, 1);
     relax_context_options_init(&o, sizeof o);
-    o.allocator = &allocator;
+    o.allocator = &l->allocator;
     relax_context *ctx = relax_context_create(&o);
     relax_module *m = ctx ? relax_module_parse(ctx, "m.py", 4, program, strlen(program)) : NULL;
     size_t first = l->calls;
@@ -318,13 +292,13 @@ static size_t compile_with(limited *l, size_t step)
 
 static void short_of_memory(void **state)
 {
-    limited l = { 0 };
+    failing l = { 0 };
     size_t total = compile_with(&l, 0);
     assert_int_equal(l.live, 0);
     /* the last requests are those of generated code and of its compiler */
     size_t begin = total > 400 ? total - 400 : 1, stride = getenv("RELAX_LONG") ? 1 : 5;
     for (size_t n = begin; n <= total; n += stride) {
-        l = (limited){ 0 };
+        l = (failing){ 0 };
         compile_with(&l, n);
         assert_int_equal(l.live, 0);
     }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,18 @@ static void *fault_resize(void *user, void *ptr, size_t old_size, size_t new_siz
     fault_free(user, ptr, old_size, align);
     f->peak = live > peak ? live : peak;
     return p;
+}
+
+/* Entries of a folder, "." and ".." among them. */
+static inline int fault_entries(const char *folder)
+{
+    int count = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        count++;
+    if (d)
+        closedir(d);
+    return count;
 }
 
 static inline void fault_init(fault *f)

@@ -3,7 +3,6 @@
  */
 #include "../fault/fault.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 
 enum { TIMES = 1000, WARM = 20 };
@@ -19,17 +18,6 @@ static int lines_of(const char *path)
     if (file)
         fclose(file);
     return lines;
-}
-
-static int entries(const char *folder)
-{
-    int count = 0;
-    DIR *d = opendir(folder);
-    while (d && readdir(d))
-        count++;
-    if (d)
-        closedir(d);
-    return count;
 }
 
 #define FIND(name) __typeof__(&name) name##_ = (__typeof__(&name))(uintptr_t)dlsym(library, #name); assert_non_null(name##_)
@@ -84,13 +72,13 @@ static void a_thousand_times(void **state)
         assert_int_equal(dlclose(library), 0);
         assert_null(dlopen(path, RTLD_NOLOAD | RTLD_NOW));
         if (i == WARM)
-            mappings = lines_of("/proc/self/maps"), descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+            mappings = lines_of("/proc/self/maps"), descriptors = fault_entries("/proc/self/fd"), threads = fault_entries("/proc/self/task");
     }
     assert_true(mappings > 0);
     if (lines_of("/proc/self/maps") > mappings + 1) /* the heap may have been cut in two */
         fail_msg("%d mappings, before %d", lines_of("/proc/self/maps"), mappings);
-    assert_int_equal(entries("/proc/self/fd"), descriptors);
-    assert_int_equal(entries("/proc/self/task"), threads);
+    assert_int_equal(fault_entries("/proc/self/fd"), descriptors);
+    assert_int_equal(fault_entries("/proc/self/task"), threads);
 }
 
 int main(void)
