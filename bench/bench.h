@@ -1,4 +1,5 @@
-/* bench.h: what the measuring programs share. Each prints lines `key TAB best TAB median TAB unit`, which run.py puts into its table. */
+/* bench.h: what the measuring programs share. Each prints lines `key TAB best TAB median TAB
+ * unit`, which run.py puts into its table. */
 #ifndef RELAX_BENCH_H
 #define RELAX_BENCH_H
 
@@ -20,14 +21,16 @@ static inline int bench_by_size(const void *a, const void *b)
 }
 
 /* Prints best and median of `count` times, each multiplied by `scale`; sorts them. */
-static inline void bench_times(const char *key, double *times, int count, double scale, const char *unit)
+static inline void bench_times(const char *key, double *times, int count, double scale,
+                               const char *unit)
 {
     qsort(times, (size_t)count, sizeof *times, bench_by_size);
     printf("%s\t%.4g\t%.4g\t%s\n", key, times[0] * scale, times[count / 2] * scale, unit);
 }
 
 /* The same as a rate: `amount` of work done in each of the times. */
-static inline void bench_rates(const char *key, double *times, int count, double amount, const char *unit)
+static inline void bench_rates(const char *key, double *times, int count, double amount,
+                               const char *unit)
 {
     qsort(times, (size_t)count, sizeof *times, bench_by_size);
     printf("%s\t%.4g\t%.4g\t%s\n", key, amount / times[0], amount / times[count / 2], unit);

@@ -1,4 +1,5 @@
-/* bench_adder: the compiled adder transformer through the public API; a prompt at once, and each token behind it.
+/* bench_adder: the compiled adder transformer through the public API; a prompt at once, and
+ * each token behind it.
  *
  *     bench_adder FILE.rlx PROMPTS.npz SECONDS */
 #include "../examples/adder/speaker.h"
@@ -19,13 +20,15 @@ int main(int argc, char **argv)
     speaker_init(&s, argv[1]);
     int prefills = 0, decodes = 0;
     double end = bench_now() + atof(argv[3]);
-    for (int i = 0; prefills < 5 || (bench_now() < end && decodes < MOST_RUNS - ANSWER); i = (i + 1) % PROMPTS) {
+    for (int i = 0; prefills < 5 || (bench_now() < end && decodes < MOST_RUNS - ANSWER);
+         i = (i + 1) % PROMPTS) {
         float logits[PROMPT * VOCABULARY], next[VOCABULARY];
         double start = bench_now();
         call(&s, prompts[i], PROMPT, -1, logits);
         prefill_times[prefills++] = bench_now() - start;
         int64_t token = most_likely(logits + (PROMPT - 1) * VOCABULARY);
-        for (int64_t past = PROMPT; past < PROMPT + ANSWER - 1; past++, token = most_likely(next)) {
+        for (int64_t past = PROMPT; past < PROMPT + ANSWER - 1;
+             past++, token = most_likely(next)) {
             start = bench_now();
             call(&s, &token, 1, past, next);
             decode_times[decodes++] = bench_now() - start;

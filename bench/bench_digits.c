@@ -1,7 +1,8 @@
 /* bench_digits: the compiled digits network through the public API.
  *
  *     bench_digits FILE.rlx IMAGES.f32 BATCH SECONDS RESULT.f32     prints the time of a call
- *     bench_digits FILE.rlx IMAGES.f32                              loads, classifies one image, and ends
+ *     bench_digits FILE.rlx IMAGES.f32                              loads, classifies one image,
+ * and ends
  *
  * Images are rows of 64 float32, results rows of 10. */
 #include <relax/vm.h>
@@ -30,8 +31,12 @@ static void prepare(call *c, const char *path, float *images, float *out, int64_
     check(relax_executable_load_file(path, strlen(path), &options, &exe, &e), e);
     check(relax_vm_create(exe, NULL, &c->vm, &e), e);
     c->entry = relax_executable_find_function(exe, "main", 4);
-    check(relax_tensor_from_memory(RELAX_FLOAT32, (int64_t[]){ batch, PIXELS }, 2, images, NULL, NULL, &in, &e), e);
-    check(relax_tensor_from_memory(RELAX_FLOAT32, (int64_t[]){ batch, CLASSES }, 2, out, NULL, NULL, &c->result, &e), e);
+    check(relax_tensor_from_memory(RELAX_FLOAT32, (int64_t[]){ batch, PIXELS }, 2, images, NULL,
+                                   NULL, &in, &e),
+          e);
+    check(relax_tensor_from_memory(RELAX_FLOAT32, (int64_t[]){ batch, CLASSES }, 2, out, NULL,
+                                   NULL, &c->result, &e),
+          e);
     relax_value_set_tensor(&c->image, in);
     relax_tensor_release(in);
     relax_executable_release(exe);

@@ -1,10 +1,12 @@
-/* bench_linear: what every stage of a compile job costs and needs for one module, so that run_linear.py can compare sizes.
+/* bench_linear: what every stage of a compile job costs and needs for one module, so that
+ * run_linear.py can compare sizes.
  *
  *     bench_linear FILE.py RUNS
  *
- * Prints lines `stage TAB seconds TAB peak TAB kept TAB blocks`: best processor time of the runs, most bytes beyond those held when the
- * stage began, bytes held more when it ended, allocations. Each pass runs alone on what it needs; "pipeline" is all of level 1 in one.
- * A line `text` has the bytes of the text in place of the seconds. Built with librelax.a. */
+ * Prints lines `stage TAB seconds TAB peak TAB kept TAB blocks`: best processor time of the
+ * runs, most bytes beyond those held when the stage began, bytes held more when it ended,
+ * allocations. Each pass runs alone on what it needs; "pipeline" is all of level 1 in one. A
+ * line `text` has the bytes of the text in place of the seconds. Built with librelax.a. */
 #include <string.h>
 
 #include "bench.h"
@@ -141,7 +143,8 @@ static void load(bench *b, rlx_blob *file)
     b->memory = &shared->memory;
     begin(b);
     rlx_blob *image = rlx_blob_create(b->memory, file->data, file->size);
-    bool ok = rlx_executable_load(shared, image, (rlx_load_how){ .check_constants = true }, &exe, &why);
+    bool ok =
+        rlx_executable_load(shared, image, (rlx_load_how){ .check_constants = true }, &exe, &why);
     end(b, "load");
     if (!ok)
         bench_die("load", "the file is refused");
@@ -187,7 +190,8 @@ int main(int argc, char **argv)
         run(&b, text, len);
     printf("text\t%zu\t0\t0\t0\n", len);
     for (size_t i = 0; i < b.count; i++)
-        printf("%s\t%.6g\t%zu\t%zu\t%zu\n", b.stages[i].name, b.stages[i].best, b.stages[i].peak, b.stages[i].kept, b.stages[i].blocks);
+        printf("%s\t%.6g\t%zu\t%zu\t%zu\n", b.stages[i].name, b.stages[i].best, b.stages[i].peak,
+               b.stages[i].kept, b.stages[i].blocks);
     free(text);
     return 0;
 }

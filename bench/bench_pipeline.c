@@ -1,6 +1,7 @@
-/* bench_pipeline: cc -O2 -D_GNU_SOURCE -Iinclude -Isrc bench/bench_pipeline.c lib/librelax.a -lm -lpthread -ldl
- * Nanoseconds per binding of the check, of inference and of each pass of the pipeline, over one function of many
- * bindings on symbolic shapes. Prints one line per step and size, best of runs; a step that is not linear shows. */
+/* bench_pipeline: cc -O2 -D_GNU_SOURCE -Iinclude -Isrc bench/bench_pipeline.c lib/librelax.a
+ * -lm -lpthread -ldl Nanoseconds per binding of the check, of inference and of each pass of the
+ * pipeline, over one function of many bindings on symbolic shapes. Prints one line per step and
+ * size, best of runs; a step that is not linear shows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ static void put(table *t, const char *name, double seconds)
 
 static void fail(const bench *s, const char *what)
 {
-    fprintf(stderr, "%s failed: %s\n", what, s->ctx->diags.first ? s->ctx->diags.first->message : "no message");
+    fprintf(stderr, "%s failed: %s\n", what,
+            s->ctx->diags.first ? s->ctx->diags.first->message : "no message");
     exit(1);
 }
 
@@ -54,17 +56,20 @@ static const rlx_expr *op(rlx_context *ctx, const char *name)
     return rlx_op_node(ctx, rlx_op_find(rlx_slice_z(name)));
 }
 
-static const rlx_expr *emit(bench *s, const rlx_expr *f, const rlx_expr *a, const rlx_expr *b, const rlx_attr *attrs)
+static const rlx_expr *emit(bench *s, const rlx_expr *f, const rlx_expr *a, const rlx_expr *b,
+                            const rlx_attr *attrs)
 {
     const rlx_expr *args[] = { a, b };
-    const rlx_expr *call = a ? rlx_call_new(s->ctx, f, args, b ? 2 : 1, NULL, 0, attrs, RLX_NO_PLACE) : NULL;
+    const rlx_expr *call =
+        a ? rlx_call_new(s->ctx, f, args, b ? 2 : 1, NULL, 0, attrs, RLX_NO_PLACE) : NULL;
     return (const rlx_expr *)rlx_builder_emit(s->b, call, NULL);
 }
 
 /* Eight bindings: four on x's shape, four on (n + i, 4), which nobody uses. */
 static const rlx_expr *eight(bench *s, const rlx_expr *y, int i)
 {
-    const rlx_prim *dims[] = { rlx_fold_add(s->ctx, s->n, rlx_int64(s->ctx, i + 1)), rlx_int64(s->ctx, 4) };
+    const rlx_prim *dims[] = { rlx_fold_add(s->ctx, s->n, rlx_int64(s->ctx, i + 1)),
+                               rlx_int64(s->ctx, 4) };
     const rlx_expr *z = emit(s, s->zeros, rlx_shape(s->ctx, dims, 2), NULL, s->zeros_attrs);
     z = emit(s, s->add, z, z, NULL);
     z = emit(s, s->multiply, z, z, NULL);
@@ -81,21 +86,26 @@ static bool prepare(bench *s)
     rlx_context *ctx = s->ctx = rlx_context_create(NULL, 0);
     const rlx_prim *dims[2];
     s->b = rlx_builder_create(ctx, NULL, NULL);
-    s->n = (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, RLX_NO_PLACE);
+    s->n =
+        (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, RLX_NO_PLACE);
     dims[0] = s->n;
     dims[1] = rlx_int64(ctx, 4);
     const rlx_expr *shape = rlx_shape(ctx, dims, 2);
     const rlx_sinfo *info = rlx_tensor_info(ctx, shape, RELAX_FLOAT32, 2, NULL);
-    s->x = (const rlx_expr *)rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1, info, RLX_NO_PLACE);
+    s->x =
+        (const rlx_expr *)rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1, info, RLX_NO_PLACE);
     s->add = op(ctx, "add");
     s->multiply = op(ctx, "multiply");
     s->relu = op(ctx, "nn.relu");
     s->zeros = op(ctx, "zeros");
-    const rlx_attr *key = rlx_attr_string_new(ctx, RLX_SLICE("dtype")), *value = rlx_attr_dtype_new(ctx, RELAX_FLOAT32);
+    const rlx_attr *key = rlx_attr_string_new(ctx, RLX_SLICE("dtype")),
+                   *value = rlx_attr_dtype_new(ctx, RELAX_FLOAT32);
     const rlx_attr *attrs = rlx_attrs_new(ctx, &key, &value, 1);
-    const rlx_call *sample = rlx_as_call(rlx_call_op_z(ctx, "zeros", &shape, 1, attrs, RLX_NO_PLACE));
+    const rlx_call *sample =
+        rlx_as_call(rlx_call_op_z(ctx, "zeros", &shape, 1, attrs, RLX_NO_PLACE));
     s->zeros_attrs = sample ? sample->attrs : NULL;
-    return sample && s->b && rlx_builder_begin_function(s->b, &s->x, 1, true, false, RLX_SLICE("main"), NULL) &&
+    return sample && s->b &&
+           rlx_builder_begin_function(s->b, &s->x, 1, true, false, RLX_SLICE("main"), NULL) &&
            rlx_builder_begin_block(s->b, true, RLX_NO_PLACE);
 }
 
@@ -111,12 +121,16 @@ static const rlx_module *module_of(bench *s, int bindings)
     const rlx_attr *key = rlx_attr_string_new(s->ctx, RLX_SLICE("global_symbol"));
     const rlx_attr *value = rlx_attr_string_new(s->ctx, RLX_SLICE("main"));
     const rlx_attr *attrs = rlx_attrs_new(s->ctx, &key, &value, 1);
-    const rlx_function *f = result && rlx_builder_end_block(s->b)
-                          ? rlx_builder_end_function(s->b, &result->node, NULL, attrs, RLX_NO_PLACE) : NULL;
+    const rlx_function *f =
+        result && rlx_builder_end_block(s->b)
+            ? rlx_builder_end_function(s->b, &result->node, NULL, attrs, RLX_NO_PLACE)
+            : NULL;
     rlx_builder_free(s->b);
-    const rlx_global_var *gv = rlx_global_var_new(s->ctx, rlx_string_z(s->ctx, "main"), RLX_NO_PLACE);
+    const rlx_global_var *gv =
+        rlx_global_var_new(s->ctx, rlx_string_z(s->ctx, "main"), RLX_NO_PLACE);
     const rlx_node *gvar = gv ? &gv->node : NULL, *function = f ? &f->node : NULL;
-    const rlx_module *m = f && gv ? rlx_module_new(s->ctx, &gvar, &function, 1, NULL, NULL, RLX_NO_PLACE) : NULL;
+    const rlx_module *m =
+        f && gv ? rlx_module_new(s->ctx, &gvar, &function, 1, NULL, NULL, RLX_NO_PLACE) : NULL;
     if (!m)
         fail(s, "the builder");
     return m;

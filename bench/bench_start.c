@@ -18,7 +18,8 @@ static double run(char **command, posix_spawn_file_actions_t *quiet)
     pid_t child;
     int status = 0;
     double start = bench_now();
-    if (posix_spawn(&child, command[0], quiet, NULL, command, environ) != 0 || waitpid(child, &status, 0) != child || status != 0)
+    if (posix_spawn(&child, command[0], quiet, NULL, command, environ) != 0 ||
+        waitpid(child, &status, 0) != child || status != 0)
         bench_die(command[0], "did not run, or failed");
     return bench_now() - start;
 }

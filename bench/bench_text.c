@@ -2,7 +2,8 @@
  *
  *     bench_text KEY FILE.py RUNS
  *
- * The file must be canonical: what is printed has to equal what was read. Each run has a context of its own. */
+ * The file must be canonical: what is printed has to equal what was read. Each run has a
+ * context of its own. */
 #include <relax/relax.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@
 
 enum { MOST_RUNS = 100 };
 
-typedef struct figures { double read[MOST_RUNS], check[MOST_RUNS], print[MOST_RUNS], drop[MOST_RUNS]; } figures;
+typedef struct figures {
+    double read[MOST_RUNS], check[MOST_RUNS], print[MOST_RUNS], drop[MOST_RUNS];
+} figures;
 
 /* Apart from the newline at the end of a file. */
 static int same(const relax_bytes *printed, const char *text, size_t len)

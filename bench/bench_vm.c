@@ -1,8 +1,11 @@
-/* bench_vm.c: what calls, branches and casts cost in the VM, with the floors of this machine beside them.
+/* bench_vm.c: what calls, branches and casts cost in the VM, with the floors of this machine
+ * beside them.
  *
- *   cc -O2 -Iinclude -Isrc -D_GNU_SOURCE bench/bench_vm.c lib/librelax.a -lm -lpthread -ldl -o build/bench_vm && build/bench_vm
+ *   cc -O2 -Iinclude -Isrc -D_GNU_SOURCE bench/bench_vm.c lib/librelax.a -lm -lpthread -ldl -o
+ *   build/bench_vm && build/bench_vm
  *
- * Each figure: nanoseconds per operation, best of many runs. --json prints one JSON object instead of the table.
+ * Each figure: nanoseconds per operation, best of many runs. --json prints one JSON object
+ * instead of the table.
  */
 #include <relax/vm.h>
 
@@ -22,11 +25,20 @@ static double now_ns(void)
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* ---- programs --------------------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
-typedef struct program { rlx_memory memory; rlx_writer w; relax_registry *registry; relax_executable *exe; relax_vm *vm; } program;
+typedef struct program {
+    rlx_memory memory;
+    rlx_writer w;
+    relax_registry *registry;
+    relax_executable *exe;
+    relax_vm *vm;
+} program;
 
-static int nothing(void *self, const relax_value *args, int32_t n, relax_value *result) { return 0; }
+static int nothing(void *self, const relax_value *args, int32_t n, relax_value *result)
+{
+    return 0;
+}
 
 /* What a careful kernel does: three tensors, rank and one size checked. */
 static int checks_three(void *self, const relax_value *args, int32_t n, relax_value *result)
@@ -47,7 +59,8 @@ static uint32_t tensors(program *p, uint32_t count, bool symbolic)
     rlx_desc_begin(&d, &p->w);
     rlx_desc_params(&d);
     for (uint32_t i = 0; i < count; i++) {
-        int64_t n = i || !symbolic ? rlx_dim_symbol(&p->w, 0, RLX_SLICE("n")) : rlx_dim_bind(&p->w, 0, RLX_SLICE("n"));
+        int64_t n = i || !symbolic ? rlx_dim_symbol(&p->w, 0, RLX_SLICE("n"))
+                                   : rlx_dim_bind(&p->w, 0, RLX_SLICE("n"));
         int64_t dims[] = { symbolic ? n : rlx_dim_literal(&p->w, 16), rlx_dim_literal(&p->w, 64) };
         rlx_desc_param(&d, RLX_SLICE("x"));
         rlx_desc_tensor(&d, RELAX_FLOAT32, 2, dims);
@@ -67,17 +80,29 @@ static uint32_t cast_to(program *p, uint32_t rank)
     return rlx_desc_end(&d);
 }
 
-static void add_function(program *p, uint32_t number, const char *name, uint32_t code, uint32_t params, uint32_t num_params)
+static void add_function(program *p, uint32_t number, const char *name, uint32_t code,
+                         uint32_t params, uint32_t num_params)
 {
-    rlx_file_function f = { .name = rlx_writer_name(&p->w, rlx_slice_z(name)), .flags = RLX_FUNCTION_PUBLIC, .code = code,
-                            .code_len = rlx_writer_here(&p->w) - code, .num_params = num_params, .num_regs = 8, .num_syms = 8,
-                            .params = params, .result = RLX_NO_INDEX, .signature = RLX_NO_INDEX };
+    rlx_file_function f = { .name = rlx_writer_name(&p->w, rlx_slice_z(name)),
+                            .flags = RLX_FUNCTION_PUBLIC,
+                            .code = code,
+                            .code_len = rlx_writer_here(&p->w) - code,
+                            .num_params = num_params,
+                            .num_regs = 8,
+                            .num_syms = 8,
+                            .params = params,
+                            .result = RLX_NO_INDEX,
+                            .signature = RLX_NO_INDEX };
     rlx_writer_set_function(&p->w, number, &f);
 }
 
-enum what { EMPTY, MOVES, PACKED_EMPTY, PACKED_CHECKS, CALLS, CALLS_CHECKED, BRANCHES, CAST1, CAST2, CAST4, ALLOCS };
+enum what {
+    EMPTY, MOVES, PACKED_EMPTY, PACKED_CHECKS, CALLS, CALLS_CHECKED, BRANCHES, CAST1, CAST2, CAST4,
+    ALLOCS
+};
 
-static void body(program *p, enum what what, uint32_t inner, uint32_t checked, uint32_t desc, uint32_t packed)
+static void body(program *p, enum what what, uint32_t inner, uint32_t checked, uint32_t desc,
+                 uint32_t packed)
 {
     uint32_t args[] = { 0, 1, 2 }, n = rlx_operand_imm(64), dead = 4;
     switch (what) {
@@ -104,10 +129,16 @@ static void make(program *p, enum what what)
     rlx_memory_init(&p->memory, NULL, SIZE_MAX);
     rlx_writer_init(&p->w, &p->memory);
     relax_registry_create(NULL, &p->registry, NULL);
-    relax_registry_register(p->registry, "f", 1, what == PACKED_CHECKS ? checks_three : nothing, NULL, NULL, NULL);
-    uint32_t main_ = rlx_writer_function(&p->w), inner = rlx_writer_function(&p->w), checked = rlx_writer_function(&p->w);
-    uint32_t packed = rlx_writer_packed(&p->w, RLX_SLICE("f")), literal = tensors(p, 3, false), symbolic = tensors(p, 3, true);
-    uint32_t desc = cast_to(p, what == CAST1 ? 1 : what == CAST2 ? 2 : 4), code = rlx_writer_here(&p->w);
+    relax_registry_register(p->registry, "f", 1, what == PACKED_CHECKS ? checks_three : nothing,
+                            NULL, NULL, NULL);
+    uint32_t main_ = rlx_writer_function(&p->w), inner = rlx_writer_function(&p->w),
+             checked = rlx_writer_function(&p->w);
+    uint32_t packed = rlx_writer_packed(&p->w, RLX_SLICE("f")), literal = tensors(p, 3, false),
+             symbolic = tensors(p, 3, true);
+    uint32_t desc = cast_to(p, what == CAST1   ? 1
+                               : what == CAST2 ? 2
+                                               : 4),
+             code = rlx_writer_here(&p->w);
     RLX_EMIT(&p->w, RLX_OP_PRIM, 3, RELAX_BOOL, rlx_operand_imm(1));
     for (int i = 0; i < REPEAT; i++)
         body(p, what, inner, checked, desc, packed);
@@ -132,7 +163,8 @@ static void make(program *p, enum what what)
     relax_vm_options o;
     relax_vm_options_init(&o, sizeof o);
     o.registry = p->registry;
-    if (!rlx_writer_finish(&p->w, &file) || relax_executable_load(file.data, file.len, NULL, &p->exe, &err) != RELAX_OK ||
+    if (!rlx_writer_finish(&p->w, &file) ||
+        relax_executable_load(file.data, file.len, NULL, &p->exe, &err) != RELAX_OK ||
         relax_vm_create(p->exe, &o, &p->vm, &err) != RELAX_OK) {
         fprintf(stderr, "bench_vm: %s\n", relax_error_message(err, NULL));
         exit(3);
@@ -182,7 +214,7 @@ static double measure(enum what what, uint32_t rank)
     return ns;
 }
 
-/* ---- floors ---------------------------------------------------------------------------------------------------- */
+/* ---- floors --------------------------------------------------------------------------------- */
 
 static relax_packed_fn volatile floor_fn = nothing;
 static double floor_indirect(void)
@@ -215,7 +247,12 @@ static double floor_atomic(void)
 
 int main(int argc, char **argv)
 {
-    static const struct { enum what what; uint32_t rank; const char *name; double target; } rows[] = {
+    static const struct {
+        enum what what;
+        uint32_t rank;
+        const char *name;
+        double target;
+    } rows[] = {
         { MOVES, 2, "move", 0 },
         { PACKED_EMPTY, 2, "packed call, no arguments", 0 },
         { PACKED_CHECKS, 2, "packed call, three checked tensors", 20 },
@@ -243,8 +280,10 @@ int main(int argc, char **argv)
             printf("%-52s %8.2f ns\n", rows[i].name, ns);
     }
     if (json)
-        printf(", \"floor: indirect call\": %.2f, \"floor: atomic add\": %.2f}\n", floor_indirect(), floor_atomic());
+        printf(", \"floor: indirect call\": %.2f, \"floor: atomic add\": %.2f}\n",
+               floor_indirect(), floor_atomic());
     else
-        printf("%-52s %8.2f ns\n%-52s %8.2f ns\n", "floor: indirect call", floor_indirect(), "floor: atomic add", floor_atomic());
+        printf("%-52s %8.2f ns\n%-52s %8.2f ns\n", "floor: indirect call", floor_indirect(),
+               "floor: atomic add", floor_atomic());
     return 0;
 }

@@ -1,5 +1,5 @@
-/* floor: what the machine itself needs for the innermost work of the library, without any of the library.
- * Best and median of several rounds each. */
+/* floor: what the machine itself needs for the innermost work of the library, without any of
+ * the library. Best and median of several rounds each. */
 #include <stdint.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { ROUNDS = 9, NODES = 1 << 18, LINES = 50000, CALLS = 20000, UNROLLED = 32 
 
 static volatile uint64_t sink;
 
-/* ---- nodes: bump allocation, then the same with a look-up of equal nodes first ---------------------------- */
+/* ---- nodes: bump allocation, then the same with a look-up of equal nodes first -------------- */
 
 typedef struct node { uint64_t kind, key; struct node *info, *args[5]; } node; /* 64 bytes */
 static node *arena;
@@ -53,7 +53,7 @@ static double interned(void)
     return (bench_now() - start) / NODES;
 }
 
-/* ---- text: cutting it into tokens by a table of characters; writing it from pieces ------------------------- */
+/* ---- text: cutting it into tokens by a table of characters; writing it from pieces ---------- */
 
 enum { SPACE, WORD, DIGIT, QUOTE, OTHER };
 static uint8_t classes[256];
@@ -63,8 +63,11 @@ static size_t source_len, written_len;
 static void set_classes(void)
 {
     for (int c = 0; c < 256; c++)
-        classes[c] = c == ' ' || c == '\n' ? SPACE : c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? WORD :
-                     c >= '0' && c <= '9' ? DIGIT : c == '"' ? QUOTE : OTHER;
+        classes[c] = c == ' ' || c == '\n'                                          ? SPACE
+                     : c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? WORD
+                     : c >= '0' && c <= '9'                                         ? DIGIT
+                     : c == '"'                                                     ? QUOTE
+                                                                                    : OTHER;
 }
 
 static double lex(void)
@@ -120,7 +123,7 @@ static double print(void)
     return bench_now() - start;
 }
 
-/* ---- a register machine ------------------------------------------------------------------------------------- */
+/* ---- a register machine --------------------------------------------------------------------- */
 
 typedef struct cell { int32_t tag, zero; const struct thing *p; } cell;
 typedef struct thing { int32_t ndim; int64_t shape[4]; } thing;
@@ -185,7 +188,7 @@ static double run_machine(uint8_t op)
 static double calls(void) { return run_machine(CALL); }
 static double moves(void) { return run_machine(MOVE); }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static double *rounds(double (*measure)(void), double *times)
 {

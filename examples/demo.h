@@ -1,4 +1,5 @@
-/* demo.h: what the demonstrations share: giving up, arrays out of an .npz, a clock, loading a compiled file. */
+/* demo.h: what the demonstrations share: giving up, arrays out of an .npz, a clock, loading a
+ * compiled file. */
 #ifndef EXAMPLES_DEMO_H
 #define EXAMPLES_DEMO_H
 
@@ -53,7 +54,8 @@ static inline unzFile open_archive(const char *path)
     return zip;
 }
 
-/* A machine for the compiled file, which may bring machine code: it is our own. The machine keeps the executable alive. */
+/* A machine for the compiled file, which may bring machine code: it is our own. The machine
+ * keeps the executable alive. */
 static inline relax_vm *load(const char *path)
 {
     relax_executable *exe = NULL;

@@ -1,5 +1,6 @@
-/* adder_demo.c: lets the compiled transformer answer the stored prompts greedily through the public API, by kernel bytecode
- * and by kernels compiled as C, and compares what it says and its scores with what is stored.
+/* adder_demo.c: lets the compiled transformer answer the stored prompts greedily through the
+ * public API, by kernel bytecode and by kernels compiled as C, and compares what it says and
+ * its scores with what is stored.
  *
  *     adder_demo prompts.npz BYTECODE.rlx NATIVE.rlx
  */
@@ -21,7 +22,8 @@ static void show(const int64_t *prompt, const int64_t *said)
     fputs("   ", stdout);
 }
 
-/* Tokens per second: everything that is read or said, all prompts once; the best of some rounds. */
+/* Tokens per second: everything that is read or said, all prompts once; the best of some
+ * rounds. */
 static double tokens_per_second(speaker *s, int64_t (*prompts)[PROMPT])
 {
     int64_t said[ANSWER];
@@ -41,7 +43,8 @@ typedef struct prompts {
     float (*stored)[PROMPT * VOCABULARY]; /* of the first CHECKED */
 } prompts;
 
-/* Answers every prompt by the compiled file; what is said goes to `said`. True: all is as stored. */
+/* Answers every prompt by the compiled file; what is said goes to `said`. True: all is as
+ * stored. */
 static int run(const prompts *p, const char *path, int64_t (*said)[ANSWER], int talk)
 {
     speaker s;
@@ -59,7 +62,8 @@ static int run(const prompts *p, const char *path, int64_t (*said)[ANSWER], int 
         if (talk && i < 12 && i % 4 == 3)
             putchar('\n');
     }
-    printf("answered as stored:       %d of %d (sums are said last digit first)\n", right, PROMPTS);
+    printf("answered as stored:       %d of %d (sums are said last digit first)\n", right,
+           PROMPTS);
     printf("largest logit difference: %.2g\n", largest);
     printf("tokens per second:        %.0f\n", tokens_per_second(&s, p->prompts));
     speaker_end(&s);

@@ -1,5 +1,5 @@
-/* speaker.h: the compiled transformer at work, token by token. Keys and values lie in buffers of ours; each call appends
- * to them in place. */
+/* speaker.h: the compiled transformer at work, token by token. Keys and values lie in buffers
+ * of ours; each call appends to them in place. */
 #ifndef EXAMPLES_ADDER_SPEAKER_H
 #define EXAMPLES_ADDER_SPEAKER_H
 
@@ -19,7 +19,8 @@ static inline relax_tensor *view(relax_dtype dtype, int64_t rows, int64_t column
     relax_error *error = NULL;
     relax_tensor *t = NULL;
     const int64_t shape[] = { rows, columns };
-    check(relax_tensor_from_memory(dtype, shape, columns ? 2 : 1, data, NULL, NULL, &t, &error), error);
+    check(relax_tensor_from_memory(dtype, shape, columns ? 2 : 1, data, NULL, NULL, &t, &error),
+          error);
     return t;
 }
 
@@ -49,12 +50,15 @@ static inline void call(speaker *s, int64_t *tokens, int64_t count, int64_t past
     relax_error *error = NULL;
     relax_value args[2 + CACHES];
     size_t n = 1;
-    relax_tensor *in = view(RELAX_INT64, count, 0, tokens), *out = view(RELAX_FLOAT32, count, VOCABULARY, logits);
+    relax_tensor *in = view(RELAX_INT64, count, 0, tokens),
+                 *out = view(RELAX_FLOAT32, count, VOCABULARY, logits);
     relax_value_set_tensor(&args[0], in);
     if (past >= 0)
         check(relax_value_set_shape(&args[n++], &past, 1), NULL);
     memcpy(args + n, s->caches, sizeof s->caches);
-    check(relax_vm_call_into(s->vm, past < 0 ? s->prefill : s->decode, args, n + CACHES, &out, 1, &error), error);
+    check(relax_vm_call_into(s->vm, past < 0 ? s->prefill : s->decode, args, n + CACHES, &out, 1,
+                             &error),
+          error);
     for (size_t i = 0; i < n; i++)
         relax_value_release(&args[i]);
     relax_tensor_release(in);
@@ -70,7 +74,8 @@ static inline int64_t most_likely(const float *scores)
     return best;
 }
 
-/* Continues the prompt by ANSWER tokens; `logits` are the scores behind each token of the prompt. */
+/* Continues the prompt by ANSWER tokens; `logits` are the scores behind each token of the
+ * prompt. */
 static inline void answer(speaker *s, int64_t *prompt, int64_t *said, float *logits)
 {
     float next[VOCABULARY];

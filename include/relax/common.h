@@ -1,4 +1,5 @@
-/* common.h: what every header of librelax shares: markers, status codes, dtypes, allocators, bytes.
+/* common.h: what every header of librelax shares: markers, status codes, dtypes, allocators,
+ * bytes.
  *
  * Plain C99, no other include than <stddef.h> and <stdint.h>.
  */
@@ -27,7 +28,8 @@ extern "C" {
  *   RELAX_OWN                  the caller owns one reference of what comes back
  *   RELAX_BORROWED             lives as long as its owner, nobody frees it
  *   RELAX_NULLABLE             may be NULL
- *   RELAX_INOUT                an array or cell of the caller's that is read, and written on success
+ *   RELAX_INOUT                an array or cell of the caller's that is read, and written on
+ *                              success
  */
 #define RELAX_SINCE(major, minor)
 #define RELAX_ANY
@@ -99,10 +101,12 @@ typedef struct relax_allocator {
     void (*free)(void *user, void *ptr, size_t size, size_t align);
 } relax_allocator;
 
-/* Bytes that came out of the library (text, files, profiles): counted, immutable, release from any thread. */
+/* Bytes that came out of the library (text, files, profiles): counted, immutable, release from
+ * any thread. */
 typedef struct relax_bytes relax_bytes;
 
-/* The content: `relax_bytes_size` bytes, followed by a NUL that is not counted. NULL for NULL. Lives as long as `bytes`. */
+/* The content: `relax_bytes_size` bytes, followed by a NUL that is not counted. NULL for NULL.
+ * Lives as long as `bytes`. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const char *relax_bytes_data(const relax_bytes *bytes);
 /* Number of bytes; 0 for NULL. */
@@ -115,8 +119,9 @@ RELAX_OWN relax_bytes *relax_bytes_retain(relax_bytes *bytes);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_bytes_release(relax_bytes *bytes);
 
-/* Why a call on the run side failed: counted, immutable, release from any thread. Strings live as long as
- * the error, are UTF-8 and NUL-terminated; `len` (may be NULL) receives their length.
+/* Why a call on the run side failed: counted, immutable, release from any thread. Strings live
+ * as long as the error, are UTF-8 and NUL-terminated; `len` (may be NULL) receives their
+ * length.
  */
 typedef struct relax_error relax_error;
 
@@ -131,17 +136,20 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const char *relax_error_inner_code(const relax_error *error);
 /* What went wrong, lower-case, without the code. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED const char *relax_error_message(const relax_error *error, RELAX_NULLABLE size_t *len);
+RELAX_BORROWED const char *relax_error_message(const relax_error *error,
+                                               RELAX_NULLABLE size_t *len);
 /* The kind a packed function gave ("ValueError"); "" if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const char *relax_error_kind(const relax_error *error, RELAX_NULLABLE size_t *len);
-/* One line per active Relax function, innermost first: "  in main, binding lv3 (m.py:7:5)". "" outside a run. */
+/* One line per active Relax function, innermost first: "  in main, binding lv3 (m.py:7:5)". ""
+ * outside a run. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const char *relax_error_trace(const relax_error *error, RELAX_NULLABLE size_t *len);
 /* The error this one was made from (that of the packed function in an RT16), or NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_error *relax_error_cause(const relax_error *error);
-/* The token of relax_value_set_user_error if status is RELAX_USER_ERROR, else NULL. Still owned by the error. */
+/* The token of relax_value_set_user_error if status is RELAX_USER_ERROR, else NULL. Still owned
+ * by the error. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_NULLABLE void *relax_error_user_token(const relax_error *error);
 /* Adds a reference and returns `error`. NULL gives NULL. */

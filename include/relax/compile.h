@@ -9,14 +9,16 @@
 extern "C" {
 #endif
 
-/* Weights: named parameters become constants. For every function that has a parameter called names[i] (or only for `function`, if not
- * NULL), it is replaced by tensors[i]; symbolic dimensions fixed by it are substituted. Arrays of `count`; tensors are copied. NULL and diagnostics
- * for a wrong dtype, rank or size (CG12) and for a name that no function has (OP15).
+/* Weights: named parameters become constants. For every function that has a parameter called
+ * names[i] (or only for `function`, if not NULL), it is replaced by tensors[i]; symbolic
+ * dimensions fixed by it are substituted. Arrays of `count`; tensors are copied. NULL and
+ * diagnostics for a wrong dtype, rank or size (CG12) and for a name that no function has
+ * (OP15).
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, RELAX_NULLABLE const char *function,
-                                                              size_t function_len, const char *const *names, const relax_tensor *const *tensors,
-                                                              size_t count);
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_bind_params(relax_context *ctx,
+        const relax_module *module, RELAX_NULLABLE const char *function, size_t function_len,
+        const char *const *names, const relax_tensor *const *tensors, size_t count);
 
 typedef struct relax_compile_options {
     size_t struct_size;
@@ -24,37 +26,54 @@ typedef struct relax_compile_options {
     int32_t opt_level;         /* 0: lowers only, 1 (default): cleans up, 2: fuses and schedules */
     int32_t strip;             /* 1: no names of parameters and no places in the file; default 0 */
     /* Called after each pass with a module that is valid during the call only; NULL: none. */
-    void (*after_pass)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed);
+    void (*after_pass)(void *user, const char *pass, const relax_module *module, double seconds,
+                       int32_t changed);
     void *user;
-    const relax_load_options *load; /* how the executable is made, its allocator above all; NULL: defaults */
-    /* Target "c": kernels are compiled by a C compiler, as child processes without a shell, and are in the file beside their
-     * bytecode. Where that fails there is a warning (CG13), and kernels are interpreted. Never in a process with raised
-     * privileges. Do not allow it for modules that you do not trust: what a compiler does with odd programs is not known. */
-    int32_t allow_compiler;    /* 1: a compiler may be started; default 0, then target "c" is refused (CG14) */
+    /* how the executable is made, its allocator above all; NULL: defaults */
+    const relax_load_options *load;
+    /* Target "c": kernels are compiled by a C compiler, as child processes without a shell, and
+     * are in the file beside their bytecode. Where that fails there is a warning (CG13), and
+     * kernels are interpreted. Never in a process with raised privileges. Do not allow it for
+     * modules that you do not trust: what a compiler does with odd programs is not known. */
+    /* 1: a compiler may be started; default 0, then target "c" is refused (CG14) */
+    int32_t allow_compiler;
     int32_t unchecked;         /* 1: native kernels do not check indices; default 0 */
-    const char *compiler;      /* command: words parted by blanks, quotes as in a shell; NULL: "cc" */
-    const char *const *environment; /* its environment, "NAME=value" each, NULL at the end; NULL: a PATH of the system's directories */
-    const char *cpu;           /* "native": code for the CPU of this machine alone; NULL or "": for all of its kind */
-    const char *cache_dir;     /* keeps compiled kernels for the next time; NULL: none. Made if it is not there; must be ours, mode 0700 */
-    uint64_t cache_bytes;      /* most that it holds, what was not used for longest goes first; 0: 256 MiB */
-    const char *temp_dir;      /* where a private directory is made for the compiler; NULL: "/tmp" */
+    /* command: words parted by blanks, quotes as in a shell; NULL: "cc" */
+    const char *compiler;
+    /* its environment, "NAME=value" each, NULL at the end; NULL: a PATH of the system's
+     * directories */
+    const char *const *environment;
+    /* "native": code for the CPU of this machine alone; NULL or "": for all of its kind */
+    const char *cpu;
+    /* keeps compiled kernels for the next time; NULL: none. Made if it is not there; must be
+     * ours, mode 0700 */
+    const char *cache_dir;
+    /* most that it holds, what was not used for longest goes first; 0: 256 MiB */
+    uint64_t cache_bytes;
+    /* where a private directory is made for the compiler; NULL: "/tmp" */
+    const char *temp_dir;
     double compiler_seconds;   /* most that each process may take; default 120, also for 0 */
-    int32_t (*cancelled)(void *user); /* asked while compilers run, with `user`; not 0 ends them and the call (CG13). NULL: never */
+    /* asked while compilers run, with `user`; not 0 ends them and the call (CG13). NULL: never */
+    int32_t (*cancelled)(void *user);
 } relax_compile_options;
 
 /* Fills `options` with the defaults. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size);
-/* Compiles the module: checks it, runs the build pipeline, generates code. An executable with one reference that does not need the context
- * any more, or NULL and diagnostics (WF, TY, CG ...).
+/* Compiles the module: checks it, runs the build pipeline, generates code. An executable with
+ * one reference that does not need the context any more, or NULL and diagnostics (WF, TY, CG
+ * ...).
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_executable *relax_compile(relax_context *ctx, const relax_module *module, RELAX_NULLABLE const relax_compile_options *options);
-/* The kernels of the module as one C99 file that includes "relax_kernels.h", to be read or to be compiled for another machine; options as for
- * relax_compile, no compiler is started. NULL and diagnostics on failure.
+RELAX_OWN RELAX_NULLABLE relax_executable *relax_compile(relax_context *ctx,
+        const relax_module *module, RELAX_NULLABLE const relax_compile_options *options);
+/* The kernels of the module as one C99 file that includes "relax_kernels.h", to be read or to
+ * be compiled for another machine; options as for relax_compile, no compiler is started. NULL
+ * and diagnostics on failure.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module, RELAX_NULLABLE const relax_compile_options *options);
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_compile_to_c(relax_context *ctx,
+        const relax_module *module, RELAX_NULLABLE const relax_compile_options *options);
 /* relax_kernels.h: how such kernels are called. NULL: out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_c_header(relax_context *ctx);

@@ -1,7 +1,8 @@
 /* dlpack.h: tensors of other libraries, without a copy.
  *
- * The structs are those of DLPack 1.x, declared here so that nobody needs its header. If you use both, include
- * the original first: its declarations are then used. `bool` is code 6 with 8 bits in DLPack and RELAX_BOOL here.
+ * The structs are those of DLPack 1.x, declared here so that nobody needs its header. If you
+ * use both, include the original first: its declarations are then used. `bool` is code 6 with 8
+ * bits in DLPack and RELAX_BOOL here.
  */
 #ifndef RELAX_DLPACK_H
 #define RELAX_DLPACK_H
@@ -57,22 +58,26 @@ struct DLManagedTensorVersioned {
 };
 #endif
 
-/* Takes over a tensor: from now on `managed` is ours, and its deleter runs exactly once: when the last user of the
- * tensor is gone, or before this call fails. Content is shared, not copied. Refused: another major version, a device
- * other than the CPU, strides that are not contiguous, a dtype without storage here, misaligned data.
+/* Takes over a tensor: from now on `managed` is ours, and its deleter runs exactly once: when
+ * the last user of the tensor is gone, or before this call fails. Content is shared, not
+ * copied. Refused: another major version, a device other than the CPU, strides that are not
+ * contiguous, a dtype without storage here, misaligned data.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_tensor_from_dlpack(struct DLManagedTensorVersioned *managed, RELAX_OWN relax_tensor **out,
+relax_status relax_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
+                                      RELAX_OWN relax_tensor **out,
                                       RELAX_OWN relax_error **out_error);
 /* The same for the older form without a version. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed, RELAX_OWN relax_tensor **out,
+relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed,
+                                             RELAX_OWN relax_tensor **out,
                                              RELAX_OWN relax_error **out_error);
-/* Lends the tensor to another library: *out holds a reference until its deleter is called. Strides are always
- * filled; read-only tensors carry the read-only flag.
+/* Lends the tensor to another library: *out holds a reference until its deleter is called.
+ * Strides are always filled; read-only tensors carry the read-only flag.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_tensor_to_dlpack(relax_tensor *tensor, RELAX_OWN struct DLManagedTensorVersioned **out,
+relax_status relax_tensor_to_dlpack(relax_tensor *tensor,
+                                    RELAX_OWN struct DLManagedTensorVersioned **out,
                                     RELAX_OWN relax_error **out_error);
 /* The same in the older form, which cannot say read-only: refused for read-only tensors. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY

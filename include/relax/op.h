@@ -1,4 +1,5 @@
-/* op.h: the operator table, for bindings, documents and tools that generate themselves from it. All texts are static. */
+/* op.h: the operator table, for bindings, documents and tools that generate themselves from it.
+ * All texts are static. */
 #ifndef RELAX_OP_H
 #define RELAX_OP_H
 
@@ -35,21 +36,31 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_op_flags(int32_t op);
 
 enum relax_op_arg_kind {
-    RELAX_OP_ARG_TENSOR = 1, RELAX_OP_ARG_TENSOR_OR_SCALAR = 2, RELAX_OP_ARG_SHAPE = 3, RELAX_OP_ARG_SCALAR = 4, RELAX_OP_ARG_TUPLE = 5,
-    RELAX_OP_ARG_FUNCTION = 6, RELAX_OP_ARG_STRING = 7, RELAX_OP_ARG_DTYPE = 8, RELAX_OP_ARG_ANY = 9
+    RELAX_OP_ARG_TENSOR = 1, RELAX_OP_ARG_TENSOR_OR_SCALAR = 2,
+    RELAX_OP_ARG_SHAPE = 3, RELAX_OP_ARG_SCALAR = 4, RELAX_OP_ARG_TUPLE = 5,
+    RELAX_OP_ARG_FUNCTION = 6, RELAX_OP_ARG_STRING = 7, RELAX_OP_ARG_DTYPE = 8,
+    RELAX_OP_ARG_ANY = 9
 };
-/* Arguments by number from 0: name; NULL past the end. *kind (may be NULL) gets RELAX_OP_ARG_..., *optional 1 if it may be left out. */
+/* Arguments by number from 0: name; NULL past the end. *kind (may be NULL) gets
+ * RELAX_OP_ARG_..., *optional 1 if it may be left out. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_op_arg(int32_t op, int32_t arg, RELAX_NULLABLE int32_t *kind, RELAX_NULLABLE int32_t *optional);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_op_arg(int32_t op, int32_t arg,
+                                                       RELAX_NULLABLE int32_t *kind,
+                                                       RELAX_NULLABLE int32_t *optional);
 
 enum relax_op_attr_type {
-    RELAX_OP_ATTR_INT = 1, RELAX_OP_ATTR_BOOL = 2, RELAX_OP_ATTR_FLOAT = 3, RELAX_OP_ATTR_STRING = 4, RELAX_OP_ATTR_DTYPE = 5,
-    RELAX_OP_ATTR_INTS = 6, RELAX_OP_ATTR_INT_OR_NONE = 7, RELAX_OP_ATTR_INTS_OR_NONE = 8, RELAX_OP_ATTR_FLOAT_OR_NONE = 9,
+    RELAX_OP_ATTR_INT = 1, RELAX_OP_ATTR_BOOL = 2, RELAX_OP_ATTR_FLOAT = 3,
+    RELAX_OP_ATTR_STRING = 4, RELAX_OP_ATTR_DTYPE = 5,
+    RELAX_OP_ATTR_INTS = 6, RELAX_OP_ATTR_INT_OR_NONE = 7,
+    RELAX_OP_ATTR_INTS_OR_NONE = 8, RELAX_OP_ATTR_FLOAT_OR_NONE = 9,
     RELAX_OP_ATTR_STRING_OR_NONE = 10, RELAX_OP_ATTR_INT_OR_INTS = 11, RELAX_OP_ATTR_OTHER = 12
 };
-/* Attributes by number from 0: name; NULL past the end. *type gets RELAX_OP_ATTR_..., *deflt the default as text (NULL: required), *help one line. Each pointer may be NULL. */
+/* Attributes by number from 0: name; NULL past the end. *type gets RELAX_OP_ATTR_..., *deflt
+ * the default as text (NULL: required), *help one line. Each pointer may be NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_op_attr(int32_t op, int32_t attr, RELAX_NULLABLE int32_t *type, RELAX_NULLABLE const char **deflt,
+RELAX_BORROWED RELAX_NULLABLE const char *relax_op_attr(int32_t op, int32_t attr,
+                                                        RELAX_NULLABLE int32_t *type,
+                                                        RELAX_NULLABLE const char **deflt,
                                                         RELAX_NULLABLE const char **help);
 
 #ifdef __cplusplus

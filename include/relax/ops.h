@@ -1,15 +1,19 @@
-/* ops.h: the operators as C functions, for those who write C by hand. Written by `make abi` from the operator table.
+/* ops.h: the operators as C functions, for those who write C by hand. Written by `make abi`
+ * from the operator table.
  *
- * `R.nn.softmax(x)` is relax_r_nn_softmax(ctx, x): arguments and attributes that must be given, the others have their defaults.
- * Where something may be left out there is a twin that takes everything: relax_r_nn_softmax_with(ctx, x, 0).
+ * `R.nn.softmax(x)` is relax_r_nn_softmax(ctx, x): arguments and attributes that must be given,
+ * the others have their defaults. Where something may be left out there is a twin that takes
+ * everything: relax_r_nn_softmax_with(ctx, x, 0).
  *
  *     int64_t axes[] = { 0, 2 };
  *     relax_expr *y = relax_r_sum_with(ctx, x, axes, 2, 1);
  *
- * In the twin NULL leaves an optional argument out (then also those after it); lists are a pointer and a count; NULL for a string or
- * a list is None where None is allowed and the default elsewhere; strings end with NUL. Operators that state their result take it last.
- * The calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which does all the work:
- * nothing here is part of the library, bindings of other languages generate theirs from relax/op.h.
+ * In the twin NULL leaves an optional argument out (then also those after it); lists are a
+ * pointer and a count; NULL for a string or a list is None where None is allowed and the
+ * default elsewhere; strings end with NUL. Operators that state their result take it last. The
+ * calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which
+ * does all the work: nothing here is part of the library, bindings of other languages generate
+ * theirs from relax/op.h.
  */
 #ifndef RELAX_OPS_H
 #define RELAX_OPS_H
@@ -20,7 +24,7 @@
 extern "C" {
 #endif
 
-/* ---- what the wrappers share ---------------------------------------------------------------------------- */
+/* ---- what the wrappers share ---------------------------------------------------------------- */
 
 /* Arguments in front that are given; the first `required` always count. */
 static inline size_t relax_r_given(const relax_expr *const *args, size_t required, size_t count)
@@ -30,8 +34,9 @@ static inline size_t relax_r_given(const relax_expr *const *args, size_t require
         n++;
     return n;
 }
-static inline const relax_attr *relax_r_set(relax_context *ctx, const relax_attr *attrs, const char *name, size_t name_len,
-        const relax_attr *value)
+static inline const relax_attr *relax_r_set(relax_context *ctx, const relax_attr *attrs,
+                                            const char *name, size_t name_len,
+                                            const relax_attr *value)
 {
     return value ? relax_attr_map_with(ctx, attrs, name, name_len, value) : attrs;
 }
@@ -54,16 +59,18 @@ static inline const relax_attr *relax_r_float_or_none(relax_context *ctx, const 
 {
     return value ? relax_attr_float(ctx, *value) : relax_attr_none(ctx);
 }
-static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values, size_t count)
+static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values,
+                                             size_t count)
 {
     return values || count ? relax_attr_ints(ctx, values, count) : NULL;
 }
-static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values, size_t count)
+static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values,
+                                                     size_t count)
 {
     return values || count ? relax_attr_ints(ctx, values, count) : relax_attr_none(ctx);
 }
 
-/* ---- operators -------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 /* R.abs: absolute value of each element */
 static inline relax_expr *relax_r_abs(relax_context *ctx, const relax_expr *x)
@@ -87,7 +94,8 @@ static inline relax_expr *relax_r_acosh(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.add: sum, element by element with broadcasting */
-static inline relax_expr *relax_r_add(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_add(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.add", 9, all, 2, NULL, 0);
@@ -101,8 +109,8 @@ static inline relax_expr *relax_r_arange(relax_context *ctx, const relax_expr *s
     const relax_expr *all[] = { start };
     return relax_call_op(ctx, "relax.arange", 12, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_arange_with(relax_context *ctx, const relax_expr *start, const relax_expr *end,
-        const relax_expr *step, relax_dtype dtype)
+static inline relax_expr *relax_r_arange_with(relax_context *ctx, const relax_expr *start,
+        const relax_expr *end, const relax_expr *step, relax_dtype dtype)
 {
     const relax_expr *all[] = { start, end, step };
     const relax_attr *attrs = NULL;
@@ -118,8 +126,8 @@ static inline relax_expr *relax_r_argmax(relax_context *ctx, const relax_expr *x
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.argmax", 12, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_argmax_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        int32_t keepdims)
+static inline relax_expr *relax_r_argmax_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -136,8 +144,8 @@ static inline relax_expr *relax_r_argmin(relax_context *ctx, const relax_expr *x
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.argmin", 12, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_argmin_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        int32_t keepdims)
+static inline relax_expr *relax_r_argmin_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -154,8 +162,8 @@ static inline relax_expr *relax_r_argsort(relax_context *ctx, const relax_expr *
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.argsort", 13, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_argsort_with(relax_context *ctx, const relax_expr *data, int64_t axis,
-        int32_t descending, relax_dtype dtype)
+static inline relax_expr *relax_r_argsort_with(relax_context *ctx, const relax_expr *data,
+        int64_t axis, int32_t descending, relax_dtype dtype)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -182,13 +190,15 @@ static inline relax_expr *relax_r_asinh(relax_context *ctx, const relax_expr *x)
 /* R.assert_op: fails the run if the condition is false
  * `args`: condition, format, values ...
  */
-static inline relax_expr *relax_r_assert_op(relax_context *ctx, const relax_expr *const *args, size_t num_args)
+static inline relax_expr *relax_r_assert_op(relax_context *ctx, const relax_expr *const *args,
+        size_t num_args)
 {
     return relax_call_op(ctx, "relax.assert_op", 15, args, num_args, NULL, 0);
 }
 
 /* R.astype: each element converted to another dtype; to integers toward zero, saturating */
-static inline relax_expr *relax_r_astype(relax_context *ctx, const relax_expr *x, relax_dtype dtype)
+static inline relax_expr *relax_r_astype(relax_context *ctx, const relax_expr *x,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -211,7 +221,8 @@ static inline relax_expr *relax_r_atanh(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.bitwise_and: bits set in both integers, with broadcasting */
-static inline relax_expr *relax_r_bitwise_and(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_bitwise_and(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.bitwise_and", 17, all, 2, NULL, 0);
@@ -225,21 +236,24 @@ static inline relax_expr *relax_r_bitwise_not(relax_context *ctx, const relax_ex
 }
 
 /* R.bitwise_or: bits set in one of two integers, with broadcasting */
-static inline relax_expr *relax_r_bitwise_or(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_bitwise_or(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.bitwise_or", 16, all, 2, NULL, 0);
 }
 
 /* R.bitwise_xor: bits set in exactly one of two integers, with broadcasting */
-static inline relax_expr *relax_r_bitwise_xor(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_bitwise_xor(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.bitwise_xor", 17, all, 2, NULL, 0);
 }
 
 /* R.broadcast_to: x repeated along dimensions of size 1 to a given shape */
-static inline relax_expr *relax_r_broadcast_to(relax_context *ctx, const relax_expr *x, const relax_expr *shape)
+static inline relax_expr *relax_r_broadcast_to(relax_context *ctx, const relax_expr *x,
+        const relax_expr *shape)
 {
     const relax_expr *all[] = { x, shape };
     return relax_call_op(ctx, "relax.broadcast_to", 18, all, 2, NULL, 0);
@@ -252,14 +266,18 @@ static inline relax_expr *relax_r_builtin_alloc_tensor(relax_context *ctx, const
     const relax_expr *all[] = { shape, dtype, runtime_device_index };
     return relax_call_op(ctx, "relax.builtin.alloc_tensor", 26, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_builtin_alloc_tensor_with(relax_context *ctx, const relax_expr *shape,
-        const relax_expr *dtype, const relax_expr *runtime_device_index, const relax_expr *storage_scope)
+static inline relax_expr *relax_r_builtin_alloc_tensor_with(relax_context *ctx,
+        const relax_expr *shape, const relax_expr *dtype, const relax_expr *runtime_device_index,
+        const relax_expr *storage_scope)
 {
     const relax_expr *all[] = { shape, dtype, runtime_device_index, storage_scope };
-    return relax_call_op(ctx, "relax.builtin.alloc_tensor", 26, all, relax_r_given(all, 3, 4), NULL, 0);
+    return relax_call_op(ctx, "relax.builtin.alloc_tensor", 26, all, relax_r_given(all, 3, 4),
+        NULL, 0);
 }
 
-/* R.builtin.stop_lift_params: x itself; what comes before it may not be computed with the weights */
+/* R.builtin.stop_lift_params: x itself; what comes before it may not be computed with the
+ *   weights
+ */
 static inline relax_expr *relax_r_builtin_stop_lift_params(relax_context *ctx, const relax_expr *x)
 {
     const relax_expr *all[] = { x };
@@ -271,12 +289,13 @@ static inline relax_expr *relax_r_call_builtin_with_ctx(relax_context *ctx, cons
         const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { func, args };
-    return relax_call_op_with_result(ctx, "relax.call_builtin_with_ctx", 27, all, 2, NULL, result, 0);
+    return relax_call_op_with_result(ctx, "relax.call_builtin_with_ctx", 27, all, 2, NULL, result,
+        0);
 }
 
 /* R.call_dps_packed: calls a packed function with allocated outputs, which are the result */
-static inline relax_expr *relax_r_call_dps_packed(relax_context *ctx, const relax_expr *func, const relax_expr *args,
-        const relax_struct_info *result)
+static inline relax_expr *relax_r_call_dps_packed(relax_context *ctx, const relax_expr *func,
+        const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { func, args };
     return relax_call_op_with_result(ctx, "relax.call_dps_packed", 21, all, 2, NULL, result, 0);
@@ -285,44 +304,51 @@ static inline relax_expr *relax_r_call_dps_packed(relax_context *ctx, const rela
 /* R.call_inplace_packed: calls a packed function that writes results over arguments
  * `args`: func, args ...
  */
-static inline relax_expr *relax_r_call_inplace_packed(relax_context *ctx, const relax_expr *const *args,
-        size_t num_args, const int64_t *inplace_indices, size_t num_inplace_indices, const relax_struct_info *result)
+static inline relax_expr *relax_r_call_inplace_packed(relax_context *ctx,
+        const relax_expr *const *args, size_t num_args, const int64_t *inplace_indices,
+        size_t num_inplace_indices, const relax_struct_info *result)
 {
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices, num_inplace_indices));
-    return relax_call_op_with_result(ctx, "relax.call_inplace_packed", 25, args, num_args, attrs, result, 0);
+    attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices,
+        num_inplace_indices));
+    return relax_call_op_with_result(ctx, "relax.call_inplace_packed", 25, args, num_args, attrs,
+        result, 0);
 }
 
 /* R.call_pure_packed: calls a packed function that the caller vouches is pure
  * `args`: func, args ...
  */
-static inline relax_expr *relax_r_call_pure_packed(relax_context *ctx, const relax_expr *const *args, size_t num_args,
-        const relax_struct_info *result)
+static inline relax_expr *relax_r_call_pure_packed(relax_context *ctx,
+        const relax_expr *const *args, size_t num_args, const relax_struct_info *result)
 {
-    return relax_call_op_with_result(ctx, "relax.call_pure_packed", 22, args, num_args, NULL, result, 0);
+    return relax_call_op_with_result(ctx, "relax.call_pure_packed", 22, args, num_args, NULL,
+        result, 0);
 }
 
 /* R.call_tir: calls a TIR function with allocated outputs, which are the result */
-static inline relax_expr *relax_r_call_tir(relax_context *ctx, const relax_expr *gvar, const relax_expr *args,
-        const relax_struct_info *result)
+static inline relax_expr *relax_r_call_tir(relax_context *ctx, const relax_expr *gvar,
+        const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { gvar, args };
     return relax_call_op_with_result(ctx, "relax.call_tir", 14, all, 2, NULL, result, 0);
 }
-static inline relax_expr *relax_r_call_tir_with(relax_context *ctx, const relax_expr *gvar, const relax_expr *args,
-        const relax_expr *tir_vars, const relax_struct_info *result)
+static inline relax_expr *relax_r_call_tir_with(relax_context *ctx, const relax_expr *gvar,
+        const relax_expr *args, const relax_expr *tir_vars, const relax_struct_info *result)
 {
     const relax_expr *all[] = { gvar, args, tir_vars };
-    return relax_call_op_with_result(ctx, "relax.call_tir", 14, all, relax_r_given(all, 2, 3), NULL, result, 0);
+    return relax_call_op_with_result(ctx, "relax.call_tir", 14, all, relax_r_given(all, 2, 3),
+        NULL, result, 0);
 }
 
 /* R.call_tir_inplace: call_tir that writes outputs over arguments */
-static inline relax_expr *relax_r_call_tir_inplace(relax_context *ctx, const relax_expr *gvar, const relax_expr *args,
-        const int64_t *inplace_indices, size_t num_inplace_indices, const relax_struct_info *result)
+static inline relax_expr *relax_r_call_tir_inplace(relax_context *ctx, const relax_expr *gvar,
+        const relax_expr *args, const int64_t *inplace_indices, size_t num_inplace_indices,
+        const relax_struct_info *result)
 {
     const relax_expr *all[] = { gvar, args };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices, num_inplace_indices));
+    attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices,
+        num_inplace_indices));
     return relax_call_op_with_result(ctx, "relax.call_tir_inplace", 22, all, 2, attrs, result, 0);
 }
 static inline relax_expr *relax_r_call_tir_inplace_with(relax_context *ctx, const relax_expr *gvar,
@@ -331,8 +357,10 @@ static inline relax_expr *relax_r_call_tir_inplace_with(relax_context *ctx, cons
 {
     const relax_expr *all[] = { gvar, args, tir_vars };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices, num_inplace_indices));
-    return relax_call_op_with_result(ctx, "relax.call_tir_inplace", 22, all, relax_r_given(all, 2, 3), attrs, result, 0);
+    attrs = relax_r_set(ctx, attrs, "inplace_indices", 15, relax_r_ints(ctx, inplace_indices,
+        num_inplace_indices));
+    return relax_call_op_with_result(ctx, "relax.call_tir_inplace", 22, all, relax_r_given(all, 2,
+        3), attrs, result, 0);
 }
 
 /* R.call_tir_with_grad: call_tir that names its gradient
@@ -344,31 +372,35 @@ static inline relax_expr *relax_r_call_tir_with_grad(relax_context *ctx, const r
     const relax_expr *all[] = { gvar, args };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "te_grad_name", 12, relax_r_text(ctx, te_grad_name));
-    return relax_call_op_with_result(ctx, "relax.call_tir_with_grad", 24, all, 2, attrs, result, 0);
+    return relax_call_op_with_result(ctx, "relax.call_tir_with_grad", 24, all, 2, attrs, result,
+        0);
 }
-static inline relax_expr *relax_r_call_tir_with_grad_with(relax_context *ctx, const relax_expr *gvar,
-        const relax_expr *args, const relax_expr *tir_vars, const char *te_grad_name,
-        const relax_attr *te_grad_kwargs, const relax_struct_info *result)
+static inline relax_expr *relax_r_call_tir_with_grad_with(relax_context *ctx,
+        const relax_expr *gvar, const relax_expr *args, const relax_expr *tir_vars,
+        const char *te_grad_name, const relax_attr *te_grad_kwargs,
+        const relax_struct_info *result)
 {
     const relax_expr *all[] = { gvar, args, tir_vars };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "te_grad_name", 12, relax_r_text(ctx, te_grad_name));
     attrs = relax_r_set(ctx, attrs, "te_grad_kwargs", 14, te_grad_kwargs);
-    return relax_call_op_with_result(ctx, "relax.call_tir_with_grad", 24, all, relax_r_given(all, 2, 3), attrs, result, 0);
+    return relax_call_op_with_result(ctx, "relax.call_tir_with_grad", 24, all, relax_r_given(all,
+        2, 3), attrs, result, 0);
 }
 
 /* R.ccl.allgather: x of all workers joined along axis 0
  * defaults: in_group True
  */
-static inline relax_expr *relax_r_ccl_allgather(relax_context *ctx, const relax_expr *x, int64_t num_workers)
+static inline relax_expr *relax_r_ccl_allgather(relax_context *ctx, const relax_expr *x,
+        int64_t num_workers)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int(ctx, num_workers));
     return relax_call_op(ctx, "relax.ccl.allgather", 19, all, 1, attrs, 0);
 }
-static inline relax_expr *relax_r_ccl_allgather_with(relax_context *ctx, const relax_expr *x, int64_t num_workers,
-        int32_t in_group)
+static inline relax_expr *relax_r_ccl_allgather_with(relax_context *ctx, const relax_expr *x,
+        int64_t num_workers, int32_t in_group)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -385,8 +417,8 @@ static inline relax_expr *relax_r_ccl_allreduce(relax_context *ctx, const relax_
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.ccl.allreduce", 19, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_ccl_allreduce_with(relax_context *ctx, const relax_expr *x, const char *op_type,
-        int32_t in_group)
+static inline relax_expr *relax_r_ccl_allreduce_with(relax_context *ctx, const relax_expr *x,
+        const char *op_type, int32_t in_group)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -396,7 +428,8 @@ static inline relax_expr *relax_r_ccl_allreduce_with(relax_context *ctx, const r
 }
 
 /* R.ccl.broadcast_from_worker0: x of the first worker */
-static inline relax_expr *relax_r_ccl_broadcast_from_worker0(relax_context *ctx, const relax_expr *x)
+static inline relax_expr *relax_r_ccl_broadcast_from_worker0(relax_context *ctx,
+        const relax_expr *x)
 {
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.ccl.broadcast_from_worker0", 32, all, 1, NULL, 0);
@@ -413,8 +446,8 @@ static inline relax_expr *relax_r_ccl_scatter_from_worker0(relax_context *ctx, c
     attrs = relax_r_set(ctx, attrs, "num_workers", 11, relax_attr_int(ctx, num_workers));
     return relax_call_op(ctx, "relax.ccl.scatter_from_worker0", 30, all, 1, attrs, 0);
 }
-static inline relax_expr *relax_r_ccl_scatter_from_worker0_with(relax_context *ctx, const relax_expr *x,
-        int64_t num_workers, int64_t axis)
+static inline relax_expr *relax_r_ccl_scatter_from_worker0_with(relax_context *ctx,
+        const relax_expr *x, int64_t num_workers, int64_t axis)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -431,8 +464,8 @@ static inline relax_expr *relax_r_ceil(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.clip: each element limited to min .. max; NaN stays */
-static inline relax_expr *relax_r_clip(relax_context *ctx, const relax_expr *x, const relax_expr *min,
-        const relax_expr *max)
+static inline relax_expr *relax_r_clip(relax_context *ctx, const relax_expr *x,
+        const relax_expr *min, const relax_expr *max)
 {
     const relax_expr *all[] = { x, min, max };
     return relax_call_op(ctx, "relax.clip", 10, all, 3, NULL, 0);
@@ -447,7 +480,8 @@ static inline relax_expr *relax_r_collapse_sum_like(relax_context *ctx, const re
 }
 
 /* R.collapse_sum_to: data summed to a shape: the reverse of broadcasting */
-static inline relax_expr *relax_r_collapse_sum_to(relax_context *ctx, const relax_expr *data, const relax_expr *shape)
+static inline relax_expr *relax_r_collapse_sum_to(relax_context *ctx, const relax_expr *data,
+        const relax_expr *shape)
 {
     const relax_expr *all[] = { data, shape };
     return relax_call_op(ctx, "relax.collapse_sum_to", 21, all, 2, NULL, 0);
@@ -461,7 +495,8 @@ static inline relax_expr *relax_r_concat(relax_context *ctx, const relax_expr *t
     const relax_expr *all[] = { tensors };
     return relax_call_op(ctx, "relax.concat", 12, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_concat_with(relax_context *ctx, const relax_expr *tensors, const int64_t *axis)
+static inline relax_expr *relax_r_concat_with(relax_context *ctx, const relax_expr *tensors,
+        const int64_t *axis)
 {
     const relax_expr *all[] = { tensors };
     const relax_attr *attrs = NULL;
@@ -491,8 +526,8 @@ static inline relax_expr *relax_r_cumprod(relax_context *ctx, const relax_expr *
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.cumprod", 13, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_cumprod_with(relax_context *ctx, const relax_expr *data, const int64_t *axis,
-        relax_dtype dtype, int32_t exclusive)
+static inline relax_expr *relax_r_cumprod_with(relax_context *ctx, const relax_expr *data,
+        const int64_t *axis, relax_dtype dtype, int32_t exclusive)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -510,8 +545,8 @@ static inline relax_expr *relax_r_cumsum(relax_context *ctx, const relax_expr *d
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.cumsum", 12, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_cumsum_with(relax_context *ctx, const relax_expr *data, const int64_t *axis,
-        relax_dtype dtype, int32_t exclusive)
+static inline relax_expr *relax_r_cumsum_with(relax_context *ctx, const relax_expr *data,
+        const int64_t *axis, relax_dtype dtype, int32_t exclusive)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -524,14 +559,14 @@ static inline relax_expr *relax_r_cumsum_with(relax_context *ctx, const relax_ex
 /* R.dequantize: (x - zero_point) * scale
  * defaults: out_dtype float32, axis -1
  */
-static inline relax_expr *relax_r_dequantize(relax_context *ctx, const relax_expr *data, const relax_expr *scale,
-        const relax_expr *zero_point)
+static inline relax_expr *relax_r_dequantize(relax_context *ctx, const relax_expr *data,
+        const relax_expr *scale, const relax_expr *zero_point)
 {
     const relax_expr *all[] = { data, scale, zero_point };
     return relax_call_op(ctx, "relax.dequantize", 16, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_dequantize_with(relax_context *ctx, const relax_expr *data, const relax_expr *scale,
-        const relax_expr *zero_point, relax_dtype out_dtype, int64_t axis)
+static inline relax_expr *relax_r_dequantize_with(relax_context *ctx, const relax_expr *data,
+        const relax_expr *scale, const relax_expr *zero_point, relax_dtype out_dtype, int64_t axis)
 {
     const relax_expr *all[] = { data, scale, zero_point };
     const relax_attr *attrs = NULL;
@@ -541,7 +576,8 @@ static inline relax_expr *relax_r_dequantize_with(relax_context *ctx, const rela
 }
 
 /* R.divide: quotient with broadcasting; of integers toward zero */
-static inline relax_expr *relax_r_divide(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_divide(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.divide", 12, all, 2, NULL, 0);
@@ -556,7 +592,8 @@ static inline relax_expr *relax_r_dynamic_strided_slice(relax_context *ctx, cons
 }
 
 /* R.einsum: products summed as the subscripts say */
-static inline relax_expr *relax_r_einsum(relax_context *ctx, const relax_expr *operands, const char *subscripts)
+static inline relax_expr *relax_r_einsum(relax_context *ctx, const relax_expr *operands,
+        const char *subscripts)
 {
     const relax_expr *all[] = { operands };
     const relax_attr *attrs = NULL;
@@ -565,7 +602,8 @@ static inline relax_expr *relax_r_einsum(relax_context *ctx, const relax_expr *o
 }
 
 /* R.equal: true where elements are equal, with broadcasting */
-static inline relax_expr *relax_r_equal(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_equal(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.equal", 11, all, 2, NULL, 0);
@@ -579,8 +617,8 @@ static inline relax_expr *relax_r_erf(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.ewise_fma: x1 * x2 + x3 of equal shapes */
-static inline relax_expr *relax_r_ewise_fma(relax_context *ctx, const relax_expr *x1, const relax_expr *x2,
-        const relax_expr *x3)
+static inline relax_expr *relax_r_ewise_fma(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2, const relax_expr *x3)
 {
     const relax_expr *all[] = { x1, x2, x3 };
     return relax_call_op(ctx, "relax.ewise_fma", 15, all, 3, NULL, 0);
@@ -594,8 +632,8 @@ static inline relax_expr *relax_r_exp(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.expand_dims: new dimensions of size 1 */
-static inline relax_expr *relax_r_expand_dims(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis)
+static inline relax_expr *relax_r_expand_dims(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -611,8 +649,8 @@ static inline relax_expr *relax_r_eye(relax_context *ctx, const relax_expr *n)
     const relax_expr *all[] = { n };
     return relax_call_op(ctx, "relax.eye", 9, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_eye_with(relax_context *ctx, const relax_expr *n, const relax_expr *m,
-        const relax_expr *k, relax_dtype dtype)
+static inline relax_expr *relax_r_eye_with(relax_context *ctx, const relax_expr *n,
+        const relax_expr *m, const relax_expr *k, relax_dtype dtype)
 {
     const relax_expr *all[] = { n, m, k };
     const relax_attr *attrs = NULL;
@@ -628,8 +666,8 @@ static inline relax_expr *relax_r_eye_like(relax_context *ctx, const relax_expr 
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.eye_like", 14, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_eye_like_with(relax_context *ctx, const relax_expr *x, const relax_expr *k,
-        relax_dtype dtype)
+static inline relax_expr *relax_r_eye_like_with(relax_context *ctx, const relax_expr *x,
+        const relax_expr *k, relax_dtype dtype)
 {
     const relax_expr *all[] = { x, k };
     const relax_attr *attrs = NULL;
@@ -661,14 +699,16 @@ static inline relax_expr *relax_r_floor(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.floor_divide: quotient rounded down, with broadcasting */
-static inline relax_expr *relax_r_floor_divide(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_floor_divide(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.floor_divide", 18, all, 2, NULL, 0);
 }
 
 /* R.floor_mod: remainder with the sign of x2, with broadcasting */
-static inline relax_expr *relax_r_floor_mod(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_floor_mod(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.floor_mod", 15, all, 2, NULL, 0);
@@ -677,13 +717,14 @@ static inline relax_expr *relax_r_floor_mod(relax_context *ctx, const relax_expr
 /* R.full: one value in a shape
  * defaults: dtype void
  */
-static inline relax_expr *relax_r_full(relax_context *ctx, const relax_expr *shape, const relax_expr *fill_value)
+static inline relax_expr *relax_r_full(relax_context *ctx, const relax_expr *shape,
+        const relax_expr *fill_value)
 {
     const relax_expr *all[] = { shape, fill_value };
     return relax_call_op(ctx, "relax.full", 10, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_full_with(relax_context *ctx, const relax_expr *shape, const relax_expr *fill_value,
-        relax_dtype dtype)
+static inline relax_expr *relax_r_full_with(relax_context *ctx, const relax_expr *shape,
+        const relax_expr *fill_value, relax_dtype dtype)
 {
     const relax_expr *all[] = { shape, fill_value };
     const relax_attr *attrs = NULL;
@@ -694,7 +735,8 @@ static inline relax_expr *relax_r_full_with(relax_context *ctx, const relax_expr
 /* R.full_like: one value in the shape of a tensor
  * defaults: dtype void
  */
-static inline relax_expr *relax_r_full_like(relax_context *ctx, const relax_expr *x, const relax_expr *fill_value)
+static inline relax_expr *relax_r_full_like(relax_context *ctx, const relax_expr *x,
+        const relax_expr *fill_value)
 {
     const relax_expr *all[] = { x, fill_value };
     return relax_call_op(ctx, "relax.full_like", 15, all, 2, NULL, 0);
@@ -729,7 +771,8 @@ static inline relax_expr *relax_r_gather_elements_with(relax_context *ctx, const
 /* R.gather_nd: slices of data at positions in the last dimension of indices
  * defaults: batch_dims 0
  */
-static inline relax_expr *relax_r_gather_nd(relax_context *ctx, const relax_expr *data, const relax_expr *indices)
+static inline relax_expr *relax_r_gather_nd(relax_context *ctx, const relax_expr *data,
+        const relax_expr *indices)
 {
     const relax_expr *all[] = { data, indices };
     return relax_call_op(ctx, "relax.gather_nd", 15, all, 2, NULL, 0);
@@ -744,18 +787,20 @@ static inline relax_expr *relax_r_gather_nd_with(relax_context *ctx, const relax
 }
 
 /* R.grad.avg_pool2d_backward: gradient of avg_pool2d
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCHW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCHW, out_layout None
  */
-static inline relax_expr *relax_r_grad_avg_pool2d_backward(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *data)
+static inline relax_expr *relax_r_grad_avg_pool2d_backward(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *data)
 {
     const relax_expr *all[] = { output_grad, data };
     return relax_call_op(ctx, "relax.grad.avg_pool2d_backward", 30, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_grad_avg_pool2d_backward_with(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *data, const int64_t *pool_size, size_t num_pool_size, const int64_t *strides,
-        size_t num_strides, const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
-        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
+static inline relax_expr *relax_r_grad_avg_pool2d_backward_with(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *data, const int64_t *pool_size,
+        size_t num_pool_size, const int64_t *strides, size_t num_strides, const int64_t *dilation,
+        size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
+        int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { output_grad, data };
     const relax_attr *attrs = NULL;
@@ -764,7 +809,8 @@ static inline relax_expr *relax_r_grad_avg_pool2d_backward_with(relax_context *c
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.grad.avg_pool2d_backward", 30, all, 2, attrs, 0);
@@ -778,18 +824,20 @@ static inline relax_expr *relax_r_grad_end_checkpoint(relax_context *ctx, const 
 }
 
 /* R.grad.max_pool2d_backward: gradient of max_pool2d
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCHW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCHW, out_layout None
  */
-static inline relax_expr *relax_r_grad_max_pool2d_backward(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *data)
+static inline relax_expr *relax_r_grad_max_pool2d_backward(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *data)
 {
     const relax_expr *all[] = { output_grad, data };
     return relax_call_op(ctx, "relax.grad.max_pool2d_backward", 30, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_grad_max_pool2d_backward_with(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *data, const int64_t *pool_size, size_t num_pool_size, const int64_t *strides,
-        size_t num_strides, const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
-        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
+static inline relax_expr *relax_r_grad_max_pool2d_backward_with(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *data, const int64_t *pool_size,
+        size_t num_pool_size, const int64_t *strides, size_t num_strides, const int64_t *dilation,
+        size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
+        int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { output_grad, data };
     const relax_attr *attrs = NULL;
@@ -798,7 +846,8 @@ static inline relax_expr *relax_r_grad_max_pool2d_backward_with(relax_context *c
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.grad.max_pool2d_backward", 30, all, 2, attrs, 0);
@@ -807,21 +856,22 @@ static inline relax_expr *relax_r_grad_max_pool2d_backward_with(relax_context *c
 /* R.grad.nll_loss_backward: gradient of nll_loss
  * defaults: reduction mean, ignore_index -100
  */
-static inline relax_expr *relax_r_grad_nll_loss_backward(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *predictions, const relax_expr *targets)
+static inline relax_expr *relax_r_grad_nll_loss_backward(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *predictions, const relax_expr *targets)
 {
     const relax_expr *all[] = { output_grad, predictions, targets };
     return relax_call_op(ctx, "relax.grad.nll_loss_backward", 28, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_grad_nll_loss_backward_with(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *predictions, const relax_expr *targets, const relax_expr *weights, const char *reduction,
-        int64_t ignore_index)
+static inline relax_expr *relax_r_grad_nll_loss_backward_with(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *predictions, const relax_expr *targets,
+        const relax_expr *weights, const char *reduction, int64_t ignore_index)
 {
     const relax_expr *all[] = { output_grad, predictions, targets, weights };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "reduction", 9, relax_r_text(ctx, reduction));
     attrs = relax_r_set(ctx, attrs, "ignore_index", 12, relax_attr_int(ctx, ignore_index));
-    return relax_call_op(ctx, "relax.grad.nll_loss_backward", 28, all, relax_r_given(all, 3, 4), attrs, 0);
+    return relax_call_op(ctx, "relax.grad.nll_loss_backward", 28, all, relax_r_given(all, 3, 4),
+        attrs, 0);
 }
 
 /* R.grad.no_grad: input itself, a constant to differentiation */
@@ -832,7 +882,8 @@ static inline relax_expr *relax_r_grad_no_grad(relax_context *ctx, const relax_e
 }
 
 /* R.grad.start_checkpoint: input itself; what follows is computed again when differentiating */
-static inline relax_expr *relax_r_grad_start_checkpoint(relax_context *ctx, const relax_expr *input)
+static inline relax_expr *relax_r_grad_start_checkpoint(relax_context *ctx,
+        const relax_expr *input)
 {
     const relax_expr *all[] = { input };
     return relax_call_op(ctx, "relax.grad.start_checkpoint", 27, all, 1, NULL, 0);
@@ -841,14 +892,15 @@ static inline relax_expr *relax_r_grad_start_checkpoint(relax_context *ctx, cons
 /* R.grad.take_backward: gradient of take
  * defaults: axis None
  */
-static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *x, const relax_expr *indices)
+static inline relax_expr *relax_r_grad_take_backward(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *x, const relax_expr *indices)
 {
     const relax_expr *all[] = { output_grad, x, indices };
     return relax_call_op(ctx, "relax.grad.take_backward", 24, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_grad_take_backward_with(relax_context *ctx, const relax_expr *output_grad,
-        const relax_expr *x, const relax_expr *indices, const int64_t *axis)
+static inline relax_expr *relax_r_grad_take_backward_with(relax_context *ctx,
+        const relax_expr *output_grad, const relax_expr *x, const relax_expr *indices,
+        const int64_t *axis)
 {
     const relax_expr *all[] = { output_grad, x, indices };
     const relax_attr *attrs = NULL;
@@ -857,14 +909,16 @@ static inline relax_expr *relax_r_grad_take_backward_with(relax_context *ctx, co
 }
 
 /* R.greater: true where x1 > x2, with broadcasting */
-static inline relax_expr *relax_r_greater(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_greater(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.greater", 13, all, 2, NULL, 0);
 }
 
 /* R.greater_equal: true where x1 >= x2, with broadcasting */
-static inline relax_expr *relax_r_greater_equal(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_greater_equal(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.greater_equal", 19, all, 2, NULL, 0);
@@ -873,15 +927,16 @@ static inline relax_expr *relax_r_greater_equal(relax_context *ctx, const relax_
 /* R.hint_on_device: where a tensor is wished to be
  * defaults: dev_id 0
  */
-static inline relax_expr *relax_r_hint_on_device(relax_context *ctx, const relax_expr *data, int64_t dev_type)
+static inline relax_expr *relax_r_hint_on_device(relax_context *ctx, const relax_expr *data,
+        int64_t dev_type)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "dev_type", 8, relax_attr_int(ctx, dev_type));
     return relax_call_op(ctx, "relax.hint_on_device", 20, all, 1, attrs, 0);
 }
-static inline relax_expr *relax_r_hint_on_device_with(relax_context *ctx, const relax_expr *data, int64_t dev_type,
-        int64_t dev_id)
+static inline relax_expr *relax_r_hint_on_device_with(relax_context *ctx, const relax_expr *data,
+        int64_t dev_type, int64_t dev_id)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -891,62 +946,73 @@ static inline relax_expr *relax_r_hint_on_device_with(relax_context *ctx, const 
 }
 
 /* R.image.resize2d: images at another size
- * defaults: roi [0.0, 0.0, 0.0, 0.0], layout NCHW, method linear, coordinate_transformation_mode half_pixel, rounding_method round, cubic_alpha -0.5, cubic_exclude 0, extrapolation_value 0.0, out_dtype void
+ * defaults: roi [0.0, 0.0, 0.0, 0.0], layout NCHW, method linear,
+ *   coordinate_transformation_mode half_pixel, rounding_method round, cubic_alpha -0.5,
+ *   cubic_exclude 0, extrapolation_value 0.0, out_dtype void
  */
-static inline relax_expr *relax_r_image_resize2d(relax_context *ctx, const relax_expr *data, const relax_expr *size)
+static inline relax_expr *relax_r_image_resize2d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *size)
 {
     const relax_expr *all[] = { data, size };
     return relax_call_op(ctx, "relax.image.resize2d", 20, all, 2, NULL, 0);
 }
 static inline relax_expr *relax_r_image_resize2d_with(relax_context *ctx, const relax_expr *data,
         const relax_expr *size, const relax_attr *roi, const char *layout, const char *method,
-        const char *coordinate_transformation_mode, const char *rounding_method, double cubic_alpha,
-        int64_t cubic_exclude, double extrapolation_value, relax_dtype out_dtype)
+        const char *coordinate_transformation_mode, const char *rounding_method,
+        double cubic_alpha, int64_t cubic_exclude, double extrapolation_value,
+        relax_dtype out_dtype)
 {
     const relax_expr *all[] = { data, size };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "roi", 3, roi);
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "method", 6, relax_r_text(ctx, method));
-    attrs = relax_r_set(ctx, attrs, "coordinate_transformation_mode", 30, relax_r_text(ctx, coordinate_transformation_mode));
+    attrs = relax_r_set(ctx, attrs, "coordinate_transformation_mode", 30, relax_r_text(ctx,
+        coordinate_transformation_mode));
     attrs = relax_r_set(ctx, attrs, "rounding_method", 15, relax_r_text(ctx, rounding_method));
     attrs = relax_r_set(ctx, attrs, "cubic_alpha", 11, relax_attr_float(ctx, cubic_alpha));
     attrs = relax_r_set(ctx, attrs, "cubic_exclude", 13, relax_attr_int(ctx, cubic_exclude));
-    attrs = relax_r_set(ctx, attrs, "extrapolation_value", 19, relax_attr_float(ctx, extrapolation_value));
+    attrs = relax_r_set(ctx, attrs, "extrapolation_value", 19, relax_attr_float(ctx,
+        extrapolation_value));
     attrs = relax_r_set(ctx, attrs, "out_dtype", 9, relax_attr_dtype(ctx, out_dtype));
     return relax_call_op(ctx, "relax.image.resize2d", 20, all, 2, attrs, 0);
 }
 
 /* R.inspect.tensor_byte_offset: offset of a tensor in its memory, in bytes */
-static inline relax_expr *relax_r_inspect_tensor_byte_offset(relax_context *ctx, const relax_expr *tensor)
+static inline relax_expr *relax_r_inspect_tensor_byte_offset(relax_context *ctx,
+        const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
     return relax_call_op(ctx, "relax.inspect.tensor_byte_offset", 32, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_dtype_bits: bits of a tensor's dtype */
-static inline relax_expr *relax_r_inspect_tensor_dtype_bits(relax_context *ctx, const relax_expr *tensor)
+static inline relax_expr *relax_r_inspect_tensor_dtype_bits(relax_context *ctx,
+        const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
     return relax_call_op(ctx, "relax.inspect.tensor_dtype_bits", 31, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_dtype_code: code of a tensor's dtype as in DLPack */
-static inline relax_expr *relax_r_inspect_tensor_dtype_code(relax_context *ctx, const relax_expr *tensor)
+static inline relax_expr *relax_r_inspect_tensor_dtype_code(relax_context *ctx,
+        const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
     return relax_call_op(ctx, "relax.inspect.tensor_dtype_code", 31, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_dtype_lanes: lanes of a tensor's dtype */
-static inline relax_expr *relax_r_inspect_tensor_dtype_lanes(relax_context *ctx, const relax_expr *tensor)
+static inline relax_expr *relax_r_inspect_tensor_dtype_lanes(relax_context *ctx,
+        const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
     return relax_call_op(ctx, "relax.inspect.tensor_dtype_lanes", 32, all, 1, NULL, 0);
 }
 
 /* R.inspect.tensor_elem_offset: offset of a tensor in its memory, in elements */
-static inline relax_expr *relax_r_inspect_tensor_elem_offset(relax_context *ctx, const relax_expr *tensor)
+static inline relax_expr *relax_r_inspect_tensor_elem_offset(relax_context *ctx,
+        const relax_expr *tensor)
 {
     const relax_expr *all[] = { tensor };
     return relax_call_op(ctx, "relax.inspect.tensor_elem_offset", 32, all, 1, NULL, 0);
@@ -960,16 +1026,16 @@ static inline relax_expr *relax_r_inspect_tensor_ndim(relax_context *ctx, const 
 }
 
 /* R.inspect.tensor_shape_i: size of one dimension of a tensor */
-static inline relax_expr *relax_r_inspect_tensor_shape_i(relax_context *ctx, const relax_expr *tensor,
-        const relax_expr *axis)
+static inline relax_expr *relax_r_inspect_tensor_shape_i(relax_context *ctx,
+        const relax_expr *tensor, const relax_expr *axis)
 {
     const relax_expr *all[] = { tensor, axis };
     return relax_call_op(ctx, "relax.inspect.tensor_shape_i", 28, all, 2, NULL, 0);
 }
 
 /* R.inspect.tensor_stride_i: elements from one index to the next along a dimension */
-static inline relax_expr *relax_r_inspect_tensor_stride_i(relax_context *ctx, const relax_expr *tensor,
-        const relax_expr *axis)
+static inline relax_expr *relax_r_inspect_tensor_stride_i(relax_context *ctx,
+        const relax_expr *tensor, const relax_expr *axis)
 {
     const relax_expr *all[] = { tensor, axis };
     return relax_call_op(ctx, "relax.inspect.tensor_stride_i", 29, all, 2, NULL, 0);
@@ -984,11 +1050,12 @@ static inline relax_expr *relax_r_invoke_closure(relax_context *ctx, const relax
 }
 
 /* R.invoke_pure_closure: calls a closure that is pure */
-static inline relax_expr *relax_r_invoke_pure_closure(relax_context *ctx, const relax_expr *closure,
-        const relax_expr *args, const relax_struct_info *result)
+static inline relax_expr *relax_r_invoke_pure_closure(relax_context *ctx,
+        const relax_expr *closure, const relax_expr *args, const relax_struct_info *result)
 {
     const relax_expr *all[] = { closure, args };
-    return relax_call_op_with_result(ctx, "relax.invoke_pure_closure", 25, all, 2, NULL, result, 0);
+    return relax_call_op_with_result(ctx, "relax.invoke_pure_closure", 25, all, 2, NULL, result,
+        0);
 }
 
 /* R.isfinite: true where an element is neither infinite nor NaN */
@@ -1025,33 +1092,39 @@ static inline relax_expr *relax_r_layout_transform(relax_context *ctx, const rel
 }
 static inline relax_expr *relax_r_layout_transform_with(relax_context *ctx, const relax_expr *x,
         const relax_attr *index_map, const relax_attr *pad_value, const int64_t *axis_separators,
-        size_t num_axis_separators, const int64_t *input_axis_separators, size_t num_input_axis_separators)
+        size_t num_axis_separators, const int64_t *input_axis_separators,
+        size_t num_input_axis_separators)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "index_map", 9, index_map);
     attrs = relax_r_set(ctx, attrs, "pad_value", 9, pad_value);
-    attrs = relax_r_set(ctx, attrs, "axis_separators", 15, relax_r_ints(ctx, axis_separators, num_axis_separators));
-    attrs = relax_r_set(ctx, attrs, "input_axis_separators", 21, relax_r_ints(ctx, input_axis_separators, num_input_axis_separators));
+    attrs = relax_r_set(ctx, attrs, "axis_separators", 15, relax_r_ints(ctx, axis_separators,
+        num_axis_separators));
+    attrs = relax_r_set(ctx, attrs, "input_axis_separators", 21, relax_r_ints(ctx,
+        input_axis_separators, num_input_axis_separators));
     return relax_call_op(ctx, "relax.layout_transform", 22, all, 1, attrs, 0);
 }
 
 /* R.left_shift: x1 shifted left by x2 bits, with broadcasting */
-static inline relax_expr *relax_r_left_shift(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_left_shift(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.left_shift", 16, all, 2, NULL, 0);
 }
 
 /* R.less: true where x1 < x2, with broadcasting */
-static inline relax_expr *relax_r_less(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_less(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.less", 10, all, 2, NULL, 0);
 }
 
 /* R.less_equal: true where x1 <= x2, with broadcasting */
-static inline relax_expr *relax_r_less_equal(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_less_equal(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.less_equal", 16, all, 2, NULL, 0);
@@ -1065,7 +1138,8 @@ static inline relax_expr *relax_r_log(relax_context *ctx, const relax_expr *x)
 }
 
 /* R.logical_and: both elements differ from 0, with broadcasting */
-static inline relax_expr *relax_r_logical_and(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_logical_and(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.logical_and", 17, all, 2, NULL, 0);
@@ -1079,36 +1153,41 @@ static inline relax_expr *relax_r_logical_not(relax_context *ctx, const relax_ex
 }
 
 /* R.logical_or: an element differs from 0, with broadcasting */
-static inline relax_expr *relax_r_logical_or(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_logical_or(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.logical_or", 16, all, 2, NULL, 0);
 }
 
 /* R.logical_xor: exactly one element differs from 0, with broadcasting */
-static inline relax_expr *relax_r_logical_xor(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_logical_xor(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.logical_xor", 17, all, 2, NULL, 0);
 }
 
 /* R.make_closure: a function with some arguments bound */
-static inline relax_expr *relax_r_make_closure(relax_context *ctx, const relax_expr *func, const relax_expr *args)
+static inline relax_expr *relax_r_make_closure(relax_context *ctx, const relax_expr *func,
+        const relax_expr *args)
 {
     const relax_expr *all[] = { func, args };
     return relax_call_op(ctx, "relax.make_closure", 18, all, 2, NULL, 0);
 }
 
-/* R.matmul: matrix product of the last two dimensions; leading ones broadcast, rank 1 acts as row or column
+/* R.matmul: matrix product of the last two dimensions; leading ones broadcast, rank 1 acts as
+ *   row or column
  * defaults: out_dtype void
  */
-static inline relax_expr *relax_r_matmul(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_matmul(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.matmul", 12, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_matmul_with(relax_context *ctx, const relax_expr *x1, const relax_expr *x2,
-        relax_dtype out_dtype)
+static inline relax_expr *relax_r_matmul_with(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2, relax_dtype out_dtype)
 {
     const relax_expr *all[] = { x1, x2 };
     const relax_attr *attrs = NULL;
@@ -1124,8 +1203,8 @@ static inline relax_expr *relax_r_max(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.max", 9, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_max_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_max_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -1135,7 +1214,8 @@ static inline relax_expr *relax_r_max_with(relax_context *ctx, const relax_expr 
 }
 
 /* R.maximum: greater of two elements, with broadcasting; NaN stays */
-static inline relax_expr *relax_r_maximum(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_maximum(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.maximum", 13, all, 2, NULL, 0);
@@ -1149,8 +1229,8 @@ static inline relax_expr *relax_r_mean(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.mean", 10, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_mean_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_mean_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -1161,29 +1241,33 @@ static inline relax_expr *relax_r_mean_with(relax_context *ctx, const relax_expr
 
 /* R.memory.alloc_storage: storage of a number of bytes */
 static inline relax_expr *relax_r_memory_alloc_storage(relax_context *ctx, const relax_expr *size,
-        const relax_expr *virtual_device_index, const relax_expr *storage_scope, const relax_expr *dtype)
+        const relax_expr *virtual_device_index, const relax_expr *storage_scope,
+        const relax_expr *dtype)
 {
     const relax_expr *all[] = { size, virtual_device_index, storage_scope, dtype };
     return relax_call_op(ctx, "relax.memory.alloc_storage", 26, all, 4, NULL, 0);
 }
 
 /* R.memory.alloc_tensor: a tensor inside storage */
-static inline relax_expr *relax_r_memory_alloc_tensor(relax_context *ctx, const relax_expr *storage,
-        const relax_expr *offset, const relax_expr *shape, const relax_expr *dtype)
+static inline relax_expr *relax_r_memory_alloc_tensor(relax_context *ctx,
+        const relax_expr *storage, const relax_expr *offset, const relax_expr *shape,
+        const relax_expr *dtype)
 {
     const relax_expr *all[] = { storage, offset, shape, dtype };
     return relax_call_op(ctx, "relax.memory.alloc_tensor", 25, all, 4, NULL, 0);
 }
 
 /* R.memory.ensure_zero_offset: x, copied if it does not begin at the start of its memory */
-static inline relax_expr *relax_r_memory_ensure_zero_offset(relax_context *ctx, const relax_expr *x)
+static inline relax_expr *relax_r_memory_ensure_zero_offset(relax_context *ctx,
+        const relax_expr *x)
 {
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.memory.ensure_zero_offset", 31, all, 1, NULL, 0);
 }
 
 /* R.memory.kill_storage: storage is not used from here on */
-static inline relax_expr *relax_r_memory_kill_storage(relax_context *ctx, const relax_expr *storage)
+static inline relax_expr *relax_r_memory_kill_storage(relax_context *ctx,
+        const relax_expr *storage)
 {
     const relax_expr *all[] = { storage };
     return relax_call_op(ctx, "relax.memory.kill_storage", 25, all, 1, NULL, 0);
@@ -1217,8 +1301,8 @@ static inline relax_expr *relax_r_min(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.min", 9, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_min_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_min_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -1228,30 +1312,34 @@ static inline relax_expr *relax_r_min_with(relax_context *ctx, const relax_expr 
 }
 
 /* R.minimum: lesser of two elements, with broadcasting; NaN stays */
-static inline relax_expr *relax_r_minimum(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_minimum(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.minimum", 13, all, 2, NULL, 0);
 }
 
 /* R.mod: remainder with the sign of x1, with broadcasting */
-static inline relax_expr *relax_r_mod(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_mod(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.mod", 9, all, 2, NULL, 0);
 }
 
-/* R.multinomial_from_uniform: the first class whose running probability exceeds a uniform sample
+/* R.multinomial_from_uniform: the first class whose running probability exceeds a uniform
+ *   sample
  * defaults: dtype int64
  */
-static inline relax_expr *relax_r_multinomial_from_uniform(relax_context *ctx, const relax_expr *prob,
-        const relax_expr *uniform_sample, const relax_expr *sample_indices)
+static inline relax_expr *relax_r_multinomial_from_uniform(relax_context *ctx,
+        const relax_expr *prob, const relax_expr *uniform_sample, const relax_expr *sample_indices)
 {
     const relax_expr *all[] = { prob, uniform_sample, sample_indices };
     return relax_call_op(ctx, "relax.multinomial_from_uniform", 30, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_multinomial_from_uniform_with(relax_context *ctx, const relax_expr *prob,
-        const relax_expr *uniform_sample, const relax_expr *sample_indices, relax_dtype dtype)
+static inline relax_expr *relax_r_multinomial_from_uniform_with(relax_context *ctx,
+        const relax_expr *prob, const relax_expr *uniform_sample, const relax_expr *sample_indices,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { prob, uniform_sample, sample_indices };
     const relax_attr *attrs = NULL;
@@ -1260,7 +1348,8 @@ static inline relax_expr *relax_r_multinomial_from_uniform_with(relax_context *c
 }
 
 /* R.multiply: product, element by element with broadcasting */
-static inline relax_expr *relax_r_multiply(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_multiply(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.multiply", 14, all, 2, NULL, 0);
@@ -1276,17 +1365,20 @@ static inline relax_expr *relax_r_negative(relax_context *ctx, const relax_expr 
 /* R.nn.adaptive_avg_pool1d: means over as many even parts of one axis as asked for
  * defaults: output_size None, layout NCW, out_layout None
  */
-static inline relax_expr *relax_r_nn_adaptive_avg_pool1d(relax_context *ctx, const relax_expr *data)
+static inline relax_expr *relax_r_nn_adaptive_avg_pool1d(relax_context *ctx,
+        const relax_expr *data)
 {
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.adaptive_avg_pool1d", 28, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_adaptive_avg_pool1d_with(relax_context *ctx, const relax_expr *data,
-        const int64_t *output_size, size_t num_output_size, const char *layout, const char *out_layout)
+static inline relax_expr *relax_r_nn_adaptive_avg_pool1d_with(relax_context *ctx,
+        const relax_expr *data, const int64_t *output_size, size_t num_output_size,
+        const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "output_size", 11, relax_r_ints_or_none(ctx, output_size, num_output_size));
+    attrs = relax_r_set(ctx, attrs, "output_size", 11, relax_r_ints_or_none(ctx, output_size,
+        num_output_size));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.adaptive_avg_pool1d", 28, all, 1, attrs, 0);
@@ -1295,17 +1387,20 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool1d_with(relax_context *ctx
 /* R.nn.adaptive_avg_pool2d: means over as many even parts of two axes as asked for
  * defaults: output_size None, layout NCHW, out_layout None
  */
-static inline relax_expr *relax_r_nn_adaptive_avg_pool2d(relax_context *ctx, const relax_expr *data)
+static inline relax_expr *relax_r_nn_adaptive_avg_pool2d(relax_context *ctx,
+        const relax_expr *data)
 {
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.adaptive_avg_pool2d", 28, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_adaptive_avg_pool2d_with(relax_context *ctx, const relax_expr *data,
-        const int64_t *output_size, size_t num_output_size, const char *layout, const char *out_layout)
+static inline relax_expr *relax_r_nn_adaptive_avg_pool2d_with(relax_context *ctx,
+        const relax_expr *data, const int64_t *output_size, size_t num_output_size,
+        const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "output_size", 11, relax_r_ints_or_none(ctx, output_size, num_output_size));
+    attrs = relax_r_set(ctx, attrs, "output_size", 11, relax_r_ints_or_none(ctx, output_size,
+        num_output_size));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.adaptive_avg_pool2d", 28, all, 1, attrs, 0);
@@ -1314,17 +1409,20 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool2d_with(relax_context *ctx
 /* R.nn.adaptive_avg_pool3d: means over as many even parts of three axes as asked for
  * defaults: output_size None, layout NCDHW, out_layout None
  */
-static inline relax_expr *relax_r_nn_adaptive_avg_pool3d(relax_context *ctx, const relax_expr *data)
+static inline relax_expr *relax_r_nn_adaptive_avg_pool3d(relax_context *ctx,
+        const relax_expr *data)
 {
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.adaptive_avg_pool3d", 28, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_adaptive_avg_pool3d_with(relax_context *ctx, const relax_expr *data,
-        const int64_t *output_size, size_t num_output_size, const char *layout, const char *out_layout)
+static inline relax_expr *relax_r_nn_adaptive_avg_pool3d_with(relax_context *ctx,
+        const relax_expr *data, const int64_t *output_size, size_t num_output_size,
+        const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
-    attrs = relax_r_set(ctx, attrs, "output_size", 11, relax_r_ints_or_none(ctx, output_size, num_output_size));
+    attrs = relax_r_set(ctx, attrs, "output_size", 11, relax_r_ints_or_none(ctx, output_size,
+        num_output_size));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.adaptive_avg_pool3d", 28, all, 1, attrs, 0);
@@ -1333,15 +1431,15 @@ static inline relax_expr *relax_r_nn_adaptive_avg_pool3d_with(relax_context *ctx
 /* R.nn.attention: softmax(query key^T * scale) value, layout (batch, sequence, heads, size)
  * defaults: scale None, causal_mask None, window_size None
  */
-static inline relax_expr *relax_r_nn_attention(relax_context *ctx, const relax_expr *query, const relax_expr *key,
-        const relax_expr *value)
+static inline relax_expr *relax_r_nn_attention(relax_context *ctx, const relax_expr *query,
+        const relax_expr *key, const relax_expr *value)
 {
     const relax_expr *all[] = { query, key, value };
     return relax_call_op(ctx, "relax.nn.attention", 18, all, 3, NULL, 0);
 }
 static inline relax_expr *relax_r_nn_attention_with(relax_context *ctx, const relax_expr *query,
-        const relax_expr *key, const relax_expr *value, const double *scale, const char *causal_mask,
-        const int64_t *window_size)
+        const relax_expr *key, const relax_expr *value, const double *scale,
+        const char *causal_mask, const int64_t *window_size)
 {
     const relax_expr *all[] = { query, key, value };
     const relax_attr *attrs = NULL;
@@ -1360,9 +1458,10 @@ static inline relax_expr *relax_r_nn_attention_bias(relax_context *ctx, const re
     const relax_expr *all[] = { query, key, value, bias };
     return relax_call_op(ctx, "relax.nn.attention_bias", 23, all, 4, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_attention_bias_with(relax_context *ctx, const relax_expr *query,
-        const relax_expr *key, const relax_expr *value, const relax_expr *bias, const double *scale,
-        const char *causal_mask, const int64_t *window_size)
+static inline relax_expr *relax_r_nn_attention_bias_with(relax_context *ctx,
+        const relax_expr *query, const relax_expr *key, const relax_expr *value,
+        const relax_expr *bias, const double *scale, const char *causal_mask,
+        const int64_t *window_size)
 {
     const relax_expr *all[] = { query, key, value, bias };
     const relax_attr *attrs = NULL;
@@ -1375,28 +1474,32 @@ static inline relax_expr *relax_r_nn_attention_bias_with(relax_context *ctx, con
 /* R.nn.attention_var_len: attention of sequences that lie one after another
  * defaults: scale None, causal_mask None, window_size None
  */
-static inline relax_expr *relax_r_nn_attention_var_len(relax_context *ctx, const relax_expr *queries,
-        const relax_expr *keys, const relax_expr *values, const relax_expr *seqstart_q, const relax_expr *seqstart_k,
-        const relax_expr *max_seqlen_q)
+static inline relax_expr *relax_r_nn_attention_var_len(relax_context *ctx,
+        const relax_expr *queries, const relax_expr *keys, const relax_expr *values,
+        const relax_expr *seqstart_q, const relax_expr *seqstart_k, const relax_expr *max_seqlen_q)
 {
     const relax_expr *all[] = { queries, keys, values, seqstart_q, seqstart_k, max_seqlen_q };
     return relax_call_op(ctx, "relax.nn.attention_var_len", 26, all, 6, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_attention_var_len_with(relax_context *ctx, const relax_expr *queries,
-        const relax_expr *keys, const relax_expr *values, const relax_expr *seqstart_q, const relax_expr *seqstart_k,
-        const relax_expr *max_seqlen_q, const relax_expr *max_seqlen_k, const double *scale, const char *causal_mask,
+static inline relax_expr *relax_r_nn_attention_var_len_with(relax_context *ctx,
+        const relax_expr *queries, const relax_expr *keys, const relax_expr *values,
+        const relax_expr *seqstart_q, const relax_expr *seqstart_k, const relax_expr *max_seqlen_q,
+        const relax_expr *max_seqlen_k, const double *scale, const char *causal_mask,
         const int64_t *window_size)
 {
-    const relax_expr *all[] = { queries, keys, values, seqstart_q, seqstart_k, max_seqlen_q, max_seqlen_k };
+    const relax_expr *all[] = { queries, keys, values, seqstart_q, seqstart_k, max_seqlen_q,
+        max_seqlen_k };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "scale", 5, relax_r_float_or_none(ctx, scale));
     attrs = relax_r_set(ctx, attrs, "causal_mask", 11, relax_r_text_or_none(ctx, causal_mask));
     attrs = relax_r_set(ctx, attrs, "window_size", 11, relax_r_int_or_none(ctx, window_size));
-    return relax_call_op(ctx, "relax.nn.attention_var_len", 26, all, relax_r_given(all, 6, 7), attrs, 0);
+    return relax_call_op(ctx, "relax.nn.attention_var_len", 26, all, relax_r_given(all, 6, 7),
+        attrs, 0);
 }
 
 /* R.nn.avg_pool1d: mean of each window along one axis
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCW, out_layout None
  */
 static inline relax_expr *relax_r_nn_avg_pool1d(relax_context *ctx, const relax_expr *data)
 {
@@ -1405,8 +1508,8 @@ static inline relax_expr *relax_r_nn_avg_pool1d(relax_context *ctx, const relax_
 }
 static inline relax_expr *relax_r_nn_avg_pool1d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
-        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
-        int32_t count_include_pad, const char *layout, const char *out_layout)
+        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
+        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1415,14 +1518,16 @@ static inline relax_expr *relax_r_nn_avg_pool1d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.avg_pool1d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.avg_pool2d: mean of each window along two axes
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCHW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCHW, out_layout None
  */
 static inline relax_expr *relax_r_nn_avg_pool2d(relax_context *ctx, const relax_expr *data)
 {
@@ -1431,8 +1536,8 @@ static inline relax_expr *relax_r_nn_avg_pool2d(relax_context *ctx, const relax_
 }
 static inline relax_expr *relax_r_nn_avg_pool2d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
-        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
-        int32_t count_include_pad, const char *layout, const char *out_layout)
+        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
+        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1441,14 +1546,16 @@ static inline relax_expr *relax_r_nn_avg_pool2d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.avg_pool2d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.avg_pool3d: mean of each window along three axes
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCDHW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCDHW, out_layout None
  */
 static inline relax_expr *relax_r_nn_avg_pool3d(relax_context *ctx, const relax_expr *data)
 {
@@ -1457,8 +1564,8 @@ static inline relax_expr *relax_r_nn_avg_pool3d(relax_context *ctx, const relax_
 }
 static inline relax_expr *relax_r_nn_avg_pool3d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
-        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
-        int32_t count_include_pad, const char *layout, const char *out_layout)
+        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
+        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1467,7 +1574,8 @@ static inline relax_expr *relax_r_nn_avg_pool3d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.avg_pool3d", 19, all, 1, attrs, 0);
@@ -1476,8 +1584,9 @@ static inline relax_expr *relax_r_nn_avg_pool3d_with(relax_context *ctx, const r
 /* R.nn.batch_norm: data normalised per channel, and the moved mean and variance
  * defaults: epsilon 1e-05, center True, scale True, momentum 0.1, training True
  */
-static inline relax_expr *relax_r_nn_batch_norm(relax_context *ctx, const relax_expr *data, const relax_expr *gamma,
-        const relax_expr *beta, const relax_expr *moving_mean, const relax_expr *moving_var, int64_t axis)
+static inline relax_expr *relax_r_nn_batch_norm(relax_context *ctx, const relax_expr *data,
+        const relax_expr *gamma, const relax_expr *beta, const relax_expr *moving_mean,
+        const relax_expr *moving_var, int64_t axis)
 {
     const relax_expr *all[] = { data, gamma, beta, moving_mean, moving_var };
     const relax_attr *attrs = NULL;
@@ -1485,8 +1594,9 @@ static inline relax_expr *relax_r_nn_batch_norm(relax_context *ctx, const relax_
     return relax_call_op(ctx, "relax.nn.batch_norm", 19, all, 5, attrs, 0);
 }
 static inline relax_expr *relax_r_nn_batch_norm_with(relax_context *ctx, const relax_expr *data,
-        const relax_expr *gamma, const relax_expr *beta, const relax_expr *moving_mean, const relax_expr *moving_var,
-        int64_t axis, double epsilon, int32_t center, int32_t scale, double momentum, int32_t training)
+        const relax_expr *gamma, const relax_expr *beta, const relax_expr *moving_mean,
+        const relax_expr *moving_var, int64_t axis, double epsilon, int32_t center, int32_t scale,
+        double momentum, int32_t training)
 {
     const relax_expr *all[] = { data, gamma, beta, moving_mean, moving_var };
     const relax_attr *attrs = NULL;
@@ -1500,17 +1610,20 @@ static inline relax_expr *relax_r_nn_batch_norm_with(relax_context *ctx, const r
 }
 
 /* R.nn.conv1d: cross-correlation along one axis
- * defaults: strides [1], padding [0], dilation [1], groups 1, data_layout NCW, kernel_layout OIW, out_layout None, out_dtype void
+ * defaults: strides [1], padding [0], dilation [1], groups 1, data_layout NCW, kernel_layout
+ *   OIW, out_layout None, out_dtype void
  */
-static inline relax_expr *relax_r_nn_conv1d(relax_context *ctx, const relax_expr *data, const relax_expr *weight)
+static inline relax_expr *relax_r_nn_conv1d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
     return relax_call_op(ctx, "relax.nn.conv1d", 15, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_conv1d_with(relax_context *ctx, const relax_expr *data, const relax_expr *weight,
-        const int64_t *strides, size_t num_strides, const int64_t *padding, size_t num_padding,
-        const int64_t *dilation, size_t num_dilation, int64_t groups, const char *data_layout,
-        const char *kernel_layout, const char *out_layout, relax_dtype out_dtype)
+static inline relax_expr *relax_r_nn_conv1d_with(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight, const int64_t *strides, size_t num_strides,
+        const int64_t *padding, size_t num_padding, const int64_t *dilation, size_t num_dilation,
+        int64_t groups, const char *data_layout, const char *kernel_layout, const char *out_layout,
+        relax_dtype out_dtype)
 {
     const relax_expr *all[] = { data, weight };
     const relax_attr *attrs = NULL;
@@ -1526,7 +1639,8 @@ static inline relax_expr *relax_r_nn_conv1d_with(relax_context *ctx, const relax
 }
 
 /* R.nn.conv1d_transpose: transposed convolution along one axis
- * defaults: strides [1], padding [0], output_padding [0], dilation [1], groups 1, data_layout NCW, kernel_layout IOW, out_layout None, out_dtype void
+ * defaults: strides [1], padding [0], output_padding [0], dilation [1], groups 1, data_layout
+ *   NCW, kernel_layout IOW, out_layout None, out_dtype void
  */
 static inline relax_expr *relax_r_nn_conv1d_transpose(relax_context *ctx, const relax_expr *data,
         const relax_expr *weight)
@@ -1534,9 +1648,10 @@ static inline relax_expr *relax_r_nn_conv1d_transpose(relax_context *ctx, const 
     const relax_expr *all[] = { data, weight };
     return relax_call_op(ctx, "relax.nn.conv1d_transpose", 25, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_conv1d_transpose_with(relax_context *ctx, const relax_expr *data,
-        const relax_expr *weight, const int64_t *strides, size_t num_strides, const int64_t *padding,
-        size_t num_padding, const int64_t *output_padding, size_t num_output_padding, const int64_t *dilation,
+static inline relax_expr *relax_r_nn_conv1d_transpose_with(relax_context *ctx,
+        const relax_expr *data, const relax_expr *weight, const int64_t *strides,
+        size_t num_strides, const int64_t *padding, size_t num_padding,
+        const int64_t *output_padding, size_t num_output_padding, const int64_t *dilation,
         size_t num_dilation, int64_t groups, const char *data_layout, const char *kernel_layout,
         const char *out_layout, relax_dtype out_dtype)
 {
@@ -1544,7 +1659,8 @@ static inline relax_expr *relax_r_nn_conv1d_transpose_with(relax_context *ctx, c
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "output_padding", 14, relax_r_ints(ctx, output_padding, num_output_padding));
+    attrs = relax_r_set(ctx, attrs, "output_padding", 14, relax_r_ints(ctx, output_padding,
+        num_output_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
@@ -1555,17 +1671,20 @@ static inline relax_expr *relax_r_nn_conv1d_transpose_with(relax_context *ctx, c
 }
 
 /* R.nn.conv2d: cross-correlation along two axes
- * defaults: strides [1], padding [0], dilation [1], groups 1, data_layout NCHW, kernel_layout OIHW, out_layout None, out_dtype void
+ * defaults: strides [1], padding [0], dilation [1], groups 1, data_layout NCHW, kernel_layout
+ *   OIHW, out_layout None, out_dtype void
  */
-static inline relax_expr *relax_r_nn_conv2d(relax_context *ctx, const relax_expr *data, const relax_expr *weight)
+static inline relax_expr *relax_r_nn_conv2d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
     return relax_call_op(ctx, "relax.nn.conv2d", 15, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_conv2d_with(relax_context *ctx, const relax_expr *data, const relax_expr *weight,
-        const int64_t *strides, size_t num_strides, const int64_t *padding, size_t num_padding,
-        const int64_t *dilation, size_t num_dilation, int64_t groups, const char *data_layout,
-        const char *kernel_layout, const char *out_layout, relax_dtype out_dtype)
+static inline relax_expr *relax_r_nn_conv2d_with(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight, const int64_t *strides, size_t num_strides,
+        const int64_t *padding, size_t num_padding, const int64_t *dilation, size_t num_dilation,
+        int64_t groups, const char *data_layout, const char *kernel_layout, const char *out_layout,
+        relax_dtype out_dtype)
 {
     const relax_expr *all[] = { data, weight };
     const relax_attr *attrs = NULL;
@@ -1581,7 +1700,8 @@ static inline relax_expr *relax_r_nn_conv2d_with(relax_context *ctx, const relax
 }
 
 /* R.nn.conv2d_transpose: transposed convolution along two axes
- * defaults: strides [1], padding [0], output_padding [0], dilation [1], groups 1, data_layout NCHW, kernel_layout IOHW, out_layout None, out_dtype void
+ * defaults: strides [1], padding [0], output_padding [0], dilation [1], groups 1, data_layout
+ *   NCHW, kernel_layout IOHW, out_layout None, out_dtype void
  */
 static inline relax_expr *relax_r_nn_conv2d_transpose(relax_context *ctx, const relax_expr *data,
         const relax_expr *weight)
@@ -1589,9 +1709,10 @@ static inline relax_expr *relax_r_nn_conv2d_transpose(relax_context *ctx, const 
     const relax_expr *all[] = { data, weight };
     return relax_call_op(ctx, "relax.nn.conv2d_transpose", 25, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_conv2d_transpose_with(relax_context *ctx, const relax_expr *data,
-        const relax_expr *weight, const int64_t *strides, size_t num_strides, const int64_t *padding,
-        size_t num_padding, const int64_t *output_padding, size_t num_output_padding, const int64_t *dilation,
+static inline relax_expr *relax_r_nn_conv2d_transpose_with(relax_context *ctx,
+        const relax_expr *data, const relax_expr *weight, const int64_t *strides,
+        size_t num_strides, const int64_t *padding, size_t num_padding,
+        const int64_t *output_padding, size_t num_output_padding, const int64_t *dilation,
         size_t num_dilation, int64_t groups, const char *data_layout, const char *kernel_layout,
         const char *out_layout, relax_dtype out_dtype)
 {
@@ -1599,7 +1720,8 @@ static inline relax_expr *relax_r_nn_conv2d_transpose_with(relax_context *ctx, c
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "strides", 7, relax_r_ints(ctx, strides, num_strides));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
-    attrs = relax_r_set(ctx, attrs, "output_padding", 14, relax_r_ints(ctx, output_padding, num_output_padding));
+    attrs = relax_r_set(ctx, attrs, "output_padding", 14, relax_r_ints(ctx, output_padding,
+        num_output_padding));
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "groups", 6, relax_attr_int(ctx, groups));
     attrs = relax_r_set(ctx, attrs, "data_layout", 11, relax_r_text(ctx, data_layout));
@@ -1610,17 +1732,20 @@ static inline relax_expr *relax_r_nn_conv2d_transpose_with(relax_context *ctx, c
 }
 
 /* R.nn.conv3d: cross-correlation along three axes
- * defaults: strides [1], padding [0], dilation [1], groups 1, data_layout NCDHW, kernel_layout OIDHW, out_layout None, out_dtype void
+ * defaults: strides [1], padding [0], dilation [1], groups 1, data_layout NCDHW, kernel_layout
+ *   OIDHW, out_layout None, out_dtype void
  */
-static inline relax_expr *relax_r_nn_conv3d(relax_context *ctx, const relax_expr *data, const relax_expr *weight)
+static inline relax_expr *relax_r_nn_conv3d(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
     return relax_call_op(ctx, "relax.nn.conv3d", 15, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_conv3d_with(relax_context *ctx, const relax_expr *data, const relax_expr *weight,
-        const int64_t *strides, size_t num_strides, const int64_t *padding, size_t num_padding,
-        const int64_t *dilation, size_t num_dilation, int64_t groups, const char *data_layout,
-        const char *kernel_layout, const char *out_layout, relax_dtype out_dtype)
+static inline relax_expr *relax_r_nn_conv3d_with(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight, const int64_t *strides, size_t num_strides,
+        const int64_t *padding, size_t num_padding, const int64_t *dilation, size_t num_dilation,
+        int64_t groups, const char *data_layout, const char *kernel_layout, const char *out_layout,
+        relax_dtype out_dtype)
 {
     const relax_expr *all[] = { data, weight };
     const relax_attr *attrs = NULL;
@@ -1635,9 +1760,11 @@ static inline relax_expr *relax_r_nn_conv3d_with(relax_context *ctx, const relax
     return relax_call_op(ctx, "relax.nn.conv3d", 15, all, 2, attrs, 0);
 }
 
-/* R.nn.cross_entropy_with_logits: -sum(predictions * labels), divided by the batch size; predictions are log-probabilities */
-static inline relax_expr *relax_r_nn_cross_entropy_with_logits(relax_context *ctx, const relax_expr *predictions,
-        const relax_expr *labels)
+/* R.nn.cross_entropy_with_logits: -sum(predictions * labels), divided by the batch size;
+ *   predictions are log-probabilities
+ */
+static inline relax_expr *relax_r_nn_cross_entropy_with_logits(relax_context *ctx,
+        const relax_expr *predictions, const relax_expr *labels)
 {
     const relax_expr *all[] = { predictions, labels };
     return relax_call_op(ctx, "relax.nn.cross_entropy_with_logits", 34, all, 2, NULL, 0);
@@ -1651,7 +1778,8 @@ static inline relax_expr *relax_r_nn_dropout(relax_context *ctx, const relax_exp
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.dropout", 16, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_dropout_with(relax_context *ctx, const relax_expr *data, double rate)
+static inline relax_expr *relax_r_nn_dropout_with(relax_context *ctx, const relax_expr *data,
+        double rate)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1676,8 +1804,9 @@ static inline relax_expr *relax_r_nn_gelu_tanh(relax_context *ctx, const relax_e
 /* R.nn.group_norm: data normalised per group of channels
  * defaults: epsilon 1e-05, center True, scale True
  */
-static inline relax_expr *relax_r_nn_group_norm(relax_context *ctx, const relax_expr *data, const relax_expr *gamma,
-        const relax_expr *beta, int64_t num_groups, int64_t channel_axis, const int64_t *axes, size_t num_axes)
+static inline relax_expr *relax_r_nn_group_norm(relax_context *ctx, const relax_expr *data,
+        const relax_expr *gamma, const relax_expr *beta, int64_t num_groups, int64_t channel_axis,
+        const int64_t *axes, size_t num_axes)
 {
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
@@ -1704,8 +1833,8 @@ static inline relax_expr *relax_r_nn_group_norm_with(relax_context *ctx, const r
 /* R.nn.layer_norm: data normalised over axes
  * defaults: epsilon 1e-05, center True, scale True
  */
-static inline relax_expr *relax_r_nn_layer_norm(relax_context *ctx, const relax_expr *data, const relax_expr *gamma,
-        const relax_expr *beta, const int64_t *axes, size_t num_axes)
+static inline relax_expr *relax_r_nn_layer_norm(relax_context *ctx, const relax_expr *data,
+        const relax_expr *gamma, const relax_expr *beta, const int64_t *axes, size_t num_axes)
 {
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
@@ -1713,8 +1842,8 @@ static inline relax_expr *relax_r_nn_layer_norm(relax_context *ctx, const relax_
     return relax_call_op(ctx, "relax.nn.layer_norm", 19, all, 3, attrs, 0);
 }
 static inline relax_expr *relax_r_nn_layer_norm_with(relax_context *ctx, const relax_expr *data,
-        const relax_expr *gamma, const relax_expr *beta, const int64_t *axes, size_t num_axes, double epsilon,
-        int32_t center, int32_t scale)
+        const relax_expr *gamma, const relax_expr *beta, const int64_t *axes, size_t num_axes,
+        double epsilon, int32_t center, int32_t scale)
 {
     const relax_expr *all[] = { data, gamma, beta };
     const relax_attr *attrs = NULL;
@@ -1733,7 +1862,8 @@ static inline relax_expr *relax_r_nn_leakyrelu(relax_context *ctx, const relax_e
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.leakyrelu", 18, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_leakyrelu_with(relax_context *ctx, const relax_expr *data, double alpha)
+static inline relax_expr *relax_r_nn_leakyrelu_with(relax_context *ctx, const relax_expr *data,
+        double alpha)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1749,7 +1879,8 @@ static inline relax_expr *relax_r_nn_log_softmax(relax_context *ctx, const relax
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.log_softmax", 20, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_log_softmax_with(relax_context *ctx, const relax_expr *data, int64_t axis)
+static inline relax_expr *relax_r_nn_log_softmax_with(relax_context *ctx, const relax_expr *data,
+        int64_t axis)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1758,7 +1889,8 @@ static inline relax_expr *relax_r_nn_log_softmax_with(relax_context *ctx, const 
 }
 
 /* R.nn.max_pool1d: greatest element of each window along one axis
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCW, out_layout None
  */
 static inline relax_expr *relax_r_nn_max_pool1d(relax_context *ctx, const relax_expr *data)
 {
@@ -1767,8 +1899,8 @@ static inline relax_expr *relax_r_nn_max_pool1d(relax_context *ctx, const relax_
 }
 static inline relax_expr *relax_r_nn_max_pool1d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
-        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
-        int32_t count_include_pad, const char *layout, const char *out_layout)
+        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
+        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1777,14 +1909,16 @@ static inline relax_expr *relax_r_nn_max_pool1d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.max_pool1d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.max_pool2d: greatest element of each window along two axes
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCHW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCHW, out_layout None
  */
 static inline relax_expr *relax_r_nn_max_pool2d(relax_context *ctx, const relax_expr *data)
 {
@@ -1793,8 +1927,8 @@ static inline relax_expr *relax_r_nn_max_pool2d(relax_context *ctx, const relax_
 }
 static inline relax_expr *relax_r_nn_max_pool2d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
-        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
-        int32_t count_include_pad, const char *layout, const char *out_layout)
+        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
+        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1803,14 +1937,16 @@ static inline relax_expr *relax_r_nn_max_pool2d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.max_pool2d", 19, all, 1, attrs, 0);
 }
 
 /* R.nn.max_pool3d: greatest element of each window along three axes
- * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False, count_include_pad False, layout NCDHW, out_layout None
+ * defaults: pool_size [1], strides [1], dilation [1], padding [0], ceil_mode False,
+ *   count_include_pad False, layout NCDHW, out_layout None
  */
 static inline relax_expr *relax_r_nn_max_pool3d(relax_context *ctx, const relax_expr *data)
 {
@@ -1819,8 +1955,8 @@ static inline relax_expr *relax_r_nn_max_pool3d(relax_context *ctx, const relax_
 }
 static inline relax_expr *relax_r_nn_max_pool3d_with(relax_context *ctx, const relax_expr *data,
         const int64_t *pool_size, size_t num_pool_size, const int64_t *strides, size_t num_strides,
-        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding, int32_t ceil_mode,
-        int32_t count_include_pad, const char *layout, const char *out_layout)
+        const int64_t *dilation, size_t num_dilation, const int64_t *padding, size_t num_padding,
+        int32_t ceil_mode, int32_t count_include_pad, const char *layout, const char *out_layout)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1829,7 +1965,8 @@ static inline relax_expr *relax_r_nn_max_pool3d_with(relax_context *ctx, const r
     attrs = relax_r_set(ctx, attrs, "dilation", 8, relax_r_ints(ctx, dilation, num_dilation));
     attrs = relax_r_set(ctx, attrs, "padding", 7, relax_r_ints(ctx, padding, num_padding));
     attrs = relax_r_set(ctx, attrs, "ceil_mode", 9, relax_attr_bool(ctx, ceil_mode));
-    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx, count_include_pad));
+    attrs = relax_r_set(ctx, attrs, "count_include_pad", 17, relax_attr_bool(ctx,
+        count_include_pad));
     attrs = relax_r_set(ctx, attrs, "layout", 6, relax_r_text(ctx, layout));
     attrs = relax_r_set(ctx, attrs, "out_layout", 10, relax_r_text_or_none(ctx, out_layout));
     return relax_call_op(ctx, "relax.nn.max_pool3d", 19, all, 1, attrs, 0);
@@ -1844,8 +1981,9 @@ static inline relax_expr *relax_r_nn_nll_loss(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { predictions, targets };
     return relax_call_op(ctx, "relax.nn.nll_loss", 17, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_nll_loss_with(relax_context *ctx, const relax_expr *predictions,
-        const relax_expr *targets, const relax_expr *weights, const char *reduction, int64_t ignore_index)
+static inline relax_expr *relax_r_nn_nll_loss_with(relax_context *ctx,
+        const relax_expr *predictions, const relax_expr *targets, const relax_expr *weights,
+        const char *reduction, int64_t ignore_index)
 {
     const relax_expr *all[] = { predictions, targets, weights };
     const relax_attr *attrs = NULL;
@@ -1857,16 +1995,16 @@ static inline relax_expr *relax_r_nn_nll_loss_with(relax_context *ctx, const rel
 /* R.nn.pad: data with elements added at the ends of its dimensions
  * defaults: pad_value 0.0, pad_mode constant
  */
-static inline relax_expr *relax_r_nn_pad(relax_context *ctx, const relax_expr *data, const int64_t *pad_width,
-        size_t num_pad_width)
+static inline relax_expr *relax_r_nn_pad(relax_context *ctx, const relax_expr *data,
+        const int64_t *pad_width, size_t num_pad_width)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "pad_width", 9, relax_r_ints(ctx, pad_width, num_pad_width));
     return relax_call_op(ctx, "relax.nn.pad", 12, all, 1, attrs, 0);
 }
-static inline relax_expr *relax_r_nn_pad_with(relax_context *ctx, const relax_expr *data, const int64_t *pad_width,
-        size_t num_pad_width, double pad_value, const char *pad_mode)
+static inline relax_expr *relax_r_nn_pad_with(relax_context *ctx, const relax_expr *data,
+        const int64_t *pad_width, size_t num_pad_width, double pad_value, const char *pad_mode)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1886,7 +2024,8 @@ static inline relax_expr *relax_r_nn_relu(relax_context *ctx, const relax_expr *
 /* R.nn.rms_norm: data divided by the root of its mean square over axes, times weight
  * defaults: axes [-1], epsilon 1e-05
  */
-static inline relax_expr *relax_r_nn_rms_norm(relax_context *ctx, const relax_expr *data, const relax_expr *weight)
+static inline relax_expr *relax_r_nn_rms_norm(relax_context *ctx, const relax_expr *data,
+        const relax_expr *weight)
 {
     const relax_expr *all[] = { data, weight };
     return relax_call_op(ctx, "relax.nn.rms_norm", 17, all, 2, NULL, 0);
@@ -1923,7 +2062,8 @@ static inline relax_expr *relax_r_nn_softmax(relax_context *ctx, const relax_exp
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.softmax", 16, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_softmax_with(relax_context *ctx, const relax_expr *data, int64_t axis)
+static inline relax_expr *relax_r_nn_softmax_with(relax_context *ctx, const relax_expr *data,
+        int64_t axis)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1939,8 +2079,8 @@ static inline relax_expr *relax_r_nn_softplus(relax_context *ctx, const relax_ex
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.nn.softplus", 17, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_nn_softplus_with(relax_context *ctx, const relax_expr *data, double beta,
-        double threshold)
+static inline relax_expr *relax_r_nn_softplus_with(relax_context *ctx, const relax_expr *data,
+        double beta, double threshold)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -1957,7 +2097,8 @@ static inline relax_expr *relax_r_nonzero(relax_context *ctx, const relax_expr *
 }
 
 /* R.not_equal: true where elements differ (NaN differs from all), with broadcasting */
-static inline relax_expr *relax_r_not_equal(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_not_equal(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.not_equal", 15, all, 2, NULL, 0);
@@ -1972,8 +2113,8 @@ static inline relax_expr *relax_r_null_value(relax_context *ctx)
 /* R.one_hot: on_value at each index along a new axis, else off_value
  * defaults: axis -1
  */
-static inline relax_expr *relax_r_one_hot(relax_context *ctx, const relax_expr *indices, const relax_expr *on_value,
-        const relax_expr *off_value, int64_t depth)
+static inline relax_expr *relax_r_one_hot(relax_context *ctx, const relax_expr *indices,
+        const relax_expr *on_value, const relax_expr *off_value, int64_t depth)
 {
     const relax_expr *all[] = { indices, on_value, off_value };
     const relax_attr *attrs = NULL;
@@ -1991,7 +2132,8 @@ static inline relax_expr *relax_r_one_hot_with(relax_context *ctx, const relax_e
 }
 
 /* R.ones: ones of a shape */
-static inline relax_expr *relax_r_ones(relax_context *ctx, const relax_expr *shape, relax_dtype dtype)
+static inline relax_expr *relax_r_ones(relax_context *ctx, const relax_expr *shape,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { shape };
     const relax_attr *attrs = NULL;
@@ -2007,7 +2149,8 @@ static inline relax_expr *relax_r_ones_like(relax_context *ctx, const relax_expr
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.ones_like", 15, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_ones_like_with(relax_context *ctx, const relax_expr *x, relax_dtype dtype)
+static inline relax_expr *relax_r_ones_like_with(relax_context *ctx, const relax_expr *x,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2023,8 +2166,8 @@ static inline relax_expr *relax_r_permute_dims(relax_context *ctx, const relax_e
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.permute_dims", 18, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_permute_dims_with(relax_context *ctx, const relax_expr *x, const int64_t *axes,
-        size_t num_axes)
+static inline relax_expr *relax_r_permute_dims_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axes, size_t num_axes)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2033,7 +2176,8 @@ static inline relax_expr *relax_r_permute_dims_with(relax_context *ctx, const re
 }
 
 /* R.power: x1 to the power of x2, with broadcasting */
-static inline relax_expr *relax_r_power(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_power(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.power", 11, all, 2, NULL, 0);
@@ -2042,7 +2186,8 @@ static inline relax_expr *relax_r_power(relax_context *ctx, const relax_expr *x1
 /* R.print: writes values; {} in the format stands for one each
  * `args`: format, values ...
  */
-static inline relax_expr *relax_r_print(relax_context *ctx, const relax_expr *const *args, size_t num_args)
+static inline relax_expr *relax_r_print(relax_context *ctx, const relax_expr *const *args,
+        size_t num_args)
 {
     return relax_call_op(ctx, "relax.print", 11, args, num_args, NULL, 0);
 }
@@ -2055,8 +2200,8 @@ static inline relax_expr *relax_r_prod(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.prod", 10, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_prod_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_prod_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2068,14 +2213,14 @@ static inline relax_expr *relax_r_prod_with(relax_context *ctx, const relax_expr
 /* R.quantize: round(x / scale) + zero_point, limited to the dtype
  * defaults: out_dtype int8, axis -1
  */
-static inline relax_expr *relax_r_quantize(relax_context *ctx, const relax_expr *data, const relax_expr *scale,
-        const relax_expr *zero_point)
+static inline relax_expr *relax_r_quantize(relax_context *ctx, const relax_expr *data,
+        const relax_expr *scale, const relax_expr *zero_point)
 {
     const relax_expr *all[] = { data, scale, zero_point };
     return relax_call_op(ctx, "relax.quantize", 14, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_quantize_with(relax_context *ctx, const relax_expr *data, const relax_expr *scale,
-        const relax_expr *zero_point, relax_dtype out_dtype, int64_t axis)
+static inline relax_expr *relax_r_quantize_with(relax_context *ctx, const relax_expr *data,
+        const relax_expr *scale, const relax_expr *zero_point, relax_dtype out_dtype, int64_t axis)
 {
     const relax_expr *all[] = { data, scale, zero_point };
     const relax_attr *attrs = NULL;
@@ -2087,15 +2232,16 @@ static inline relax_expr *relax_r_quantize_with(relax_context *ctx, const relax_
 /* R.repeat: each element repeated
  * defaults: axis None
  */
-static inline relax_expr *relax_r_repeat(relax_context *ctx, const relax_expr *data, int64_t repeats)
+static inline relax_expr *relax_r_repeat(relax_context *ctx, const relax_expr *data,
+        int64_t repeats)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
     attrs = relax_r_set(ctx, attrs, "repeats", 7, relax_attr_int(ctx, repeats));
     return relax_call_op(ctx, "relax.repeat", 12, all, 1, attrs, 0);
 }
-static inline relax_expr *relax_r_repeat_with(relax_context *ctx, const relax_expr *data, int64_t repeats,
-        const int64_t *axis)
+static inline relax_expr *relax_r_repeat_with(relax_context *ctx, const relax_expr *data,
+        int64_t repeats, const int64_t *axis)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -2104,15 +2250,19 @@ static inline relax_expr *relax_r_repeat_with(relax_context *ctx, const relax_ex
     return relax_call_op(ctx, "relax.repeat", 12, all, 1, attrs, 0);
 }
 
-/* R.reshape: the elements of x in row-major order in another shape; in the list 0 copies a size, -1 is what is left */
-static inline relax_expr *relax_r_reshape(relax_context *ctx, const relax_expr *x, const relax_expr *shape)
+/* R.reshape: the elements of x in row-major order in another shape; in the list 0 copies a
+ *   size, -1 is what is left
+ */
+static inline relax_expr *relax_r_reshape(relax_context *ctx, const relax_expr *x,
+        const relax_expr *shape)
 {
     const relax_expr *all[] = { x, shape };
     return relax_call_op(ctx, "relax.reshape", 13, all, 2, NULL, 0);
 }
 
 /* R.right_shift: x1 shifted right by x2 bits, sign kept, with broadcasting */
-static inline relax_expr *relax_r_right_shift(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_right_shift(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.right_shift", 17, all, 2, NULL, 0);
@@ -2154,8 +2304,8 @@ static inline relax_expr *relax_r_scatter_elements_with(relax_context *ctx, cons
 /* R.scatter_nd: data with slices changed at positions in the last dimension of indices
  * defaults: reduction update
  */
-static inline relax_expr *relax_r_scatter_nd(relax_context *ctx, const relax_expr *data, const relax_expr *indices,
-        const relax_expr *updates)
+static inline relax_expr *relax_r_scatter_nd(relax_context *ctx, const relax_expr *data,
+        const relax_expr *indices, const relax_expr *updates)
 {
     const relax_expr *all[] = { data, indices, updates };
     return relax_call_op(ctx, "relax.scatter_nd", 16, all, 3, NULL, 0);
@@ -2219,7 +2369,8 @@ static inline relax_expr *relax_r_sort(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.sort", 10, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_sort_with(relax_context *ctx, const relax_expr *x, int64_t axis, int32_t descending)
+static inline relax_expr *relax_r_sort_with(relax_context *ctx, const relax_expr *x, int64_t axis,
+        int32_t descending)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2271,8 +2422,8 @@ static inline relax_expr *relax_r_squeeze(relax_context *ctx, const relax_expr *
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.squeeze", 13, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_squeeze_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis)
+static inline relax_expr *relax_r_squeeze_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2288,8 +2439,8 @@ static inline relax_expr *relax_r_std(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.std", 9, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_std_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_std_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2301,14 +2452,15 @@ static inline relax_expr *relax_r_std_with(relax_context *ctx, const relax_expr 
 /* R.strided_slice: from begin to before end by strides, by Python's rule
  * defaults: assume_inbound False
  */
-static inline relax_expr *relax_r_strided_slice(relax_context *ctx, const relax_expr *x, const relax_expr *axes,
-        const relax_expr *begin, const relax_expr *end)
+static inline relax_expr *relax_r_strided_slice(relax_context *ctx, const relax_expr *x,
+        const relax_expr *axes, const relax_expr *begin, const relax_expr *end)
 {
     const relax_expr *all[] = { x, axes, begin, end };
     return relax_call_op(ctx, "relax.strided_slice", 19, all, 4, NULL, 0);
 }
-static inline relax_expr *relax_r_strided_slice_with(relax_context *ctx, const relax_expr *x, const relax_expr *axes,
-        const relax_expr *begin, const relax_expr *end, const relax_expr *strides, int32_t assume_inbound)
+static inline relax_expr *relax_r_strided_slice_with(relax_context *ctx, const relax_expr *x,
+        const relax_expr *axes, const relax_expr *begin, const relax_expr *end,
+        const relax_expr *strides, int32_t assume_inbound)
 {
     const relax_expr *all[] = { x, axes, begin, end, strides };
     const relax_attr *attrs = NULL;
@@ -2317,7 +2469,8 @@ static inline relax_expr *relax_r_strided_slice_with(relax_context *ctx, const r
 }
 
 /* R.subtract: difference, element by element with broadcasting */
-static inline relax_expr *relax_r_subtract(relax_context *ctx, const relax_expr *x1, const relax_expr *x2)
+static inline relax_expr *relax_r_subtract(relax_context *ctx, const relax_expr *x1,
+        const relax_expr *x2)
 {
     const relax_expr *all[] = { x1, x2 };
     return relax_call_op(ctx, "relax.subtract", 14, all, 2, NULL, 0);
@@ -2331,8 +2484,8 @@ static inline relax_expr *relax_r_sum(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.sum", 9, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_sum_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_sum_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2344,13 +2497,14 @@ static inline relax_expr *relax_r_sum_with(relax_context *ctx, const relax_expr 
 /* R.take: slices of x at indices; negative ones count from the end
  * defaults: axis None
  */
-static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x, const relax_expr *indices)
+static inline relax_expr *relax_r_take(relax_context *ctx, const relax_expr *x,
+        const relax_expr *indices)
 {
     const relax_expr *all[] = { x, indices };
     return relax_call_op(ctx, "relax.take", 10, all, 2, NULL, 0);
 }
-static inline relax_expr *relax_r_take_with(relax_context *ctx, const relax_expr *x, const relax_expr *indices,
-        const int64_t *axis)
+static inline relax_expr *relax_r_take_with(relax_context *ctx, const relax_expr *x,
+        const relax_expr *indices, const int64_t *axis)
 {
     const relax_expr *all[] = { x, indices };
     const relax_attr *attrs = NULL;
@@ -2380,8 +2534,8 @@ static inline relax_expr *relax_r_tensor_to_shape(relax_context *ctx, const rela
 }
 
 /* R.tile: the whole tensor repeated along its axes */
-static inline relax_expr *relax_r_tile(relax_context *ctx, const relax_expr *data, const int64_t *repeats,
-        size_t num_repeats)
+static inline relax_expr *relax_r_tile(relax_context *ctx, const relax_expr *data,
+        const int64_t *repeats, size_t num_repeats)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -2407,8 +2561,8 @@ static inline relax_expr *relax_r_topk(relax_context *ctx, const relax_expr *dat
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.topk", 10, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_topk_with(relax_context *ctx, const relax_expr *data, int64_t k, int64_t axis,
-        const char *ret_type, int32_t largest, relax_dtype dtype)
+static inline relax_expr *relax_r_topk_with(relax_context *ctx, const relax_expr *data, int64_t k,
+        int64_t axis, const char *ret_type, int32_t largest, relax_dtype dtype)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -2426,7 +2580,8 @@ static inline relax_expr *relax_r_tril(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.tril", 10, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_tril_with(relax_context *ctx, const relax_expr *x, const relax_expr *k)
+static inline relax_expr *relax_r_tril_with(relax_context *ctx, const relax_expr *x,
+        const relax_expr *k)
 {
     const relax_expr *all[] = { x, k };
     return relax_call_op(ctx, "relax.tril", 10, all, relax_r_given(all, 1, 2), NULL, 0);
@@ -2438,7 +2593,8 @@ static inline relax_expr *relax_r_triu(relax_context *ctx, const relax_expr *x)
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.triu", 10, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_triu_with(relax_context *ctx, const relax_expr *x, const relax_expr *k)
+static inline relax_expr *relax_r_triu_with(relax_context *ctx, const relax_expr *x,
+        const relax_expr *k)
 {
     const relax_expr *all[] = { x, k };
     return relax_call_op(ctx, "relax.triu", 10, all, relax_r_given(all, 1, 2), NULL, 0);
@@ -2450,9 +2606,9 @@ static inline relax_expr *relax_r_unique(relax_context *ctx, const relax_expr *x
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.unique", 12, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_unique_with(relax_context *ctx, const relax_expr *x, const relax_expr *sorted,
-        const relax_expr *return_index, const relax_expr *return_inverse, const relax_expr *return_counts,
-        const relax_expr *axis)
+static inline relax_expr *relax_r_unique_with(relax_context *ctx, const relax_expr *x,
+        const relax_expr *sorted, const relax_expr *return_index, const relax_expr *return_inverse,
+        const relax_expr *return_counts, const relax_expr *axis)
 {
     const relax_expr *all[] = { x, sorted, return_index, return_inverse, return_counts, axis };
     return relax_call_op(ctx, "relax.unique", 12, all, relax_r_given(all, 1, 6), NULL, 0);
@@ -2466,8 +2622,8 @@ static inline relax_expr *relax_r_variance(relax_context *ctx, const relax_expr 
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.variance", 14, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_variance_with(relax_context *ctx, const relax_expr *x, const int64_t *axis,
-        size_t num_axis, int32_t keepdims)
+static inline relax_expr *relax_r_variance_with(relax_context *ctx, const relax_expr *x,
+        const int64_t *axis, size_t num_axis, int32_t keepdims)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;
@@ -2483,11 +2639,13 @@ static inline relax_expr *relax_r_vm_alloc_storage(relax_context *ctx, const rel
     const relax_expr *all[] = { shape, runtime_device_index, dtype };
     return relax_call_op(ctx, "relax.vm.alloc_storage", 22, all, 3, NULL, 0);
 }
-static inline relax_expr *relax_r_vm_alloc_storage_with(relax_context *ctx, const relax_expr *shape,
-        const relax_expr *runtime_device_index, const relax_expr *dtype, const relax_expr *storage_scope)
+static inline relax_expr *relax_r_vm_alloc_storage_with(relax_context *ctx,
+        const relax_expr *shape, const relax_expr *runtime_device_index, const relax_expr *dtype,
+        const relax_expr *storage_scope)
 {
     const relax_expr *all[] = { shape, runtime_device_index, dtype, storage_scope };
-    return relax_call_op(ctx, "relax.vm.alloc_storage", 22, all, relax_r_given(all, 3, 4), NULL, 0);
+    return relax_call_op(ctx, "relax.vm.alloc_storage", 22, all, relax_r_given(all, 3, 4), NULL,
+        0);
 }
 
 /* R.vm.alloc_tensor: a tensor inside storage of the machine */
@@ -2499,7 +2657,8 @@ static inline relax_expr *relax_r_vm_alloc_tensor(relax_context *ctx, const rela
 }
 
 /* R.vm.call_tir_dyn: calls a TIR function whose last argument is a shape of integers */
-static inline relax_expr *relax_r_vm_call_tir_dyn(relax_context *ctx, const relax_expr *func, const relax_expr *args)
+static inline relax_expr *relax_r_vm_call_tir_dyn(relax_context *ctx, const relax_expr *func,
+        const relax_expr *args)
 {
     const relax_expr *all[] = { func, args };
     return relax_call_op(ctx, "relax.vm.call_tir_dyn", 21, all, 2, NULL, 0);
@@ -2513,8 +2672,8 @@ static inline relax_expr *relax_r_vm_kill_object(relax_context *ctx, const relax
 }
 
 /* R.where: x1 where condition holds, else x2, with broadcasting */
-static inline relax_expr *relax_r_where(relax_context *ctx, const relax_expr *condition, const relax_expr *x1,
-        const relax_expr *x2)
+static inline relax_expr *relax_r_where(relax_context *ctx, const relax_expr *condition,
+        const relax_expr *x1, const relax_expr *x2)
 {
     const relax_expr *all[] = { condition, x1, x2 };
     return relax_call_op(ctx, "relax.where", 11, all, 3, NULL, 0);
@@ -2528,7 +2687,8 @@ static inline relax_expr *relax_r_wrap_param(relax_context *ctx, const relax_exp
     const relax_expr *all[] = { data };
     return relax_call_op(ctx, "relax.wrap_param", 16, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_wrap_param_with(relax_context *ctx, const relax_expr *data, relax_dtype dtype)
+static inline relax_expr *relax_r_wrap_param_with(relax_context *ctx, const relax_expr *data,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { data };
     const relax_attr *attrs = NULL;
@@ -2537,7 +2697,8 @@ static inline relax_expr *relax_r_wrap_param_with(relax_context *ctx, const rela
 }
 
 /* R.zeros: zeros of a shape */
-static inline relax_expr *relax_r_zeros(relax_context *ctx, const relax_expr *shape, relax_dtype dtype)
+static inline relax_expr *relax_r_zeros(relax_context *ctx, const relax_expr *shape,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { shape };
     const relax_attr *attrs = NULL;
@@ -2553,7 +2714,8 @@ static inline relax_expr *relax_r_zeros_like(relax_context *ctx, const relax_exp
     const relax_expr *all[] = { x };
     return relax_call_op(ctx, "relax.zeros_like", 16, all, 1, NULL, 0);
 }
-static inline relax_expr *relax_r_zeros_like_with(relax_context *ctx, const relax_expr *x, relax_dtype dtype)
+static inline relax_expr *relax_r_zeros_like_with(relax_context *ctx, const relax_expr *x,
+        relax_dtype dtype)
 {
     const relax_expr *all[] = { x };
     const relax_attr *attrs = NULL;

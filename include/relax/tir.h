@@ -11,7 +11,8 @@
  *     relax_tir_end_block(t);
  *     relax_base_func *f = relax_tir_finish(t);           NULL if anything above failed
  *
- * Failure is latched: after it calls do nothing, and finish gives NULL with diagnostics in the context.
+ * Failure is latched: after it calls do nothing, and finish gives NULL with diagnostics in the
+ * context.
  */
 #ifndef RELAX_TIR_H
 #define RELAX_TIR_H
@@ -25,94 +26,130 @@ extern "C" {
 typedef struct relax_tir_builder relax_tir_builder; /* owned: destroy it */
 typedef struct relax_buffer relax_buffer;           /* borrowed, as all nodes */
 
-/* What a block's axis is: SPATIAL: each value makes elements of its own; REDUCE: values are combined into one; SCAN: values go in order;
- * OPAQUE: anything. */
-enum relax_axis_kind { RELAX_AXIS_SPATIAL = 1, RELAX_AXIS_REDUCE = 2, RELAX_AXIS_SCAN = 3, RELAX_AXIS_OPAQUE = 4 };
-enum relax_loop_kind { RELAX_LOOP_SERIAL = 1, RELAX_LOOP_PARALLEL = 2, RELAX_LOOP_VECTORIZED = 3, RELAX_LOOP_UNROLLED = 4 };
+/* What a block's axis is: SPATIAL: each value makes elements of its own; REDUCE: values are
+ * combined into one; SCAN: values go in order; OPAQUE: anything. */
+enum relax_axis_kind {
+    RELAX_AXIS_SPATIAL = 1,
+    RELAX_AXIS_REDUCE = 2,
+    RELAX_AXIS_SCAN = 3,
+    RELAX_AXIS_OPAQUE = 4
+};
+enum relax_loop_kind {
+    RELAX_LOOP_SERIAL = 1,
+    RELAX_LOOP_PARALLEL = 2,
+    RELAX_LOOP_VECTORIZED = 3,
+    RELAX_LOOP_UNROLLED = 4
+};
 
 /* An empty function; what it makes gets `place` (0: none). Keeps a reference of ctx. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_OWN RELAX_NULLABLE relax_tir_builder *relax_tir_builder_create(relax_context *ctx, relax_place place);
+RELAX_OWN RELAX_NULLABLE relax_tir_builder *relax_tir_builder_create(relax_context *ctx,
+        relax_place place);
 /* Drops it; finished functions stay. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 void relax_tir_builder_destroy(relax_tir_builder *builder);
-/* The function. NULL and diagnostics if anything failed, a block or loop is open, or a variable is used outside of its scope (WX08). The builder can only be destroyed then. */
+/* The function. NULL and diagnostics if anything failed, a block or loop is open, or a variable
+ * is used outside of its scope (WX08). The builder can only be destroyed then. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_base_func *relax_tir_finish(relax_tir_builder *builder);
 
-/* A fresh int64 variable for sizes; it is bound by the buffer parameter in whose shape it stands alone. */
+/* A fresh int64 variable for sizes; it is bound by the buffer parameter in whose shape it
+ * stands alone. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_dim(relax_tir_builder *builder, const char *name, size_t name_len);
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_dim(relax_tir_builder *builder,
+        const char *name, size_t name_len);
 /* Next parameter: a buffer of `ndim` sizes (int64 scalars), row-major. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_param(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype,
-                                                            const relax_prim_expr *const *shape, size_t ndim);
+RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_param(relax_tir_builder *builder,
+                                                            const char *name, size_t name_len,
+                                                            relax_dtype dtype,
+                                                            const relax_prim_expr *const *shape,
+                                                            size_t ndim);
 /* Next parameter: a scalar. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype);
-/* Next parameter: a buffer with `ndim` strides in elements (NULL: row-major) whose element 0 lies `offset` elements (NULL: 0) into its memory. */
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_scalar(relax_tir_builder *builder,
+        const char *name, size_t name_len, relax_dtype dtype);
+/* Next parameter: a buffer with `ndim` strides in elements (NULL: row-major) whose element 0
+ * lies `offset` elements (NULL: 0) into its memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_param_strided(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype,
-                                                                    const relax_prim_expr *const *shape,
-                                                                    RELAX_NULLABLE const relax_prim_expr *const *strides, size_t ndim,
-                                                                    RELAX_NULLABLE const relax_prim_expr *offset);
-/* Another look at the memory of `source` (T.decl_buffer), until the innermost open construct ends; shape, strides and offset as for
- * relax_tir_param_strided, in elements of `dtype`. NULL and diagnostics on failure. Blocks in which it is used state their reads and writes of
+RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_param_strided(relax_tir_builder *builder,
+        const char *name, size_t name_len, relax_dtype dtype, const relax_prim_expr *const *shape,
+        RELAX_NULLABLE const relax_prim_expr *const *strides, size_t ndim,
+        RELAX_NULLABLE const relax_prim_expr *offset);
+/* Another look at the memory of `source` (T.decl_buffer), until the innermost open construct
+ * ends; shape, strides and offset as for relax_tir_param_strided, in elements of `dtype`. NULL
+ * and diagnostics on failure. Blocks in which it is used state their reads and writes of
  * `source` themselves: accesses through a view are not seen by the analysis. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_view(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype,
-                                                           const relax_buffer *source, const relax_prim_expr *const *shape,
-                                                           RELAX_NULLABLE const relax_prim_expr *const *strides, size_t ndim,
-                                                           RELAX_NULLABLE const relax_prim_expr *offset);
+RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_view(relax_tir_builder *builder,
+        const char *name, size_t name_len, relax_dtype dtype, const relax_buffer *source,
+        const relax_prim_expr *const *shape, RELAX_NULLABLE const relax_prim_expr *const *strides,
+        size_t ndim, RELAX_NULLABLE const relax_prim_expr *offset);
 /* A temporary buffer of the innermost open block, of the whole function outside of any. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_alloc(relax_tir_builder *builder, const char *name, size_t name_len, relax_dtype dtype,
-                                                            const relax_prim_expr *const *shape, size_t ndim);
+RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_alloc(relax_tir_builder *builder,
+                                                            const char *name, size_t name_len,
+                                                            relax_dtype dtype,
+                                                            const relax_prim_expr *const *shape,
+                                                            size_t ndim);
 
 /* Opens a block; its axes follow directly. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_begin_block(relax_tir_builder *builder, const char *name, size_t name_len);
-/* An axis from 0 to `extent` with a loop of its own around the block; returns the block's variable. */
+/* An axis from 0 to `extent` with a loop of its own around the block; returns the block's
+ * variable. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_axis(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len,
-                                                              const relax_prim_expr *extent);
-/* An axis of [min, min + extent) (min NULL: 0) without a loop of its own: it is bound to `value`, made of loops that relax_tir_for opened
- * around the block. Returns the block's variable; NULL and diagnostics on failure. */
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_axis(relax_tir_builder *builder,
+        int32_t kind, const char *name, size_t name_len, const relax_prim_expr *extent);
+/* An axis of [min, min + extent) (min NULL: 0) without a loop of its own: it is bound to
+ * `value`, made of loops that relax_tir_for opened around the block. Returns the block's
+ * variable; NULL and diagnostics on failure. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_axis_at(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len,
-                                                                 RELAX_NULLABLE const relax_prim_expr *min, const relax_prim_expr *extent,
-                                                                 const relax_prim_expr *value);
-/* The open block runs only where `cond` holds (T.where): a bool scalar of loops around the block, not of its axes. The last call counts. */
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_axis_at(relax_tir_builder *builder,
+        int32_t kind, const char *name, size_t name_len, RELAX_NULLABLE const relax_prim_expr *min,
+        const relax_prim_expr *extent, const relax_prim_expr *value);
+/* The open block runs only where `cond` holds (T.where): a bool scalar of loops around the
+ * block, not of its axes. The last call counts. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_where(relax_tir_builder *builder, const relax_prim_expr *cond);
-/* States a region that the open block reads (T.reads): from mins[i], extents[i] elements in each of `ndim` dimensions; called again, one more.
- * `buffer` NULL: none is read (ndim 0). Regions that are stated replace those found by analysis, which are all there are without a call. */
+/* States a region that the open block reads (T.reads): from mins[i], extents[i] elements in
+ * each of `ndim` dimensions; called again, one more. `buffer` NULL: none is read (ndim 0).
+ * Regions that are stated replace those found by analysis, which are all there are without a
+ * call. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-relax_status relax_tir_reads(relax_tir_builder *builder, RELAX_NULLABLE const relax_buffer *buffer, RELAX_NULLABLE const relax_prim_expr *const *mins,
+relax_status relax_tir_reads(relax_tir_builder *builder, RELAX_NULLABLE const relax_buffer *buffer,
+                             RELAX_NULLABLE const relax_prim_expr *const *mins,
                              RELAX_NULLABLE const relax_prim_expr *const *extents, size_t ndim);
 /* The same for what it writes (T.writes). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-relax_status relax_tir_writes(relax_tir_builder *builder, RELAX_NULLABLE const relax_buffer *buffer, RELAX_NULLABLE const relax_prim_expr *const *mins,
+relax_status relax_tir_writes(relax_tir_builder *builder,
+                              RELAX_NULLABLE const relax_buffer *buffer,
+                              RELAX_NULLABLE const relax_prim_expr *const *mins,
                               RELAX_NULLABLE const relax_prim_expr *const *extents, size_t ndim);
-/* An attribute of the innermost open block or loop, of the function outside of any. The last value of a key counts. */
+/* An attribute of the innermost open block or loop, of the function outside of any. The last
+ * value of a key counts. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-relax_status relax_tir_attr(relax_tir_builder *builder, const char *key, size_t key_len, const relax_attr *value);
+relax_status relax_tir_attr(relax_tir_builder *builder, const char *key, size_t key_len,
+                            const relax_attr *value);
 /* A store done once per spatial point, before the first step of the reduction axes. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
+relax_status relax_tir_init(relax_tir_builder *builder, const relax_buffer *buffer,
+                            const relax_prim_expr *const *indices, size_t num_indices,
                             const relax_prim_expr *value);
 /* Closes the block. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_end_block(relax_tir_builder *builder);
 /* Opens a loop from `min` (NULL: 0) over `extent` steps; returns its variable. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_for(relax_tir_builder *builder, int32_t kind, const char *name, size_t name_len,
-                                                             RELAX_NULLABLE const relax_prim_expr *min, const relax_prim_expr *extent);
-/* Opens a loop of `extent` steps that are threads of the axis `tag` ("threadIdx.x", "blockIdx.y"); returns its variable. relax_tir_end_for
- * closes it. */
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_for(relax_tir_builder *builder,
+        int32_t kind, const char *name, size_t name_len, RELAX_NULLABLE const relax_prim_expr *min,
+        const relax_prim_expr *extent);
+/* Opens a loop of `extent` steps that are threads of the axis `tag` ("threadIdx.x",
+ * "blockIdx.y"); returns its variable. relax_tir_end_for closes it. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_for_thread(relax_tir_builder *builder, const char *tag, size_t tag_len, const char *name,
-                                                                    size_t name_len, const relax_prim_expr *extent);
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_for_thread(relax_tir_builder *builder,
+        const char *tag, size_t tag_len, const char *name, size_t name_len,
+        const relax_prim_expr *extent);
 /* Closes the loop. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_end_for(relax_tir_builder *builder);
@@ -131,34 +168,38 @@ relax_status relax_tir_while(relax_tir_builder *builder, const relax_prim_expr *
 /* Closes it. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_end_while(relax_tir_builder *builder);
-/* A variable that holds `value`, computed once here; it is in scope until the innermost open construct ends. */
+/* A variable that holds `value`, computed once here; it is in scope until the innermost open
+ * construct ends. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_let(relax_tir_builder *builder, const char *name, size_t name_len,
-                                                             const relax_prim_expr *value);
-/* What follows in the innermost open construct runs only if `cond` (bool scalar) holds, else the call fails with RT15 and the message. */
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_let(relax_tir_builder *builder,
+        const char *name, size_t name_len, const relax_prim_expr *value);
+/* What follows in the innermost open construct runs only if `cond` (bool scalar) holds, else
+ * the call fails with RT15 and the message. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr *cond, const char *message, size_t message_len);
+relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr *cond,
+                              const char *message, size_t message_len);
 /* Computes `value` for its effect (a call of relax_tir_call_extern). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_evaluate(relax_tir_builder *builder, const relax_prim_expr *value);
 /* Element of a buffer; as many indices as it has dimensions. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_load(relax_tir_builder *builder, const relax_buffer *buffer,
-                                                              const relax_prim_expr *const *indices, size_t num_indices);
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_load(relax_tir_builder *builder,
+        const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices);
 /* Stores `value`, converted to the buffer's dtype if needed. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buffer, const relax_prim_expr *const *indices, size_t num_indices,
+relax_status relax_tir_store(relax_tir_builder *builder, const relax_buffer *buffer,
+                             const relax_prim_expr *const *indices, size_t num_indices,
                              const relax_prim_expr *value);
 /* A call of an intrinsic by name ("exp", "sqrt", "pow", "if_then_else" ...). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_call(relax_tir_builder *builder, const char *name, size_t name_len,
-                                                              const relax_prim_expr *const *args, size_t num_args);
-/* A call of a C function by its symbol (T.call_extern); `dtype` of its result, RELAX_VOID: none. It can be written and printed anywhere; that
- * kernels run it is up to the target. */
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_call(relax_tir_builder *builder,
+        const char *name, size_t name_len, const relax_prim_expr *const *args, size_t num_args);
+/* A call of a C function by its symbol (T.call_extern); `dtype` of its result, RELAX_VOID:
+ * none. It can be written and printed anywhere; that kernels run it is up to the target. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
-RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_call_extern(relax_tir_builder *builder, relax_dtype dtype, const char *symbol,
-                                                                     size_t symbol_len, RELAX_NULLABLE const relax_prim_expr *const *args,
-                                                                     size_t num_args);
+RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_call_extern(relax_tir_builder *builder,
+        relax_dtype dtype, const char *symbol, size_t symbol_len,
+        RELAX_NULLABLE const relax_prim_expr *const *args, size_t num_args);
 
 #ifdef __cplusplus
 }

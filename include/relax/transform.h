@@ -1,8 +1,8 @@
 /* transform.h: passes by name, passes of the host, pipelines.
  *
- * Passes compute in the default floating-point environment, whatever that of the caller, which comes back as it was; passes of the host run in
- * the caller's.
- * A pass returns a new module that shares what it did not change, or the very module it was given if nothing changed.
+ * Passes compute in the default floating-point environment, whatever that of the caller, which
+ * comes back as it was; passes of the host run in the caller's. A pass returns a new module
+ * that shares what it did not change, or the very module it was given if nothing changed.
  */
 #ifndef RELAX_TRANSFORM_H
 #define RELAX_TRANSFORM_H
@@ -13,10 +13,12 @@
 extern "C" {
 #endif
 
-/* Runs one pass. `options` (map or NULL) as relax_pass_option_name lists them. NULL and diagnostics on failure; OP10 for an unknown pass. */
+/* Runs one pass. `options` (map or NULL) as relax_pass_option_name lists them. NULL and
+ * diagnostics on failure; OP10 for an unknown pass. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass, size_t pass_len,
-                                                           RELAX_NULLABLE const relax_attr *options);
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_run_pass(relax_context *ctx,
+        const relax_module *module, const char *pass, size_t pass_len,
+        RELAX_NULLABLE const relax_attr *options);
 
 typedef struct relax_pipeline relax_pipeline; /* owned: destroy it */
 
@@ -28,27 +30,32 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 void relax_pipeline_destroy(relax_pipeline *pipeline);
 /* Appends a pass by name. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
-relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len, RELAX_NULLABLE const relax_attr *options);
-/* Appends a pass of the host: `run` gets the module and returns it, another one, or NULL for failure. `destroy` (may be NULL) runs once with `user`,
- * also if this call fails.
+relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len,
+                                RELAX_NULLABLE const relax_attr *options);
+/* Appends a pass of the host: `run` gets the module and returns it, another one, or NULL for
+ * failure. `destroy` (may be NULL) runs once with `user`, also if this call fails.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
-                                     const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module), void *user,
-                                     RELAX_NULLABLE void (*destroy)(void *user));
+        const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module),
+        void *user, RELAX_NULLABLE void (*destroy)(void *user));
 /* Appends what a build at `opt_level` (0, 1, 2) runs before code generation. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_level);
-/* `after` is called when a pass is done; the module given to it is valid during the call only. NULL: none. */
+/* `after` is called when a pass is done; the module given to it is valid during the call only.
+ * NULL: none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
-relax_status relax_pipeline_on_pass(relax_pipeline *pipeline, RELAX_NULLABLE void (*after)(void *user, const char *pass, const relax_module *module,
-                                                                                           double seconds, int32_t changed), void *user);
+relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
+        RELAX_NULLABLE void (*after)(void *user, const char *pass, const relax_module *module,
+            double seconds, int32_t changed), void *user);
 /* 1: each result is checked for well-formedness (default 0). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 relax_status relax_pipeline_set_verify(relax_pipeline *pipeline, int32_t verify);
-/* Runs it. NULL and diagnostics if a pass fails. While it runs it is neither changed nor run again (OP09). */
+/* Runs it. NULL and diagnostics if a pass fails. While it runs it is neither changed nor run
+ * again (OP09). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
-RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *module);
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *pipeline,
+        const relax_module *module);
 
 /* Passes by number from 0: name, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
@@ -59,9 +66,12 @@ RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_help(int32_t pass);
 /* What it needs of the module, static; NULL: nothing. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_needs(int32_t pass);
-/* Options by number from 0: name, static; NULL past the end. Default and help may be NULL pointers. */
+/* Options by number from 0: name, static; NULL past the end. Default and help may be NULL
+ * pointers. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_option(int32_t pass, int32_t option, RELAX_NULLABLE const char **deflt, RELAX_NULLABLE const char **help);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_option(int32_t pass, int32_t option,
+                                                            RELAX_NULLABLE const char **deflt,
+                                                            RELAX_NULLABLE const char **help);
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,10 @@
  *
  * A kernel author needs this header and <relax/dlpack.h>, nothing else.
  *
- * Layout of the cell and type numbers 0-12 equal those of tvm-ffi 0.1. Boxed values (64 and above) are
- * counted objects, opaque, read through the functions below only. A cell that a function fills owns one
- * reference; give it back with relax_value_release. Cells handed to a packed function are borrowed.
+ * Layout of the cell and type numbers 0-12 equal those of tvm-ffi 0.1. Boxed values (64 and
+ * above) are counted objects, opaque, read through the functions below only. A cell that a
+ * function fills owns one reference; give it back with relax_value_release. Cells handed to a
+ * packed function are borrowed.
  */
 #ifndef RELAX_VALUE_H
 #define RELAX_VALUE_H
@@ -74,16 +75,18 @@ typedef struct relax_value {
     union relax_payload v;
 } relax_value;
 
-/* The signature of everything callable. `args` are borrowed; tensors come as RELAX_VALUE_TENSOR_VIEW.
- * `result` arrives as RELAX_VALUE_NONE, what is put there belongs to the caller. Returns 0; anything else is
- * a failure, described by relax_value_set_error or relax_value_set_user_error on `result`.
+/* The signature of everything callable. `args` are borrowed; tensors come as
+ * RELAX_VALUE_TENSOR_VIEW. `result` arrives as RELAX_VALUE_NONE, what is put there belongs to
+ * the caller. Returns 0; anything else is a failure, described by relax_value_set_error or
+ * relax_value_set_user_error on `result`.
  */
-typedef int (*relax_packed_fn)(void *self, const relax_value *args, int32_t num_args, relax_value *result);
+typedef int (*relax_packed_fn)(void *self, const relax_value *args, int32_t num_args,
+                               relax_value *result);
 
 typedef struct relax_tensor relax_tensor;     /* counted */
 typedef struct relax_function relax_function; /* counted: a packed function with what it needs */
 
-/* ---- any value ----------------------------------------------------------------------------------- */
+/* ---- any value ------------------------------------------------------------------------------ */
 
 /* enum relax_value_kind_code; NULL counts as the null value. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
@@ -94,14 +97,16 @@ void relax_value_retain(RELAX_NULLABLE const relax_value *value);
 /* Drops the cell's reference, if it has one, and sets the cell to the null value. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_release(RELAX_NULLABLE relax_value *value);
-/* Makes an owned value of a borrowed one, so that a packed function can keep or return its argument: tensors
- * that a VM lent are shared, raw strings are copied, boxed values retained. RELAX_ERROR_INVALID_ARGUMENT for a
- * tensor view that does not belong to this library (import a copy of it instead). `out` may be `value`.
+/* Makes an owned value of a borrowed one, so that a packed function can keep or return its
+ * argument: tensors that a VM lent are shared, raw strings are copied, boxed values retained.
+ * RELAX_ERROR_INVALID_ARGUMENT for a tensor view that does not belong to this library (import a
+ * copy of it instead). `out` may be `value`.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_keep(const relax_value *value, relax_value *out);
 
-/* Makes the cell the null value. Setters overwrite the cell without releasing what it held; a NULL cell is ignored. */
+/* Makes the cell the null value. Setters overwrite the cell without releasing what it held; a
+ * NULL cell is ignored. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_null(relax_value *out);
 /* Makes the cell an integer; what it held is not released. */
@@ -117,20 +122,24 @@ void relax_value_set_float(relax_value *out, double value);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_dtype(relax_value *out, relax_dtype dtype);
 
-/* The integer in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
+/* The integer in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another
+ * kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_int(const relax_value *value, int64_t *out);
-/* The Boolean in the cell, 0 or 1. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
+/* The Boolean in the cell, 0 or 1. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of
+ * another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_bool(const relax_value *value, int32_t *out);
-/* The float in the cell, or the integer in it converted. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
+/* The float in the cell, or the integer in it converted. RELAX_ERROR_INVALID_ARGUMENT, and *out
+ * 0, if the value is of another kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_float(const relax_value *value, double *out);
-/* The dtype in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another kind. */
+/* The dtype in the cell. RELAX_ERROR_INVALID_ARGUMENT, and *out 0, if the value is of another
+ * kind. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out);
 
-/* ---- strings, shapes, tuples ------------------------------------------------------------------------ */
+/* ---- strings, shapes, tuples ---------------------------------------------------------------- */
 
 /* A copy of `data`, which may be any bytes. Memory comes from malloc. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
@@ -152,35 +161,43 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int64_t relax_value_tuple_size(const relax_value *value);
 /* Lends field `index`: *out must not be released and lives as long as the tuple. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_value_tuple_get(const relax_value *value, size_t index, RELAX_BORROWED relax_value *out);
+relax_status relax_value_tuple_get(const relax_value *value, size_t index,
+                                   RELAX_BORROWED relax_value *out);
 
-/* ---- failing in a packed function --------------------------------------------------------------- */
+/* ---- failing in a packed function ----------------------------------------------------------- */
 
-/* Puts an error into the result of a packed function that returns non-zero. `kind` is a class name like
- * "ValueError" (may be empty); memory comes from malloc. Always returns -1, so that a function can end with `return relax_value_set_error(...)`.
+/* Puts an error into the result of a packed function that returns non-zero. `kind` is a class
+ * name like "ValueError" (may be empty); memory comes from malloc. Always returns -1, so that a
+ * function can end with `return relax_value_set_error(...)`.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len, const char *message, size_t message_len);
-/* Likewise with a token of the host's own (a pending exception): the outermost call returns RELAX_USER_ERROR and
- * relax_error_user_token gives `token` back. `destroy` (may be NULL) runs once, when the last owner of the error is gone.
+int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len,
+                          const char *message, size_t message_len);
+/* Likewise with a token of the host's own (a pending exception): the outermost call returns
+ * RELAX_USER_ERROR and relax_error_user_token gives `token` back. `destroy` (may be NULL) runs
+ * once, when the last owner of the error is gone.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)(void *token));
 
-/* ---- packed functions ----------------------------------------------------------------------------- */
+/* ---- packed functions ----------------------------------------------------------------------- */
 
-/* A function object. `destroy` (may be NULL) runs exactly once with `user`, also if creation fails (NULL comes back). */
+/* A function object. `destroy` (may be NULL) runs exactly once with `user`, also if creation
+ * fails (NULL comes back). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_OWN RELAX_NULLABLE relax_function *relax_function_create(relax_packed_fn fn, void *user, void (*destroy)(void *user));
+RELAX_OWN RELAX_NULLABLE relax_function *relax_function_create(relax_packed_fn fn, void *user,
+        void (*destroy)(void *user));
 /* Adds a reference and returns `function`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_function *relax_function_retain(relax_function *function);
 /* Drops a reference; the last one calls `destroy`. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_function_release(relax_function *function);
-/* Calls it, with tensors as they are in `args`. Returns what the function returned, -1 for NULL. */
+/* Calls it, with tensors as they are in `args`. Returns what the function returned, -1 for
+ * NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-int relax_function_call(const relax_function *function, const relax_value *args, int32_t num_args, relax_value *result);
+int relax_function_call(const relax_function *function, const relax_value *args, int32_t num_args,
+                        relax_value *result);
 /* The cell gets a reference of its own. NULL gives the null value. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_function(relax_value *out, relax_function *function);
@@ -188,15 +205,17 @@ void relax_value_set_function(relax_value *out, relax_function *function);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE relax_function *relax_value_get_function(const relax_value *value);
 
-/* ---- tensors ---------------------------------------------------------------------------------------- */
-/* Contiguous, in row-major order, on the CPU. Elements are those of `dtype`; bool is one byte, 0 or 1. */
+/* ---- tensors -------------------------------------------------------------------------------- */
+/* Contiguous, in row-major order, on the CPU. Elements are those of `dtype`; bool is one byte,
+ * 0 or 1. */
 
 typedef struct relax_tensor_options {
     size_t struct_size;
     const relax_allocator *allocator; /* NULL: malloc */
 } relax_tensor_options;
 
-/* Writes the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a `struct_size` too small to be one. */
+/* Writes the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a `struct_size` too small to be
+ * one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_options_init(relax_tensor_options *options, size_t struct_size);
 
@@ -205,12 +224,14 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_create(relax_dtype dtype, const int64_t *shape, int32_t ndim,
                                  RELAX_NULLABLE const relax_tensor_options *options,
                                  RELAX_OWN relax_tensor **out, RELAX_OWN relax_error **out_error);
-/* A tensor over memory of the host, which must hold the whole tensor, aligned for its elements. `destroy` (may be
- * NULL) runs exactly once with `user`, when the tensor is gone, from whichever thread that is; also on failure.
+/* A tensor over memory of the host, which must hold the whole tensor, aligned for its elements.
+ * `destroy` (may be NULL) runs exactly once with `user`, when the tensor is gone, from
+ * whichever thread that is; also on failure.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, int32_t ndim, void *data, void *user,
-                                      void (*destroy)(void *user), RELAX_OWN relax_tensor **out,
+relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, int32_t ndim,
+                                      void *data, void *user, void (*destroy)(void *user),
+                                      RELAX_OWN relax_tensor **out,
                                       RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `tensor`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
@@ -227,7 +248,8 @@ int32_t relax_tensor_ndim(const relax_tensor *tensor);
 /* `relax_tensor_ndim` sizes. NULL for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const int64_t *relax_tensor_shape(const relax_tensor *tensor);
-/* First byte of the content; NULL if the tensor has no elements. Constants must not be written (relax_tensor_is_read_only). */
+/* First byte of the content; NULL if the tensor has no elements. Constants must not be written
+ * (relax_tensor_is_read_only). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED void *relax_tensor_data(const relax_tensor *tensor);
 /* Size of the content in bytes. */
@@ -236,7 +258,8 @@ size_t relax_tensor_bytes(const relax_tensor *tensor);
 /* 1 for constants of an executable and imported read-only tensors. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_tensor_is_read_only(const relax_tensor *tensor);
-/* Copies the whole content; `size` must be relax_tensor_bytes. Not while somebody else uses the tensor. */
+/* Copies the whole content; `size` must be relax_tensor_bytes. Not while somebody else uses the
+ * tensor. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(tensor)
 relax_status relax_tensor_copy_in(relax_tensor *tensor, const void *data, size_t size);
 /* Copies the whole content to `data`; `size` must be relax_tensor_bytes. */
@@ -245,7 +268,8 @@ relax_status relax_tensor_copy_out(const relax_tensor *tensor, void *data, size_
 /* The cell gets a reference of its own. NULL gives the null value. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_value_set_tensor(relax_value *out, relax_tensor *tensor);
-/* The tensor in a cell, lent; also for a view that a VM passed to a packed function. NULL if there is none of this library. */
+/* The tensor in a cell, lent; also for a view that a VM passed to a packed function. NULL if
+ * there is none of this library. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE relax_tensor *relax_value_get_tensor(const relax_value *value);
 

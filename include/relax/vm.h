@@ -5,11 +5,12 @@
  *     relax_vm_create(exe, NULL, &vm, &err);
  *     relax_vm_call(vm, "main", 4, args, 1, &result, &err);
  *
- * Executables are immutable and shared between threads; a VM is used by one thread at a time. Release in any order.
- * Runs compute in the default floating-point environment (rounding to nearest, no traps); packed functions are called in it too. Rounding
- * mode and exception flags of the caller come back as they were: what kernels raise does not show.
- * A failing call returns a status and, if `out_error` is not NULL, an error that the caller releases. On failure
- * every other result is NULL, 0 or the null value.
+ * Executables are immutable and shared between threads; a VM is used by one thread at a time.
+ * Release in any order. Runs compute in the default floating-point environment (rounding to
+ * nearest, no traps); packed functions are called in it too. Rounding mode and exception flags
+ * of the caller come back as they were: what kernels raise does not show. A failing call
+ * returns a status and, if `out_error` is not NULL, an error that the caller releases. On
+ * failure every other result is NULL, 0 or the null value.
  */
 #ifndef RELAX_VM_H
 #define RELAX_VM_H
@@ -24,11 +25,12 @@ typedef struct relax_executable relax_executable; /* counted, immutable */
 typedef struct relax_vm relax_vm;                 /* counted, one thread at a time */
 typedef struct relax_registry relax_registry;     /* counted: packed functions by name */
 
-/* ---- packed function registries ------------------------------------------------------------------- */
+/* ---- packed function registries ------------------------------------------------------------- */
 
 /* An empty registry. `allocator` NULL: malloc. It may serve any number of VMs. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_registry_create(RELAX_NULLABLE const relax_allocator *allocator, RELAX_OWN relax_registry **out,
+relax_status relax_registry_create(RELAX_NULLABLE const relax_allocator *allocator,
+                                   RELAX_OWN relax_registry **out,
                                    RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `registry`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
@@ -36,43 +38,53 @@ RELAX_OWN relax_registry *relax_registry_retain(relax_registry *registry);
 /* Drops a reference; the last one releases the functions. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_registry_release(relax_registry *registry);
-/* Adds or replaces the function of that name; a VM that has already called it keeps the one it found. `destroy` (may
- * be NULL) runs exactly once with `user`: when the function is gone, or before this call fails.
+/* Adds or replaces the function of that name; a VM that has already called it keeps the one it
+ * found. `destroy` (may be NULL) runs exactly once with `user`: when the function is gone, or
+ * before this call fails.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(registry)
-relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len, relax_packed_fn fn,
-                                     void *user, void (*destroy)(void *user), RELAX_OWN relax_error **out_error);
+relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len,
+                                     relax_packed_fn fn, void *user, void (*destroy)(void *user),
+                                     RELAX_OWN relax_error **out_error);
 /* The function of that name, or NULL. Lives as long as the registry has it. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE relax_function *relax_registry_lookup(const relax_registry *registry, const char *name,
-                                                                    size_t name_len);
+RELAX_BORROWED RELAX_NULLABLE relax_function *relax_registry_lookup(const relax_registry *registry,
+        const char *name, size_t name_len);
 
-/* ---- executables ------------------------------------------------------------------------------------ */
+/* ---- executables ---------------------------------------------------------------------------- */
 
 typedef struct relax_load_options {
     size_t struct_size;
     const relax_allocator *allocator; /* NULL: malloc */
     uint64_t max_bytes;               /* larger files are refused; default 16 GiB */
-    int32_t map_file;                 /* 1: map the file instead of reading it; it must not change meanwhile */
+    /* 1: map the file instead of reading it; it must not change meanwhile */
+    int32_t map_file;
     int32_t allow_native;             /* 1: native code in the file may be loaded; default 0 */
     int32_t check_constants;          /* 1 (default): verify the checksum of the constants too */
     int32_t reserved;                 /* 0 */
 } relax_load_options;
 
-/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small to be one. */
+/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
+ * to be one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size);
 
-/* Loads a compiled program from memory (copied) or from a file. Everything in it is verified first: a damaged or
- * hostile file is RELAX_ERROR_LOAD. Paths are what the operating system takes, without NUL bytes.
+/* Loads a compiled program from memory (copied) or from a file. Everything in it is verified
+ * first: a damaged or hostile file is RELAX_ERROR_LOAD. Paths are what the operating system
+ * takes, without NUL bytes.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_executable_load(const void *data, size_t size, RELAX_NULLABLE const relax_load_options *options,
-                                   RELAX_OWN relax_executable **out, RELAX_OWN relax_error **out_error);
-/* The same from a file; the path is bytes without NUL. RELAX_ERROR_IO if the file cannot be read. */
+relax_status relax_executable_load(const void *data, size_t size,
+                                   RELAX_NULLABLE const relax_load_options *options,
+                                   RELAX_OWN relax_executable **out,
+                                   RELAX_OWN relax_error **out_error);
+/* The same from a file; the path is bytes without NUL. RELAX_ERROR_IO if the file cannot be
+ * read. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_executable_load_file(const char *path, size_t path_len, RELAX_NULLABLE const relax_load_options *options,
-                                        RELAX_OWN relax_executable **out, RELAX_OWN relax_error **out_error);
+relax_status relax_executable_load_file(const char *path, size_t path_len,
+                                        RELAX_NULLABLE const relax_load_options *options,
+                                        RELAX_OWN relax_executable **out,
+                                        RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `executable`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_executable *relax_executable_retain(relax_executable *executable);
@@ -81,14 +93,16 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_executable_release(relax_executable *executable);
 /* Writes the file whole or not at all (temporary file, then rename). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_executable_save(const relax_executable *executable, const char *path, size_t path_len,
-                                   RELAX_OWN relax_error **out_error);
+relax_status relax_executable_save(const relax_executable *executable, const char *path,
+                                   size_t path_len, RELAX_OWN relax_error **out_error);
 /* The file's content. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_executable_serialize(const relax_executable *executable, RELAX_OWN relax_bytes **out,
+relax_status relax_executable_serialize(const relax_executable *executable,
+                                        RELAX_OWN relax_bytes **out,
                                         RELAX_OWN relax_error **out_error);
 
-/* How many kernels run as native code: in the file, for this machine, and allowed by the options of loading. */
+/* How many kernels run as native code: in the file, for this machine, and allowed by the
+ * options of loading. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 uint32_t relax_executable_num_native_kernels(const relax_executable *executable);
 /* How many compiler processes relax_compile started to make it. 0 for one that was loaded. */
@@ -98,105 +112,130 @@ uint32_t relax_executable_compiler_processes(const relax_executable *executable)
 /* Public functions are numbered from 0 in the order of the module. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_executable_num_functions(const relax_executable *executable);
-/* NUL-terminated, lives as long as the executable; NULL if there is no such function. `len` may be NULL. */
+/* NUL-terminated, lives as long as the executable; NULL if there is no such function. `len` may
+ * be NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_function_name(const relax_executable *executable, int32_t function,
-                                                                         RELAX_NULLABLE size_t *len);
+RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_function_name(
+        const relax_executable *executable, int32_t function, RELAX_NULLABLE size_t *len);
 /* Number of the public function of that name, or -1. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-int32_t relax_executable_find_function(const relax_executable *executable, const char *name, size_t name_len);
+int32_t relax_executable_find_function(const relax_executable *executable, const char *name,
+                                       size_t name_len);
 /* -1 if there is no such function. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_executable_num_params(const relax_executable *executable, int32_t function);
-/* Name of a parameter; NUL-terminated, lives as long as the executable. NULL if there is none or names were stripped. `len` may be NULL. */
+/* Name of a parameter; NUL-terminated, lives as long as the executable. NULL if there is none
+ * or names were stripped. `len` may be NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_param_name(const relax_executable *executable, int32_t function,
-                                                                      int32_t param, RELAX_NULLABLE size_t *len);
-/* What a parameter must be (RELAX_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL, _FLOAT, _FUNCTION; RELAX_KIND_OTHER: anything). */
+RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_param_name(
+        const relax_executable *executable, int32_t function, int32_t param,
+        RELAX_NULLABLE size_t *len);
+/* What a parameter must be (RELAX_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL, _FLOAT, _FUNCTION;
+ * RELAX_KIND_OTHER: anything). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function, int32_t param);
+int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
+                                    int32_t param);
 /* Of a tensor or scalar; RELAX_VOID if not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function, int32_t param);
+relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function,
+                                         int32_t param);
 /* Rank of a tensor or shape; -1 if not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function, int32_t param);
+int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function,
+                                    int32_t param);
 /* A size that is a plain number; -1 if it is symbolic or not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function, int32_t param, int32_t dim);
-/* The description as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is none or out of memory. */
+int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function,
+                                   int32_t param, int32_t dim);
+/* The description as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is none or out
+ * of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(const relax_executable *executable, int32_t function,
-                                                                  int32_t param);
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(
+        const relax_executable *executable, int32_t function, int32_t param);
 /* The description of the result as text. NULL if there is none or out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_result_text(const relax_executable *executable, int32_t function);
+RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_result_text(
+        const relax_executable *executable, int32_t function);
 /* The program as text: sections, functions, instructions, kernels. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_executable_disassemble(const relax_executable *executable, RELAX_OWN relax_bytes **out,
+relax_status relax_executable_disassemble(const relax_executable *executable,
+                                          RELAX_OWN relax_bytes **out,
                                           RELAX_OWN relax_error **out_error);
-/* The same from bytes that need not be a sound file: shows what can be made out, and where it breaks off. */
+/* The same from bytes that need not be a sound file: shows what can be made out, and where it
+ * breaks off. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_disassemble(const void *data, size_t size, RELAX_OWN relax_bytes **out, RELAX_OWN relax_error **out_error);
+relax_status relax_disassemble(const void *data, size_t size, RELAX_OWN relax_bytes **out,
+                               RELAX_OWN relax_error **out_error);
 
-/* ---- machines --------------------------------------------------------------------------------------- */
+/* ---- machines ------------------------------------------------------------------------------- */
 
 typedef struct relax_vm_options {
     size_t struct_size;
     const relax_allocator *allocator; /* NULL: malloc */
     relax_registry *registry;         /* packed functions; the VM keeps a reference. NULL: none */
-    uint64_t max_memory;              /* bytes that the VM and its values may hold, constants not counted; 0: no limit */
+    /* bytes that the VM and its values may hold, constants not counted; 0: no limit */
+    uint64_t max_memory;
     uint64_t max_depth;               /* active Relax functions; default 10000 */
 } relax_vm_options;
 
-/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small to be one. */
+/* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size too small
+ * to be one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size);
-/* A machine for the program; it keeps references of the executable and the registry. Any number may share one executable. */
+/* A machine for the program; it keeps references of the executable and the registry. Any number
+ * may share one executable. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
-relax_status relax_vm_create(relax_executable *executable, RELAX_NULLABLE const relax_vm_options *options,
+relax_status relax_vm_create(relax_executable *executable,
+                             RELAX_NULLABLE const relax_vm_options *options,
                              RELAX_OWN relax_vm **out, RELAX_OWN relax_error **out_error);
 /* Adds a reference and returns `vm`. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN relax_vm *relax_vm_retain(relax_vm *vm);
-/* Drops a reference. Values that came out of the VM stay. NULL is fine, and so is a packed function that drops that of its caller. */
+/* Drops a reference. Values that came out of the VM stay. NULL is fine, and so is a packed
+ * function that drops that of its caller. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_vm_release(relax_vm *vm);
 /* What it runs; lives as long as the VM. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 RELAX_BORROWED relax_executable *relax_vm_executable(const relax_vm *vm);
 
-/* Calls the public function `name`. Arguments are borrowed and always checked against its description; tensors must
- * be boxed (relax_value_set_tensor). *result gets one reference. A call from inside a packed function into the VM
- * that is running it is RELAX_ERROR_INVALID_ARGUMENT. Codes of failures: RT01-RT20.
+/* Calls the public function `name`. Arguments are borrowed and always checked against its
+ * description; tensors must be boxed (relax_value_set_tensor). *result gets one reference. A
+ * call from inside a packed function into the VM that is running it is
+ * RELAX_ERROR_INVALID_ARGUMENT. Codes of failures: RT01-RT20.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
-relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, const relax_value *args, size_t num_args,
-                           RELAX_OWN relax_value *result, RELAX_OWN relax_error **out_error);
+relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
+                           const relax_value *args, size_t num_args, RELAX_OWN relax_value *result,
+                           RELAX_OWN relax_error **out_error);
 /* The same by number (relax_executable_find_function), without the look-up. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
-relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
-                                    RELAX_OWN relax_value *result, RELAX_OWN relax_error **out_error);
-/* Calls with buffers for the results: the tensors of the result, tuples flattened depth first, end up in `buffers`,
- * whose number, dtypes and shapes must be those of the result (RT07). Results are computed in place where the
- * compiler arranged for it and copied otherwise. After the first calls such a call allocates nothing.
- * A buffer must not overlap an argument or another buffer.
+relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args,
+                                    size_t num_args, RELAX_OWN relax_value *result,
+                                    RELAX_OWN relax_error **out_error);
+/* Calls with buffers for the results: the tensors of the result, tuples flattened depth first,
+ * end up in `buffers`, whose number, dtypes and shapes must be those of the result (RT07).
+ * Results are computed in place where the compiler arranged for it and copied otherwise. After
+ * the first calls such a call allocates nothing. A buffer must not overlap an argument or
+ * another buffer.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
-relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
-                                relax_tensor *const *buffers, size_t num_buffers, RELAX_OWN relax_error **out_error);
+relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args,
+                                size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
+                                RELAX_OWN relax_error **out_error);
 
-/* Ends calls that run longer than `nanoseconds` from now (RT12, RELAX_ERROR_CANCELLED); negative: no limit. */
+/* Ends calls that run longer than `nanoseconds` from now (RT12, RELAX_ERROR_CANCELLED);
+ * negative: no limit. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_set_timeout(relax_vm *vm, int64_t nanoseconds);
-/* `flag` is read at calls, back edges and in long kernels; not 0 ends the call (RT12). Any thread may set it. It must
- * outlive its use; NULL: none.
+/* `flag` is read at calls, back edges and in long kernels; not 0 ends the call (RT12). Any
+ * thread may set it. It must outlive its use; NULL: none.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_set_cancel_flag(relax_vm *vm, RELAX_NULLABLE const volatile int32_t *flag);
 
-/* Figures about the last call (bytes of tensors that the VM made, not inputs; results count until the next call) and
- * about the VM's whole life.
+/* Figures about the last call (bytes of tensors that the VM made, not inputs; results count
+ * until the next call) and about the VM's whole life.
  */
 typedef struct relax_vm_counters {
     size_t struct_size;
@@ -213,8 +252,8 @@ typedef struct relax_vm_counters {
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counters);
 
-/* From start to stop, calls are timed per kind of instruction, kernel, packed function and Relax function. Starting
- * again forgets the figures.
+/* From start to stop, calls are timed per kind of instruction, kernel, packed function and
+ * Relax function. Starting again forgets the figures.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_profile_start(relax_vm *vm);
@@ -223,7 +262,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_profile_stop(relax_vm *vm);
 /* The figures as one JSON object. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
-relax_status relax_vm_profile_json(const relax_vm *vm, RELAX_OWN relax_bytes **out, RELAX_OWN relax_error **out_error);
+relax_status relax_vm_profile_json(const relax_vm *vm, RELAX_OWN relax_bytes **out,
+                                   RELAX_OWN relax_error **out_error);
 
 #ifdef __cplusplus
 }

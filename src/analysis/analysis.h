@@ -7,7 +7,8 @@
 #include "op/op.h"
 #include "analysis/pattern.h"
 
-/* ---- well-formedness (language section 4). One row of a table per criterion; criteria of one stage all run. */
+/* ---- well-formedness (language section 4). One row of a table per criterion; criteria of one
+ * stage all run. */
 enum rlx_stage {
     RLX_STAGE_ANY,     /* every program, also before normalisation */
     RLX_STAGE_NORMAL,  /* after normalisation: NF and WF23 too */
@@ -16,12 +17,13 @@ enum rlx_stage {
 /* Reports every violation; true if there was no error. */
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage);
 
-/* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10. report: a diagnostic for each
- * violation, else the first one ends it. False: not normal, or out of memory (latched in ctx). */
+/* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10.
+ * report: a diagnostic for each violation, else the first one ends it. False: not normal, or
+ * out of memory (latched in ctx). */
 bool rlx_is_normal(rlx_context *ctx, const rlx_function *f, bool report);
 
-/* ---- inference again over a whole module, as after building by hand: normalises, derives, checks (NF, TY, PU). The same
- * pointer if nothing changed; NULL after errors. */
+/* ---- inference again over a whole module, as after building by hand: normalises, derives,
+ * checks (NF, TY, PU). The same pointer if nothing changed; NULL after errors. */
 const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m);
 
 /* ---- variables. Order: first occurrence. Each list grows; false: out of memory. */
@@ -32,8 +34,9 @@ bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
 bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
 bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
 
-/* ---- positions: where a struct info describes a number (dimensions, shape values, values of scalars) outside function
- * descriptions, depth first. is_size: false for the value of a scalar. False: out of memory. */
+/* ---- positions: where a struct info describes a number (dimensions, shape values, values of
+ * scalars) outside function descriptions, depth first. is_size: false for the value of a
+ * scalar. False: out of memory. */
 typedef void rlx_position_fn(void *user, const rlx_prim *p, bool is_size);
 bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *each, void *user);
 /* The variable that stands alone in a position (widened to int64 too), NULL: something else. */
@@ -41,18 +44,21 @@ const rlx_prim_var *rlx_position_var(const rlx_prim *p);
 /* Brings the variables that stand alone in positions of s into scope. */
 bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s);
 
-/* ---- purity: the first impure call in a function body or expression (nested functions are not entered), NULL: none.
- * Calls to `own` (GlobalVar or variable) are ignored. */
-const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n, const rlx_expr *own);
+/* ---- purity: the first impure call in a function body or expression (nested functions are not
+ * entered), NULL: none. Calls to `own` (GlobalVar or variable) are ignored. */
+const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n,
+                                     const rlx_expr *own);
 
 /* Warns of in-place calls that break their promise (PU06). False: out of memory. */
 bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m);
 
-/* ---- uses. counts[var] of a function: how often each variable occurs, struct info included (language 2.4.8). */
+/* ---- uses. counts[var] of a function: how often each variable occurs, struct info included
+ * (language 2.4.8). */
 bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts);
 
-/* ---- graph of mentions among module functions: groups of the strongly connected components, callees first.
- * group[i] is the group number of function i; recursive[i]: in a cycle (self mention counts). */
+/* ---- graph of mentions among module functions: groups of the strongly connected components,
+ * callees first. group[i] is the group number of function i; recursive[i]: in a cycle (self
+ * mention counts). */
 bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, bool *recursive);
 
 #endif

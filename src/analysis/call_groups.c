@@ -1,4 +1,5 @@
-/* call_groups.c: the strongly connected groups of functions that mention each other (Tarjan), callees first. */
+/* call_groups.c: the strongly connected groups of functions that mention each other (Tarjan),
+ * callees first. */
 #include "analysis/wf_int.h"
 
 typedef struct visit { uint32_t node, edge; } visit;
@@ -6,7 +7,8 @@ typedef struct tarjan {
     rlx_memory *m;
     size_t count;
     const rlx_wf_mention *edges;
-    uint32_t *first, *next;             /* edges by `from`: first[node], next[edge]; edge + 1, 0 ends */
+    /* edges by `from`: first[node], next[edge]; edge + 1, 0 ends */
+    uint32_t *first, *next;
     uint32_t *order, *low;              /* by node; order 0: not seen */
     bool *on_stack;
     uint32_t counter, groups;
@@ -82,11 +84,16 @@ static bool run(tarjan *t, size_t num_edges)
     return true;
 }
 
-bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, size_t num_edges, uint32_t *group, bool *recursive)
+bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, size_t num_edges,
+                   uint32_t *group, bool *recursive)
 {
-    tarjan t = { .m = &ctx->memory, .count = count, .edges = edges, .group = group, .recursive = recursive };
+    tarjan t = {
+        .m = &ctx->memory, .count = count, .edges = edges, .group = group, .recursive = recursive
+    };
     size_t words = 3 * count + num_edges + 1;
-    uint32_t *room = count < UINT32_MAX && num_edges < UINT32_MAX ? rlx_mem_alloc_zero(t.m, words * sizeof *room) : NULL;
+    uint32_t *room = count < UINT32_MAX && num_edges < UINT32_MAX
+                         ? rlx_mem_alloc_zero(t.m, words * sizeof *room)
+                         : NULL;
     t.on_stack = rlx_mem_alloc_zero(t.m, count + 1);
     bool good = room && t.on_stack;
     if (good) {
@@ -104,7 +111,7 @@ bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, 
     return good || rlx_no_memory(ctx);
 }
 
-/* ---- of a module --------------------------------------------------------------------------------------- */
+/* ---- of a module ---------------------------------------------------------------------------- */
 
 typedef struct collect {
     rlx_context *ctx;
@@ -114,10 +121,12 @@ typedef struct collect {
     bool failed;
 } collect;
 
-static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via,
+                             const rlx_node *parent)
 {
     collect *c = user;
-    int64_t at = n->kind == RLX_NODE_GLOBAL_VAR ? rlx_module_index(c->m, (const rlx_global_var *)n) : -1;
+    int64_t at =
+        n->kind == RLX_NODE_GLOBAL_VAR ? rlx_module_index(c->m, (const rlx_global_var *)n) : -1;
     rlx_wf_mention e = { c->from, (uint32_t)at, rlx_place_of(parent), false };
     if (at >= 0 && !rlx_vec_push(&c->ctx->memory, &c->edges, e))
         c->failed = true;
@@ -131,10 +140,13 @@ bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, boo
     bool lost = false;
     for (size_t i = 0; i < m->num_functions && !c.failed && !lost; i++) {
         c.from = (uint32_t)i;
-        w.code = rlx_is(m->functions[i], RLX_NODE_FUNCTION); /* TIR calls functions from within interned expressions */
+        /* TIR calls functions from within interned expressions */
+        w.code = rlx_is(m->functions[i], RLX_NODE_FUNCTION);
         rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
     }
-    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data, c.edges.len, group, recursive) : rlx_no_memory(ctx);
+    bool good = !c.failed && !lost ? rlx_wf_groups(ctx, m->num_functions, c.edges.data,
+                                                   c.edges.len, group, recursive)
+                                   : rlx_no_memory(ctx);
     rlx_vec_free(&ctx->memory, &c.edges);
     return good;
 }

@@ -1,7 +1,9 @@
-/* infer_module.c: struct info derived anew for a whole module, callees first, so that deduced results are known to callers. */
+/* infer_module.c: struct info derived anew for a whole module, callees first, so that deduced
+ * results are known to callers. */
 #include "analysis/analysis.h"
 
-static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value, bool *replaced)
+static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
+                                  bool *replaced)
 {
     return value;
 }

@@ -1,20 +1,29 @@
-/* mutation.c: what an in-place call overwrites is not used later and not visible outside (language 7.7.2, PU06).
+/* mutation.c: what an in-place call overwrites is not used later and not visible outside
+ * (language 7.7.2, PU06).
  *
  *     y = R.add(x, x)
  *     r = R.call_tir_inplace(cls.f, (y,), [0], ...)      r is the new value of the memory of y
  *     z = R.exp(y)                                       warning: y is mutated and used again
  *
- * One walk in order of evaluation. A value is looked up at its origins: variables that name new memory. Copies, casts,
- * tuples and their fields, branches and aliasing operators lead back to what they are made of; a call of a function is
- * taken to return something new. What a function that is not pure does to its parameters outside of dataflow blocks is an
- * effect that it has declared. */
+ * One walk in order of evaluation. A value is looked up at its origins: variables that name new
+ * memory. Copies, casts, tuples and their fields, branches and aliasing operators lead back to
+ * what they are made of; a call of a function is taken to return something new. What a function
+ * that is not pure does to its parameters outside of dataflow blocks is an effect that it has
+ * declared. */
 #include "analysis/analysis.h"
 
 #define MAX_ORIGINS 256 /* of one value; what has more is not followed further */
 
-/* A mutation under way: its origin is overwritten from `call` on. hidden: it happened in the other branch. */
-typedef struct mutation { const rlx_expr *origin; const rlx_call *call; const rlx_expr *arg; bool hidden, said; } mutation;
-typedef struct branch { const rlx_if_expr *node; size_t first; } branch;   /* mutations of the branch taken first begin there */
+/* A mutation under way: its origin is overwritten from `call` on. hidden: it happened in the
+ * other branch. */
+typedef struct mutation {
+    const rlx_expr *origin;
+    const rlx_call *call;
+    const rlx_expr *arg;
+    bool hidden, said;
+} mutation;
+/* mutations of the branch taken first begin there */
+typedef struct branch { const rlx_if_expr *node; size_t first; } branch;
 
 typedef struct search {
     rlx_context *ctx;
@@ -38,7 +47,7 @@ static bool put(search *s, rlx_ptrmap *map, const void *key, uintptr_t value)
     return !s->no_memory;
 }
 
-/* ---- origins ---------------------------------------------------------------------------------------------- */
+/* ---- origins -------------------------------------------------------------------------------- */
 
 static void later(search *s, const rlx_expr *e)
 {
@@ -83,13 +92,15 @@ static bool open_value(search *s, const rlx_expr *v)
     const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
     if (get) {
         const rlx_tuple *literal = rlx_as_tuple(value_of(s, get->tuple));
-        later(s, literal && (size_t)get->index < literal->num_fields ? literal->fields[get->index] : get->tuple);
+        later(s, literal && (size_t)get->index < literal->num_fields ? literal->fields[get->index]
+                                                                     : get->tuple);
     } else if (choice) {
         later(s, result_of(choice->true_branch));
         later(s, result_of(choice->false_branch));
     } else if (rlx_as_var(v)) {
         later(s, v);
-    } else if (!t && (!op || !op->row || !(op->row->flags & RLX_OP_ALIAS) || overwrites(s, call))) {
+    } else if (!t &&
+               (!op || !op->row || !(op->row->flags & RLX_OP_ALIAS) || overwrites(s, call))) {
         return false;
     }
     for (size_t i = 0; t && i < t->num_fields; i++)
@@ -116,7 +127,7 @@ static void find_origins(search *s, const rlx_expr *e)
     }
 }
 
-/* ---- in-place calls ------------------------------------------------------------------------------------------ */
+/* ---- in-place calls ------------------------------------------------------------------------- */
 
 /* Why others may see the memory; NULL: they cannot. */
 static const char *visible(search *s, const rlx_expr *origin)
@@ -127,7 +138,9 @@ static const char *visible(search *s, const rlx_expr *origin)
         return "a constant";
     if (value_of(s, origin) == origin)
         return depth == s->functions ? "a parameter" : "a value of the function around";
-    return depth != s->functions ? "a value of the function around" : rlx_ptrmap_has(&s->captured, origin) ? "a value that a local function holds" : NULL;
+    return depth != s->functions                  ? "a value of the function around"
+           : rlx_ptrmap_has(&s->captured, origin) ? "a value that a local function holds"
+                                                  : NULL;
 }
 
 /* Is what happens here promised to have no effect? */
@@ -146,7 +159,8 @@ static void mutate(search *s, const rlx_call *call, const rlx_expr *arg)
         if (!constant && !is_pure_here(s))
             what = NULL;
         if (what) {
-            rlx_error(s->ctx, RLX_PU06, call->place, "%s is mutated in place here but is %s", rlx_show(s->ctx, arg), what);
+            rlx_error(s->ctx, RLX_PU06, call->place, "%s is mutated in place here but is %s",
+                      rlx_show(s->ctx, arg), what);
             if (constant)
                 rlx_note(s->ctx, RLX_NO_PLACE, "the call works on a copy");
         }
@@ -186,8 +200,11 @@ static void use(search *s, const rlx_expr *var)
             if (m->origin != s->origins[i] || m->hidden || m->said)
                 continue;
             m->said = true;
-            rlx_error(s->ctx, RLX_PU06, m->call->place, "%s is mutated in place here but used again", rlx_show(s->ctx, m->arg));
-            rlx_note(s->ctx, ((const rlx_var *)var)->place, "%s, which shares its memory, was bound here and is used later", rlx_show(s->ctx, var));
+            rlx_error(s->ctx, RLX_PU06, m->call->place,
+                      "%s is mutated in place here but used again", rlx_show(s->ctx, m->arg));
+            rlx_note(s->ctx, ((const rlx_var *)var)->place,
+                     "%s, which shares its memory, was bound here and is used later",
+                     rlx_show(s->ctx, var));
         }
     }
 }
@@ -198,7 +215,7 @@ static const rlx_expr *bound_value(const rlx_node *binding)
     return cast ? cast->value : ((const rlx_var_binding *)binding)->value;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------ */
+/* ---- the walk ------------------------------------------------------------------------------- */
 
 /* Mutations of one branch have not happened in the other. */
 static void enter_branch(search *s, const rlx_node *n, const rlx_node *parent)
@@ -206,11 +223,14 @@ static void enter_branch(search *s, const rlx_node *n, const rlx_node *parent)
     const rlx_if_expr *choice = rlx_as_if_expr(parent);
     if (!choice || n == choice->cond)
         return;
-    if (n == choice->true_branch && (!s->branches.len || rlx_vec_last(&s->branches).node != choice)) {
-        s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->branches, ((branch){ choice, s->mutations.len }));
+    if (n == choice->true_branch &&
+        (!s->branches.len || rlx_vec_last(&s->branches).node != choice)) {
+        s->no_memory |=
+            !rlx_vec_push(&s->ctx->memory, &s->branches, ((branch){ choice, s->mutations.len }));
         return;
     }
-    for (size_t i = s->branches.len ? rlx_vec_last(&s->branches).first : 0; i < s->mutations.len; i++)
+    for (size_t i = s->branches.len ? rlx_vec_last(&s->branches).first : 0; i < s->mutations.len;
+         i++)
         s->mutations.data[i].hidden = true;
 }
 
@@ -219,7 +239,8 @@ static bool is_scope(const rlx_node *n)
     return n->kind == RLX_NODE_FUNCTION || n->kind == RLX_NODE_DATAFLOW_BLOCK;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     search *s = user;
     bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
@@ -233,7 +254,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
         return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
     if (!def)
         use(s, n);
-    else if (put(s, &s->depth, n, s->functions) && parent && rlx_family_of(parent) == RLX_FAMILY_BINDING)
+    else if (put(s, &s->depth, n, s->functions) && parent &&
+             rlx_family_of(parent) == RLX_FAMILY_BINDING)
         put(s, &s->values, n, (uintptr_t)bound_value(parent));
     return s->no_memory ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }

@@ -1,9 +1,11 @@
-/* pattern.h: patterns over dataflow, what is known of the function they are matched in, and the matcher.
+/* pattern.h: patterns over dataflow, what is known of the function they are matched in, and the
+ * matcher.
  *
  *   pattern_build.c   pattern nodes; the plan of one pattern: its nodes numbered
  *   pattern_scene.c   a function as bindings in blocks: who is bound to what, who uses whom
  *   pattern_match.c   goals, choices and a trail: matching without recursion
- *   pattern_check.c   conditions on what has been matched: attributes, dtype, sizes, struct info
+ *   pattern_check.c   conditions on what has been matched: attributes, dtype, sizes, struct
+ *                     info
  */
 #ifndef RLX_ANALYSIS_PATTERN_H
 #define RLX_ANALYSIS_PATTERN_H
@@ -13,14 +15,26 @@
 
 /* ---- patterns */
 enum rlx_pattern_kind {
-    RLX_PATTERN_ANY, RLX_PATTERN_EXPR, RLX_PATTERN_VAR, RLX_PATTERN_DATAFLOW_VAR, RLX_PATTERN_GLOBAL_VAR, RLX_PATTERN_EXTERN, RLX_PATTERN_FUNCTION,
+    RLX_PATTERN_ANY,
+    RLX_PATTERN_EXPR,
+    RLX_PATTERN_VAR,
+    RLX_PATTERN_DATAFLOW_VAR,
+    RLX_PATTERN_GLOBAL_VAR,
+    RLX_PATTERN_EXTERN,
+    RLX_PATTERN_FUNCTION,
     RLX_PATTERN_CONSTANT, RLX_PATTERN_SCALAR, RLX_PATTERN_SHAPE,
     RLX_PATTERN_CALL,      /* parts: callee, arguments */
     RLX_PATTERN_OP,        /* parts: arguments */
     RLX_PATTERN_CALL_TIR,  /* parts: callee, arguments */
     RLX_PATTERN_PACKED,    /* parts: arguments */
-    RLX_PATTERN_TUPLE, RLX_PATTERN_ITEM, RLX_PATTERN_OR, RLX_PATTERN_AND, RLX_PATTERN_NOT, RLX_PATTERN_GRAPH,
-    RLX_PATTERN_ATTRS, RLX_PATTERN_DTYPE, RLX_PATTERN_SIZES, RLX_PATTERN_SINFO, /* parts: what the condition is on */
+    RLX_PATTERN_TUPLE,
+    RLX_PATTERN_ITEM,
+    RLX_PATTERN_OR,
+    RLX_PATTERN_AND,
+    RLX_PATTERN_NOT,
+    RLX_PATTERN_GRAPH,
+    /* parts: what the condition is on */
+    RLX_PATTERN_ATTRS, RLX_PATTERN_DTYPE, RLX_PATTERN_SIZES, RLX_PATTERN_SINFO,
     RLX_PATTERN_SAME_SHAPE, /* parts: that, the other */
     RLX_PATTERN_USE        /* parts: that, used, user */
 };
@@ -45,10 +59,13 @@ RLX_INLINE bool rlx_is_pattern(const void *p)
     const rlx_node *n = p;
     return n && n->kind == RLX_NODE_NONE && n->id == RLX_PATTERN_ID;
 }
-/* A copy of `how` with copies of its arrays, in the context's memory. `first` (may be NULL) comes before the parts. NULL: out of memory. */
-const rlx_pattern *rlx_pattern_new(rlx_context *ctx, const rlx_pattern *how, const rlx_pattern *first);
+/* A copy of `how` with copies of its arrays, in the context's memory. `first` (may be NULL)
+ * comes before the parts. NULL: out of memory. */
+const rlx_pattern *rlx_pattern_new(rlx_context *ctx, const rlx_pattern *how,
+                                   const rlx_pattern *first);
 
-/* ---- plans: the nodes of a pattern by number, each once; shape variables that may stand for sizes */
+/* ---- plans: the nodes of a pattern by number, each once; shape variables that may stand for
+ * sizes */
 typedef struct rlx_pattern_plan {
     rlx_context *ctx;
     const rlx_pattern *root;
@@ -70,7 +87,8 @@ typedef struct rlx_scene_entry {
     uint32_t stands_for;       /* the entry that a copy is a copy of, else itself */
     uint32_t first_user, num_users;
 } rlx_scene_entry;
-typedef struct rlx_scene_block { const rlx_block *block; uint32_t first, last; } rlx_scene_block; /* first and last entry */
+/* first and last entry */
+typedef struct rlx_scene_block { const rlx_block *block; uint32_t first, last; } rlx_scene_block;
 typedef struct rlx_scene {
     rlx_context *ctx;
     const rlx_module *module;  /* may be NULL */
@@ -78,14 +96,17 @@ typedef struct rlx_scene {
     RLX_VEC(rlx_scene_entry) entries;
     RLX_VEC(uint32_t) order;   /* bindings in order of evaluation */
     RLX_VEC(rlx_scene_block) blocks;
-    uint32_t *users; size_t num_users; /* of each entry: entries whose binding uses it, once per use; RLX_NOWHERE: something else does */
+    /* of each entry: entries whose binding uses it, once per use; RLX_NOWHERE: something else
+     * does */
+    uint32_t *users; size_t num_users;
     rlx_ptrmap at;             /* variable -> entry */
     rlx_scope scope;           /* shape variables of the function; filled when first asked for */
     bool has_scope;
 } rlx_scene;
 bool rlx_scene_init(rlx_scene *s, rlx_context *ctx, const rlx_module *m, const rlx_function *f);
 void rlx_scene_free(rlx_scene *s);
-uint32_t rlx_scene_entry_of(const rlx_scene *s, const rlx_expr *var); /* RLX_NOWHERE: not a variable of this function */
+/* RLX_NOWHERE: not a variable of this function */
+uint32_t rlx_scene_entry_of(const rlx_scene *s, const rlx_expr *var);
 rlx_scope *rlx_scene_scope(rlx_scene *s);                             /* NULL: out of memory */
 
 /* ---- matching */
@@ -110,15 +131,20 @@ typedef struct rlx_matcher {
     RLX_VEC(struct rlx_choice) choices;
     uint32_t head, waiting;      /* goals to do; goals that wait for others */
 } rlx_matcher;
-bool rlx_matcher_init(rlx_matcher *m, const rlx_pattern_plan *plan, rlx_scene *scene, uint64_t steps);
+bool rlx_matcher_init(rlx_matcher *m, const rlx_pattern_plan *plan, rlx_scene *scene,
+                      uint64_t steps);
 void rlx_matcher_free(rlx_matcher *m);
-/* At a binding: its own value is the root's. NO for copies and for bindings of a match. FAILED after a report. */
+/* At a binding: its own value is the root's. NO for copies and for bindings of a match. FAILED
+ * after a report. */
 enum rlx_match_result rlx_match_entry(rlx_matcher *m, uint32_t entry);
 enum rlx_match_result rlx_match_expr(rlx_matcher *m, const rlx_expr *e);
-/* What e stands for: the value of a variable that can be looked through, else e. *entry: the last one looked into, or RLX_NOWHERE; may be NULL. */
+/* What e stands for: the value of a variable that can be looked through, else e. *entry: the
+ * last one looked into, or RLX_NOWHERE; may be NULL. */
 const rlx_expr *rlx_match_look(const rlx_matcher *m, const rlx_expr *e, uint32_t *entry);
-/* Calls `each` for every binding of the match: those looked into (`into`), and copies and plain values that were passed. */
-void rlx_match_bindings(const rlx_matcher *m, void (*each)(void *user, uint32_t entry, bool into), void *user);
+/* Calls `each` for every binding of the match: those looked into (`into`), and copies and plain
+ * values that were passed. */
+void rlx_match_bindings(const rlx_matcher *m, void (*each)(void *user, uint32_t entry, bool into),
+                        void *user);
 /* The bindings of the match belong to it from now on. */
 void rlx_match_take(rlx_matcher *m);
 /* What was matched, NULL: nothing. */
@@ -129,7 +155,8 @@ bool rlx_check_name(const rlx_string *wanted, const rlx_string *name, int32_t nu
 bool rlx_check_equal(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b);
 bool rlx_check_function(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *value);
 bool rlx_check_scalar(const rlx_pattern *p, const rlx_expr *value);
-bool rlx_check_sizes(rlx_matcher *m, const rlx_pattern *p, const rlx_prim *const *dims, size_t ndim);
+bool rlx_check_sizes(rlx_matcher *m, const rlx_pattern *p, const rlx_prim *const *dims,
+                     size_t ndim);
 bool rlx_check_condition(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e);
 bool rlx_check_same_shape(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b);
 bool rlx_match_spend(rlx_matcher *m, uint64_t steps); /* false: there are too many ways */

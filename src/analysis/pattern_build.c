@@ -21,14 +21,17 @@ static bool copy_parts(rlx_context *ctx, rlx_pattern *p, const rlx_pattern *firs
     return true;
 }
 
-const rlx_pattern *rlx_pattern_new(rlx_context *ctx, const rlx_pattern *how, const rlx_pattern *first)
+const rlx_pattern *rlx_pattern_new(rlx_context *ctx, const rlx_pattern *how,
+                                   const rlx_pattern *first)
 {
     size_t size;
     rlx_pattern *p = rlx_new_copy(ctx, how, sizeof *how);
     if (!p || !copy_parts(ctx, p, first))
         return NULL;
     if (p->num_dims) {
-        p->dims = rlx_mul_size(p->num_dims, sizeof *p->dims, &size) ? rlx_new_copy(ctx, how->dims, size) : (rlx_no_memory(ctx), NULL);
+        p->dims = rlx_mul_size(p->num_dims, sizeof *p->dims, &size)
+                      ? rlx_new_copy(ctx, how->dims, size)
+                      : (rlx_no_memory(ctx), NULL);
         if (!p->dims)
             return NULL;
     }
@@ -43,14 +46,16 @@ static bool add_node(rlx_pattern_plan *plan, const rlx_pattern *p)
 {
     if (rlx_ptrmap_has(&plan->index, p))
         return true;
-    return rlx_ptrmap_put(&plan->index, p, plan->nodes.len) && rlx_vec_push(&plan->ctx->memory, &plan->nodes, p);
+    return rlx_ptrmap_put(&plan->index, p, plan->nodes.len) &&
+           rlx_vec_push(&plan->ctx->memory, &plan->nodes, p);
 }
 
 static bool add_sizes(rlx_pattern_plan *plan, const rlx_pattern *p)
 {
     size_t known = plan->sizes.len;
     for (size_t i = 0; i < p->num_dims; i++)
-        if (p->dims[i] && !rlx_collect_prim_vars(&plan->ctx->memory, p->dims[i], false, &plan->sizes))
+        if (p->dims[i] &&
+            !rlx_collect_prim_vars(&plan->ctx->memory, p->dims[i], false, &plan->sizes))
             return false;
     size_t kept = known; /* each once */
     for (size_t i = known; i < plan->sizes.len; i++) {

@@ -1,4 +1,5 @@
-/* pattern_check.c: conditions on what has been matched: names, equality, attributes, dtype, sizes, struct info. */
+/* pattern_check.c: conditions on what has been matched: names, equality, attributes, dtype,
+ * sizes, struct info. */
 #include "analysis/pattern.h"
 
 #include <math.h>
@@ -77,7 +78,8 @@ static const rlx_attr *without_symbol(rlx_matcher *m, const rlx_attr *attrs)
 
 static bool equal_functions(rlx_matcher *m, const rlx_node *a, const rlx_node *b)
 {
-    const rlx_attr *attrs_a = without_symbol(m, attrs_of(a)), *attrs_b = without_symbol(m, attrs_of(b));
+    const rlx_attr *attrs_a = without_symbol(m, attrs_of(a)),
+                   *attrs_b = without_symbol(m, attrs_of(b));
     if (m->failed || a->kind != b->kind)
         return false;
     if (rlx_as_function(a)) {
@@ -140,7 +142,8 @@ static double float_of(rlx_dtype dtype, uint64_t bits)
 static bool is_integer(double value, uint64_t bits, bool is_signed)
 {
     if (is_signed)
-        return value >= -0x1p63 && value < 0x1p63 && value == floor(value) && (int64_t)value == (int64_t)bits;
+        return value >= -0x1p63 && value < 0x1p63 && value == floor(value) &&
+               (int64_t)value == (int64_t)bits;
     return value >= 0 && value < 0x1p64 && value == floor(value) && (uint64_t)value == bits;
 }
 
@@ -154,7 +157,8 @@ static bool constant_is(const rlx_constant *c, double value)
     uint64_t bits = load(c->data->data, size);
     if (rlx_dtype_is_float(c->dtype))
         return same_float(float_of(c->dtype, bits), value);
-    bool is_signed = rlx_dtype_code(c->dtype) == rlx_dtype_code(RELAX_INT64) && !rlx_dtype_is_bool(c->dtype);
+    bool is_signed =
+        rlx_dtype_code(c->dtype) == rlx_dtype_code(RELAX_INT64) && !rlx_dtype_is_bool(c->dtype);
     unsigned unused = 64 - 8 * (unsigned)size;
     if (is_signed)
         bits = (uint64_t)((int64_t)(bits << unused) >> unused);
@@ -219,15 +223,18 @@ static bool check_size(rlx_matcher *m, const rlx_prim *wanted, const rlx_prim *h
     const rlx_prim_var *v = rlx_as_prim_var(wanted);
     if (!wanted || wanted == have)
         return true;
-    if (v && rlx_ptrmap_find(&m->plan->index, v, &at) && !m->sizes[at] && !is_bound_by_function(m, v))
+    if (v && rlx_ptrmap_find(&m->plan->index, v, &at) && !m->sizes[at] &&
+        !is_bound_by_function(m, v))
         return !m->failed && rlx_match_set_size(m, (uint32_t)at, have);
     const rlx_prim *size = resolved(m, wanted);
     rlx_scope *scope = m->scene && size ? rlx_scene_scope(m->scene) : NULL;
-    return size && rlx_match_spend(m, COST_PROOF) && rlx_prove_equal(m->ctx, scope, size, have) == RLX_EQUAL;
+    return size && rlx_match_spend(m, COST_PROOF) &&
+           rlx_prove_equal(m->ctx, scope, size, have) == RLX_EQUAL;
 }
 
 /* Variables alone first: they say what the others are made of. */
-bool rlx_check_sizes(rlx_matcher *m, const rlx_pattern *p, const rlx_prim *const *dims, size_t ndim)
+bool rlx_check_sizes(rlx_matcher *m, const rlx_pattern *p, const rlx_prim *const *dims,
+                     size_t ndim)
 {
     bool good = p->num_dims == ndim;
     for (int alone = 1; alone >= 0; alone--)
@@ -272,8 +279,10 @@ static bool check_attrs(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
     const rlx_attrs *wanted = rlx_as_attrs(p->like);
     const rlx_attr *have = attrs_of(f);
     for (size_t i = 0; f && i < wanted->num_keys; i++) {
-        const rlx_attr *given = rlx_attrs_get(have, rlx_as_attr_string(wanted->keys[i])->value->data);
-        if (!given || (given != wanted->values[i] && !equal_nodes(m, given, wanted->values[i], COST_EQUAL)))
+        const rlx_attr *given =
+            rlx_attrs_get(have, rlx_as_attr_string(wanted->keys[i])->value->data);
+        if (!given ||
+            (given != wanted->values[i] && !equal_nodes(m, given, wanted->values[i], COST_EQUAL)))
             return false;
     }
     return f != NULL;
@@ -294,7 +303,8 @@ bool rlx_check_condition(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e
         return dims && rlx_check_sizes(m, p, dims, ndim);
     }
     rlx_scope *scope = s && m->scene ? rlx_scene_scope(m->scene) : NULL;
-    return s && rlx_match_spend(m, COST_PROOF) && rlx_fit(m->ctx, scope, s, p->like, NULL) == RLX_FIT_YES;
+    return s && rlx_match_spend(m, COST_PROOF) &&
+           rlx_fit(m->ctx, scope, s, p->like, NULL) == RLX_FIT_YES;
 }
 
 bool rlx_check_same_shape(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
@@ -308,5 +318,6 @@ bool rlx_check_same_shape(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
         return true;
     const rlx_prim *const *da = sizes_of(s, &na), *const *db = sizes_of(t, &nb);
     rlx_scope *scope = m->scene ? rlx_scene_scope(m->scene) : NULL;
-    return da && db && na == nb && rlx_match_spend(m, COST_PROOF) && rlx_prove_equal_list(m->ctx, scope, da, na, db, nb) == RLX_EQUAL;
+    return da && db && na == nb && rlx_match_spend(m, COST_PROOF) &&
+           rlx_prove_equal_list(m->ctx, scope, da, na, db, nb) == RLX_EQUAL;
 }

@@ -1,14 +1,17 @@
 /* pattern_match.c: the matcher.
  *
- * What is to be done is a list of goals: a pattern must match an expression, a condition must hold. Lists share their tails, so the state
- * at a choice is three numbers. A choice remembers what else could be tried; when a goal fails the newest choice goes on:
+ * What is to be done is a list of goals: a pattern must match an expression, a condition must
+ * hold. Lists share their tails, so the state at a choice is three numbers. A choice remembers
+ * what else could be tried; when a goal fails the newest choice goes on:
  *
  *     goals    [ relu ~ gv ] -> done
- *              [ add ~ lv1 ] -> [ conv ~ lv ] -> [ b ~ bias ] -> done       the first order of arguments
- *              [ conv ~ bias ] -> [ b ~ lv ] -> done                        the other, left as a choice
- *     trail    numbers of patterns bound, in order, so that a choice can unbind what came after it
+ *              [ add ~ lv1 ] -> [ conv ~ lv ] -> [ b ~ bias ] -> done       the first order of
+ * arguments [ conv ~ bias ] -> [ b ~ lv ] -> done                        the other, left as a
+ * choice trail    numbers of patterns bound, in order, so that a choice can unbind what came after
+ *              it
  *
- * Conditions that mention patterns not bound yet wait until nothing else is left; then, if need be, what they mention is looked for.
+ * Conditions that mention patterns not bound yet wait until nothing else is left; then, if need
+ * be, what they mention is looked for.
  */
 #include "analysis/pattern.h"
 
@@ -20,7 +23,8 @@ enum goal_kind {
     GOAL_MATCH,   /* pattern matches expr */
     GOAL_CHECK,   /* expr matched a part of pattern; its condition */
     GOAL_PLACE,   /* part `at` of a graph */
-    GOAL_CUT      /* the inside of a `not` matched: forget choice `at` and what came after it, and fail */
+    GOAL_CUT /* the inside of a `not` matched: forget choice `at` and what came after it, and fail
+              */
 };
 typedef struct rlx_goal {
     uint8_t kind;
@@ -30,12 +34,15 @@ typedef struct rlx_goal {
     size_t at;
 } goal;
 
-enum choice_kind { CHOICE_PART, CHOICE_EXCHANGE, CHOICE_USER, CHOICE_OPERAND, CHOICE_BLOCK, CHOICE_NOT };
+enum choice_kind {
+    CHOICE_PART, CHOICE_EXCHANGE, CHOICE_USER, CHOICE_OPERAND, CHOICE_BLOCK, CHOICE_NOT
+};
 typedef struct rlx_choice {
     uint8_t kind;
     uint32_t rest, waiting;        /* goals after the choice; those that wait */
     size_t num_trail, num_goals;
-    const rlx_pattern *pattern;    /* PART: the `or`. EXCHANGE: the call. Others: what a candidate must match */
+    /* PART: the `or`. EXCHANGE: the call. Others: what a candidate must match */
+    const rlx_pattern *pattern;
     const rlx_expr *expr;          /* PART, OPERAND */
     const rlx_expr *const *args;   /* EXCHANGE */
     size_t at;                     /* the next alternative; BLOCK: an entry */
@@ -178,7 +185,8 @@ static bool push_choice(rlx_matcher *m, choice c)
     return rlx_vec_push(&m->ctx->memory, &m->choices, c) || no_memory(m);
 }
 
-static bool match_all(rlx_matcher *m, const rlx_pattern *const *parts, const rlx_expr *const *args, size_t count)
+static bool match_all(rlx_matcher *m, const rlx_pattern *const *parts, const rlx_expr *const *args,
+                      size_t count)
 {
     bool good = true;
     for (size_t i = count; good && i--;)
@@ -197,7 +205,8 @@ static bool exchanged(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *cons
 {
     size_t count;
     const rlx_pattern *const *parts = args_of(p, &count);
-    return match_all(m, parts + 2, args + 2, count - 2) && must_match(m, parts[1], args[0]) && must_match(m, parts[0], args[1]);
+    return match_all(m, parts + 2, args + 2, count - 2) && must_match(m, parts[1], args[0]) &&
+           must_match(m, parts[0], args[1]);
 }
 
 /* Operands of a value by number; tuples inside are gone into one level deep. */
@@ -238,7 +247,8 @@ static const rlx_expr *candidate(rlx_matcher *m, choice *c)
     const rlx_scene_entry *used = &s->entries.data[c->entry];
     while (c->at < used->num_users) {
         uint32_t user = s->users[used->first_user + c->at++];
-        if (user != RLX_NOWHERE && s->entries.data[user].block == m->block && s->entries.data[user].var)
+        if (user != RLX_NOWHERE && s->entries.data[user].block == m->block &&
+            s->entries.data[user].var)
             return &s->entries.data[user].var->node;
     }
     return NULL;
@@ -291,14 +301,17 @@ static bool arity_fits(const rlx_pattern *p, size_t wanted, size_t have)
     return wanted == have || (wanted < have && p->flags & RLX_PATTERN_OPEN);
 }
 
-static bool match_args(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *const *args, size_t num_args)
+static bool match_args(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *const *args,
+                       size_t num_args)
 {
     size_t count;
     const rlx_pattern *const *parts = args_of(p, &count);
     if (!arity_fits(p, count, num_args))
         return false;
     bool either = p->flags & RLX_PATTERN_COMMUTATIVE && count >= 2 && args[0] != args[1];
-    return (!either || push_choice(m, (choice){ .kind = CHOICE_EXCHANGE, .pattern = p, .args = args })) && match_all(m, parts, args, count);
+    return (!either ||
+            push_choice(m, (choice){ .kind = CHOICE_EXCHANGE, .pattern = p, .args = args })) &&
+           match_all(m, parts, args, count);
 }
 
 static bool match_tuple(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
@@ -315,8 +328,10 @@ static bool is_op(const rlx_call *c, const char *name)
 
 static bool match_packed(rlx_matcher *m, const rlx_pattern *p, const rlx_call *c)
 {
-    bool is_pure = is_op(c, "relax.call_pure_packed"), in_place = is_op(c, "relax.call_dps_packed");
-    const rlx_extern_func *f = rlx_as_extern_func((is_pure || in_place) && c->num_args ? c->args[0] : c->op);
+    bool is_pure = is_op(c, "relax.call_pure_packed"),
+         in_place = is_op(c, "relax.call_dps_packed");
+    const rlx_extern_func *f =
+        rlx_as_extern_func((is_pure || in_place) && c->num_args ? c->args[0] : c->op);
     if (!f || !rlx_check_name(p->name, f->symbol, -1))
         return false;
     if (in_place)
@@ -334,23 +349,31 @@ static bool match_call(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *val
     case RLX_PATTERN_OP: return op && op->row == p->row && match_args(m, p, c->args, c->num_args);
     case RLX_PATTERN_PACKED: return match_packed(m, p, c);
     case RLX_PATTERN_CALL_TIR:
-        return is_op(c, "relax.call_tir") && c->num_args >= 2 && match_tuple(m, p, c->args[1]) && must_match(m, p->parts[0], c->args[0]);
+        return is_op(c, "relax.call_tir") && c->num_args >= 2 && match_tuple(m, p, c->args[1]) &&
+               must_match(m, p->parts[0], c->args[0]);
     default: return match_args(m, p, c->args, c->num_args) && must_match(m, p->parts[0], c->op);
     }
 }
 
-static bool match_leaf(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e, const rlx_expr *value)
+static bool match_leaf(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e,
+                       const rlx_expr *value)
 {
     const rlx_var *v = rlx_as_var(e);
     const rlx_shape_expr *s = rlx_as_shape_expr(value);
     switch (p->kind) {
     case RLX_PATTERN_ANY: return true;
-    case RLX_PATTERN_EXPR: return e == p->like || value == p->like || rlx_check_equal(m, value, p->like);
+    case RLX_PATTERN_EXPR:
+        return e == p->like || value == p->like || rlx_check_equal(m, value, p->like);
     case RLX_PATTERN_DATAFLOW_VAR:
     case RLX_PATTERN_VAR:
-        return v && (p->kind == RLX_PATTERN_VAR || v->node.kind == RLX_NODE_DATAFLOW_VAR) && rlx_check_name(p->name, v->name, v->number);
-    case RLX_PATTERN_GLOBAL_VAR: return rlx_as_global_var(value) && rlx_check_name(p->name, rlx_as_global_var(value)->name, -1);
-    case RLX_PATTERN_EXTERN: return rlx_as_extern_func(value) && rlx_check_name(p->name, rlx_as_extern_func(value)->symbol, -1);
+        return v && (p->kind == RLX_PATTERN_VAR || v->node.kind == RLX_NODE_DATAFLOW_VAR) &&
+               rlx_check_name(p->name, v->name, v->number);
+    case RLX_PATTERN_GLOBAL_VAR:
+        return rlx_as_global_var(value) &&
+               rlx_check_name(p->name, rlx_as_global_var(value)->name, -1);
+    case RLX_PATTERN_EXTERN:
+        return rlx_as_extern_func(value) &&
+               rlx_check_name(p->name, rlx_as_extern_func(value)->symbol, -1);
     case RLX_PATTERN_FUNCTION: return rlx_check_function(m, p, value);
     case RLX_PATTERN_CONSTANT: return rlx_as_constant(value) != NULL;
     case RLX_PATTERN_SCALAR: return rlx_check_scalar(p, value);
@@ -361,7 +384,8 @@ static bool match_leaf(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e, 
 /* Its own binding's value is looked into. */
 static bool looks_inside(uint8_t kind)
 {
-    return kind == RLX_PATTERN_FUNCTION || (kind >= RLX_PATTERN_CALL && kind <= RLX_PATTERN_ITEM) || kind == RLX_PATTERN_ATTRS;
+    return kind == RLX_PATTERN_FUNCTION ||
+           (kind >= RLX_PATTERN_CALL && kind <= RLX_PATTERN_ITEM) || kind == RLX_PATTERN_ATTRS;
 }
 
 static bool begin_not(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
@@ -396,9 +420,15 @@ static bool match_step(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
     case RLX_PATTERN_OP:
     case RLX_PATTERN_CALL_TIR:
     case RLX_PATTERN_PACKED: return match_call(m, p, value);
-    case RLX_PATTERN_TUPLE: return rlx_as_tuple(value) && match_args(m, p, rlx_as_tuple(value)->fields, rlx_as_tuple(value)->num_fields);
-    case RLX_PATTERN_ITEM: return item && (p->index < 0 || p->index == item->index) && must_match(m, p->parts[0], item->tuple);
-    case RLX_PATTERN_OR: return push_choice(m, (choice){ .kind = CHOICE_PART, .pattern = p, .expr = e, .at = 0 }) && advance(m);
+    case RLX_PATTERN_TUPLE:
+        return rlx_as_tuple(value) &&
+               match_args(m, p, rlx_as_tuple(value)->fields, rlx_as_tuple(value)->num_fields);
+    case RLX_PATTERN_ITEM:
+        return item && (p->index < 0 || p->index == item->index) &&
+               must_match(m, p->parts[0], item->tuple);
+    case RLX_PATTERN_OR:
+        return push_choice(m, (choice){ .kind = CHOICE_PART, .pattern = p, .expr = e, .at = 0 }) &&
+               advance(m);
     case RLX_PATTERN_AND: {
         bool good = true;
         for (size_t i = p->num_parts; good && i--;)
@@ -411,20 +441,24 @@ static bool match_step(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
     }
     if (p->kind < RLX_PATTERN_CALL)
         return match_leaf(m, p, e, value);
-    return before_head(m, (goal){ .kind = GOAL_CHECK, .pattern = p, .expr = e }) && must_match(m, p->parts[0], e);
+    return before_head(m, (goal){ .kind = GOAL_CHECK, .pattern = p, .expr = e }) &&
+           must_match(m, p->parts[0], e);
 }
 
 /* ---- conditions between patterns */
 
-/* Is `used` an argument of the value that `user` is bound to, and is it used by nothing else if that is asked for? */
-static bool check_use(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *used, const rlx_expr *user)
+/* Is `used` an argument of the value that `user` is bound to, and is it used by nothing else if
+ * that is asked for? */
+static bool check_use(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *used,
+                      const rlx_expr *user)
 {
     uint32_t from = binding_of(m, used), to = binding_of(m, user);
     if (from == RLX_NOWHERE || to == RLX_NOWHERE || m->scene->entries.data[to].block != m->block)
         return false;
     const rlx_scene_entry *e = &m->scene->entries.data[from];
     const rlx_call *c = rlx_as_call(m->scene->entries.data[to].value);
-    bool there = p->index >= 0 && c && (uint64_t)p->index < c->num_args && binding_of(m, c->args[p->index]) == from;
+    bool there = p->index >= 0 && c && (uint64_t)p->index < c->num_args &&
+                 binding_of(m, c->args[p->index]) == from;
     bool others = false;
     for (uint32_t i = 0; i < e->num_users; i++) {
         bool mine = m->scene->users[e->first_user + i] == to;
@@ -451,12 +485,16 @@ static bool check_step(rlx_matcher *m, goal g, bool is_last)
         return wait(m, g);
     if (m->block == RLX_NOWHERE)
         return false;
-    choice c = { .kind = CHOICE_BLOCK, .pattern = p->parts[1], .at = m->scene->blocks.data[m->block].first };
+    choice c = { .kind = CHOICE_BLOCK,
+                 .pattern = p->parts[1],
+                 .at = m->scene->blocks.data[m->block].first };
     if (first) {
         c = (choice){ .kind = CHOICE_USER, .pattern = p->parts[2], .entry = binding_of(m, first) };
     } else if (second) {
         uint32_t user = binding_of(m, second);
-        c = (choice){ .kind = CHOICE_OPERAND, .pattern = p->parts[1], .expr = user == RLX_NOWHERE ? NULL : m->scene->entries.data[user].value };
+        c = (choice){ .kind = CHOICE_OPERAND,
+                      .pattern = p->parts[1],
+                      .expr = user == RLX_NOWHERE ? NULL : m->scene->entries.data[user].value };
     }
     if (first && c.entry == RLX_NOWHERE)
         return false;
@@ -472,7 +510,9 @@ static bool place_step(rlx_matcher *m, goal g, bool is_last)
     if (m->block == RLX_NOWHERE)
         return false;
     if (!e) {
-        choice c = { .kind = CHOICE_BLOCK, .pattern = g.pattern->parts[g.at], .at = m->scene->blocks.data[m->block].first };
+        choice c = { .kind = CHOICE_BLOCK,
+                     .pattern = g.pattern->parts[g.at],
+                     .at = m->scene->blocks.data[m->block].first };
         return before_head(m, g) && push_choice(m, c) && advance(m);
     }
     uint32_t mine = binding_of(m, e);
@@ -486,7 +526,8 @@ static bool place_step(rlx_matcher *m, goal g, bool is_last)
     return true;
 }
 
-/* How far from being decided a waiting goal is: 0 decided, 1 a search among users or operands, 2 among all bindings. */
+/* How far from being decided a waiting goal is: 0 decided, 1 a search among users or operands,
+ * 2 among all bindings. */
 static int distance(const rlx_matcher *m, const goal *g)
 {
     if (g->kind == GOAL_PLACE)
@@ -497,7 +538,8 @@ static int distance(const rlx_matcher *m, const goal *g)
     return 2 - first - (rlx_match_of(m, g->pattern->parts[2]) != NULL);
 }
 
-/* Of what waits, the goal that is nearest to be decided comes first, of several the oldest; the others go on waiting in their order. */
+/* Of what waits, the goal that is nearest to be decided comes first, of several the oldest; the
+ * others go on waiting in their order. */
 static bool wake(rlx_matcher *m)
 {
     uint32_t best = m->waiting, count = 0, old = m->waiting;
@@ -556,7 +598,8 @@ static enum rlx_match_result run(rlx_matcher *m, const rlx_expr *e)
     while (good && !done && !m->failed && !m->too_many)
         good = step(m, &done) || (!m->failed && !m->too_many && backtrack(m));
     if (m->too_many)
-        rlx_error(m->ctx, RLX_OP18, rlx_place_of(e), "too many ways to match the pattern at %s", rlx_show(m->ctx, e));
+        rlx_error(m->ctx, RLX_OP18, rlx_place_of(e), "too many ways to match the pattern at %s",
+                  rlx_show(m->ctx, e));
     if (m->failed || m->too_many)
         return RLX_MATCH_FAILED;
     return good && done ? RLX_MATCH_YES : RLX_MATCH_NO;
@@ -581,10 +624,13 @@ enum rlx_match_result rlx_match_expr(rlx_matcher *m, const rlx_expr *e)
     return run(m, e);
 }
 
-bool rlx_matcher_init(rlx_matcher *m, const rlx_pattern_plan *plan, rlx_scene *scene, uint64_t steps)
+bool rlx_matcher_init(rlx_matcher *m, const rlx_pattern_plan *plan, rlx_scene *scene,
+                      uint64_t steps)
 {
     rlx_memory *memory = &plan->ctx->memory;
-    *m = (rlx_matcher){ .ctx = plan->ctx, .plan = plan, .scene = scene, .steps = steps, .block = RLX_NOWHERE };
+    *m = (rlx_matcher){
+        .ctx = plan->ctx, .plan = plan, .scene = scene, .steps = steps, .block = RLX_NOWHERE
+    };
     m->num_taken = scene ? scene->entries.len : 0;
     m->bound = rlx_mem_alloc_zero(memory, plan->nodes.len * sizeof *m->bound);
     m->sizes = rlx_mem_alloc_zero(memory, (plan->sizes.len + 1) * sizeof *m->sizes);
@@ -608,12 +654,16 @@ void rlx_matcher_free(rlx_matcher *m)
 
 /* ---- the bindings of a match */
 
-void rlx_match_bindings(const rlx_matcher *m, void (*each)(void *user, uint32_t entry, bool into), void *user)
+void rlx_match_bindings(const rlx_matcher *m, void (*each)(void *user, uint32_t entry, bool into),
+                        void *user)
 {
     for (size_t i = 0; i < m->plan->nodes.len; i++) {
         const rlx_pattern *p = m->plan->nodes.data[i];
-        uint32_t at = m->bound[i] && m->block != RLX_NOWHERE ? rlx_scene_entry_of(m->scene, m->bound[i]) : RLX_NOWHERE;
-        bool is_leaf = p->kind == RLX_PATTERN_ANY || p->kind == RLX_PATTERN_VAR || p->kind == RLX_PATTERN_DATAFLOW_VAR;
+        uint32_t at = m->bound[i] && m->block != RLX_NOWHERE
+                          ? rlx_scene_entry_of(m->scene, m->bound[i])
+                          : RLX_NOWHERE;
+        bool is_leaf = p->kind == RLX_PATTERN_ANY || p->kind == RLX_PATTERN_VAR ||
+                       p->kind == RLX_PATTERN_DATAFLOW_VAR;
         while (at != RLX_NOWHERE && !is_leaf) {
             const rlx_scene_entry *e = &m->scene->entries.data[at];
             if (e->block != m->block || !e->value)

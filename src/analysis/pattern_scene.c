@@ -1,10 +1,11 @@
-/* pattern_scene.c: a function as bindings in blocks: who is bound to what, who uses whom. One walk over the function.
+/* pattern_scene.c: a function as bindings in blocks: who is bound to what, who uses whom. One
+ * walk over the function.
  *
  *     with R.dataflow():          entry  block  value    stands_for  users
  *         lv = R.exp(x)           1      0      exp(x)   1           3
  *         lv1 = lv                2      0      lv       1           (those of lv1 count for lv)
- *         gv = R.add(lv1, x)      3      0      add      3           nowhere: the result of the function
- *     return gv
+ *         gv = R.add(lv1, x)      3      0      add      3           nowhere: the result of the
+ * function return gv
  */
 #include "analysis/analysis.h"
 
@@ -32,16 +33,22 @@ static bool add_entry(rlx_scene *s, rlx_scene_entry e, uint32_t *out)
         return false;
     if (e.stands_for == RLX_NOWHERE)
         e.stands_for = at;
-    return rlx_vec_push(&s->ctx->memory, &s->entries, e) && (!e.var || rlx_ptrmap_put(&s->at, e.var, at));
+    return rlx_vec_push(&s->ctx->memory, &s->entries, e) &&
+           (!e.var || rlx_ptrmap_put(&s->at, e.var, at));
 }
 
-static uint32_t top_of(const uint32_t *data, size_t len) { return len ? data[len - 1] : RLX_NOWHERE; }
+static uint32_t top_of(const uint32_t *data, size_t len)
+{
+    return len ? data[len - 1] : RLX_NOWHERE;
+}
 
-/* A copy that nobody outside of the block can see, and that claims nothing beyond what it copies. */
+/* A copy that nobody outside of the block can see, and that claims nothing beyond what it
+ * copies. */
 static uint32_t copied(const rlx_scene *s, const rlx_var *v, const rlx_expr *value, uint32_t block)
 {
     uint32_t at = rlx_scene_entry_of(s, value);
-    if (!v || v->node.kind != RLX_NODE_DATAFLOW_VAR || at == RLX_NOWHERE || rlx_as_var(value)->sinfo != v->sinfo)
+    if (!v || v->node.kind != RLX_NODE_DATAFLOW_VAR || at == RLX_NOWHERE ||
+        rlx_as_var(value)->sinfo != v->sinfo)
         return RLX_NOWHERE;
     return s->entries.data[at].block == block ? s->entries.data[at].stands_for : RLX_NOWHERE;
 }
@@ -51,7 +58,9 @@ static enum rlx_step enter_binding(build *b, const rlx_binding *binding)
     rlx_scene *s = b->scene;
     const rlx_var_binding *vb = rlx_as_var_binding(binding);
     const rlx_match_cast *mc = rlx_as_match_cast(binding);
-    rlx_scene_entry e = { .var = rlx_as_var(vb ? vb->var : mc->var), .value = vb ? vb->value : NULL, .binding = binding };
+    rlx_scene_entry e = { .var = rlx_as_var(vb ? vb->var : mc->var),
+                          .value = vb ? vb->value : NULL,
+                          .binding = binding };
     uint32_t at;
     e.block = top_of(b->open_blocks.data, b->open_blocks.len);
     e.stands_for = vb ? copied(s, e.var, e.value, e.block) : RLX_NOWHERE;
@@ -82,21 +91,27 @@ static enum rlx_step enter_var(build *b, const rlx_node *n, bool is_definition)
 {
     uint32_t at = rlx_scene_entry_of(b->scene, n);
     if (is_definition) {
-        rlx_scene_entry param = { .var = rlx_as_var(n), .block = RLX_NOWHERE, .stands_for = RLX_NOWHERE };
-        bool good = at != RLX_NOWHERE || add_entry(b->scene, param, &at); /* parameters; others have their entry */
+        rlx_scene_entry param = { .var = rlx_as_var(n),
+                                  .block = RLX_NOWHERE,
+                                  .stands_for = RLX_NOWHERE };
+        /* parameters; others have their entry */
+        bool good = at != RLX_NOWHERE || add_entry(b->scene, param, &at);
         return good ? RLX_STEP_ON : RLX_STEP_STOP;
     }
     if (at == RLX_NOWHERE)
         return RLX_STEP_SKIP;
-    use u = { b->scene->entries.data[at].stands_for, top_of(b->open_bindings.data, b->open_bindings.len) };
+    use u = { b->scene->entries.data[at].stands_for,
+              top_of(b->open_bindings.data, b->open_bindings.len) };
     return rlx_vec_push(&b->scene->ctx->memory, &b->uses, u) ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     build *b = user;
     enum rlx_step step = RLX_STEP_ON;
-    if (n->kind == RLX_NODE_CONSTANT || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+    if (n->kind == RLX_NODE_CONSTANT ||
+        (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
         return RLX_STEP_SKIP;
     if (rlx_family_of(n) == RLX_FAMILY_BLOCK)
         step = enter_block(b, rlx_as_block(n));

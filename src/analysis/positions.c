@@ -1,4 +1,5 @@
-/* positions.c: the places of a struct info where a number is described, and the shape variables they bind. */
+/* positions.c: the places of a struct info where a number is described, and the shape variables
+ * they bind. */
 #include "analysis/analysis.h"
 
 const rlx_prim_var *rlx_position_var(const rlx_prim *p)
@@ -7,7 +8,8 @@ const rlx_prim_var *rlx_position_var(const rlx_prim *p)
     return rlx_as_prim_var(cast && cast->dtype == RELAX_INT64 ? cast->a : p);
 }
 
-static void each_of(const rlx_prim *const *items, size_t count, bool is_size, rlx_position_fn *each, void *user)
+static void each_of(const rlx_prim *const *items, size_t count, bool is_size,
+                    rlx_position_fn *each, void *user)
 {
     for (size_t i = 0; i < count; i++)
         each(user, items[i], is_size);

@@ -1,4 +1,5 @@
-/* purity.c: the first impure call (language 5.10). Making a closure is no call: nested functions are not entered. */
+/* purity.c: the first impure call (language 5.10). Making a closure is no call: nested
+ * functions are not entered. */
 #include "analysis/analysis.h"
 
 typedef struct search {
@@ -9,11 +10,13 @@ typedef struct search {
     const rlx_call *found;
 } search;
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     search *s = user;
     const rlx_call *call = rlx_as_call(n);
-    if (n->flags & RLX_FLAG_INTERNED || n->kind == RLX_NODE_CONSTANT || (n->kind == RLX_NODE_FUNCTION && n != s->root))
+    if (n->flags & RLX_FLAG_INTERNED || n->kind == RLX_NODE_CONSTANT ||
+        (n->kind == RLX_NODE_FUNCTION && n != s->root))
         return RLX_STEP_SKIP;
     if (!call || call->op == s->own || rlx_call_is_pure(s->env, s->ctx, call))
         return RLX_STEP_ON;
@@ -21,7 +24,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
     return RLX_STEP_STOP;
 }
 
-const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n, const rlx_expr *own)
+const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const rlx_node *n,
+                                     const rlx_expr *own)
 {
     search s = { ctx, env, own, n, NULL };
     rlx_walker w = { .enter = enter, .user = &s, .unique = true };

@@ -1,14 +1,17 @@
-/* uses.c: how often each variable of a function is mentioned, in values, results and struct info alike. */
+/* uses.c: how often each variable of a function is mentioned, in values, results and struct
+ * info alike. */
 #include "analysis/analysis.h"
 
 typedef struct count { rlx_context *ctx; rlx_ptrmap *counts; bool failed; } count;
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     count *c = user;
     uintptr_t so_far = 0;
     bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
-    if (n->kind == RLX_NODE_CONSTANT || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+    if (n->kind == RLX_NODE_CONSTANT ||
+        (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
         return RLX_STEP_SKIP;
     if (!rlx_as_var(n) || def)
         return RLX_STEP_ON;

@@ -1,4 +1,5 @@
-/* vars.c: free, bound and all variables of a node, in order of first occurrence. One walk fills them all. */
+/* vars.c: free, bound and all variables of a node, in order of first occurrence. One walk fills
+ * them all. */
 #include "analysis/analysis.h"
 
 typedef struct collect {
@@ -13,7 +14,8 @@ static enum rlx_step note(collect *c, const rlx_node *n, unsigned bit)
 {
     uintptr_t bits = 0;
     bool known = rlx_ptrmap_find(&c->seen, n, &bits);
-    if (!rlx_ptrmap_put(&c->seen, n, bits | bit) || (!known && !rlx_vec_push(&c->ctx->memory, &c->order, n)))
+    if (!rlx_ptrmap_put(&c->seen, n, bits | bit) ||
+        (!known && !rlx_vec_push(&c->ctx->memory, &c->order, n)))
         c->failed = true;
     return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
@@ -24,12 +26,15 @@ static bool is_def(const rlx_field *via)
 }
 
 /* Relax variables: bound where they are defined. */
-static enum rlx_step enter_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter_var(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     if (rlx_as_var(n))
         return note(user, n, is_def(via) ? BOUND : MENTIONED);
-    return n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
-         ? RLX_STEP_SKIP : RLX_STEP_ON;
+    return n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP ||
+                   (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
+               ? RLX_STEP_SKIP
+               : RLX_STEP_ON;
 }
 
 static bool walk_vars(collect *c, const rlx_node *n)
@@ -47,13 +52,15 @@ static bool pick(collect *c, uintptr_t mask, uintptr_t want, rlx_vars *out)
     for (size_t i = 0; i < c->order.len; i++) {
         uintptr_t bits = 0;
         rlx_ptrmap_find(&c->seen, c->order.data[i], &bits);
-        if ((bits & mask) == want && !rlx_vec_push(&c->ctx->memory, out, (const rlx_var *)c->order.data[i]))
+        if ((bits & mask) == want &&
+            !rlx_vec_push(&c->ctx->memory, out, (const rlx_var *)c->order.data[i]))
             return rlx_no_memory(c->ctx);
     }
     return true;
 }
 
-static bool collect_vars(rlx_context *ctx, const rlx_node *n, uintptr_t mask, uintptr_t want, rlx_vars *out)
+static bool collect_vars(rlx_context *ctx, const rlx_node *n, uintptr_t mask, uintptr_t want,
+                         rlx_vars *out)
 {
     collect c = { .ctx = ctx };
     bool good = walk_vars(&c, n) && pick(&c, mask, want, out);
@@ -62,11 +69,21 @@ static bool collect_vars(rlx_context *ctx, const rlx_node *n, uintptr_t mask, ui
     return good;
 }
 
-bool rlx_free_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out) { return collect_vars(ctx, n, BOUND, 0, out); }
-bool rlx_bound_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out) { return collect_vars(ctx, n, BOUND, BOUND, out); }
-bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out) { return collect_vars(ctx, n, 0, 0, out); }
+bool rlx_free_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out)
+{
+    return collect_vars(ctx, n, BOUND, 0, out);
+}
+bool rlx_bound_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out)
+{
+    return collect_vars(ctx, n, BOUND, BOUND, out);
+}
+bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out)
+{
+    return collect_vars(ctx, n, 0, 0, out);
+}
 
-/* ---- shape variables: bound alone in parameters and casts, as binders of function descriptions, and what TIR defines ---------- */
+/* ---- shape variables: bound alone in parameters and casts, as binders of function
+ * descriptions, and what TIR defines ---------- */
 
 static void bind_position(void *user, const rlx_prim *p, bool is_size)
 {
@@ -74,7 +91,8 @@ static void bind_position(void *user, const rlx_prim *p, bool is_size)
         note(user, (const rlx_node *)rlx_position_var(p), BOUND);
 }
 
-static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     collect *c = user;
     const rlx_function *f = rlx_as_function(n);
@@ -83,7 +101,8 @@ static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *
     if (n->kind == RLX_NODE_PRIM_VAR)
         return note(c, n, is_def(via) ? BOUND : MENTIONED);
     for (size_t i = 0; f && i < f->num_params; i++)
-        c->failed |= !rlx_each_position(c->ctx, ((const rlx_var *)f->params[i])->sinfo, bind_position, c);
+        c->failed |=
+            !rlx_each_position(c->ctx, ((const rlx_var *)f->params[i])->sinfo, bind_position, c);
     if (cast)
         c->failed |= !rlx_each_position(c->ctx, cast->sinfo, bind_position, c);
     for (size_t i = 0; s && i < s->num_binders; i++)
@@ -102,7 +121,8 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t want, r
     for (size_t i = 0; good && i < c.order.len; i++) {
         uintptr_t bits = 0;
         rlx_ptrmap_find(&c.seen, c.order.data[i], &bits);
-        if ((bits & BOUND) == want && !rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]))
+        if ((bits & BOUND) == want &&
+            !rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]))
             good = rlx_no_memory(ctx);
     }
     rlx_ptrmap_free(&c.seen);
@@ -110,5 +130,11 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t want, r
     return good;
 }
 
-bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out) { return collect_sizes(ctx, n, 0, out); }
-bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out) { return collect_sizes(ctx, n, BOUND, out); }
+bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out)
+{
+    return collect_sizes(ctx, n, 0, out);
+}
+bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out)
+{
+    return collect_sizes(ctx, n, BOUND, out);
+}

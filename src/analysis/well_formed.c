@@ -1,5 +1,6 @@
-/* well_formed.c: the criteria of language section 4: one row of a table each, with the stage in which it holds and the
- * function that words it. The walk (wf_walk.c) finds violations, this file says them. */
+/* well_formed.c: the criteria of language section 4: one row of a table each, with the stage in
+ * which it holds and the function that words it. The walk (wf_walk.c) finds violations, this
+ * file says them. */
 #include "analysis/wf_int.h"
 
 #define MEMORY(w) (&(w)->ctx->memory)
@@ -17,7 +18,8 @@ static const char *name(rlx_wf *w, const rlx_node *n)
 
 static const char *function_name(rlx_wf *w, int64_t index)
 {
-    return index >= 0 && (uint64_t)index < w->module->num_gvars ? name(w, w->module->gvars[index]) : "?";
+    return index >= 0 && (uint64_t)index < w->module->num_gvars ? name(w, w->module->gvars[index])
+                                                                : "?";
 }
 
 static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
@@ -27,10 +29,11 @@ static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
 }
 
 /* The report; false if it was muted or lost: then no note belongs to it. */
-#define SAY(w, f, ...) ((void)rlx_error((w)->ctx, (enum rlx_code_id)(f)->code, (f)->place, __VA_ARGS__))
+#define SAY(w, f, ...) \
+    ((void)rlx_error((w)->ctx, (enum rlx_code_id)(f)->code, (f)->place, __VA_ARGS__))
 #define NOTE(w, place, ...) rlx_note((w)->ctx, (place), __VA_ARGS__)
 
-/* ---- variables --------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 static void say_dataflow(rlx_wf *w, const rlx_finding *f)
 {
@@ -77,17 +80,20 @@ static void say_captured(rlx_wf *w, const rlx_finding *f)
 static void say_shared_param(rlx_wf *w, const rlx_finding *f)
 {
     if (f->n && f->b)
-        SAY(w, f, "parameter %s is shared by functions %s and %s", name(w, f->a), name(w, f->b), function_name(w, f->k));
+        SAY(w, f, "parameter %s is shared by functions %s and %s", name(w, f->a), name(w, f->b),
+            function_name(w, f->k));
     else
         SAY(w, f, "parameter %s occurs twice", name(w, f->a));
     NOTE(w, f->note, "it is a parameter here first");
 }
 
-/* ---- shape variables ------------------------------------------------------------------------------------ */
+/* ---- shape variables ------------------------------------------------------------------------ */
 
 static void say_return(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "return annotation of %s uses shape variable %s, which is not bound by its parameters", name(w, f->b), name(w, f->a));
+    SAY(w, f,
+        "return annotation of %s uses shape variable %s, which is not bound by its parameters",
+        name(w, f->b), name(w, f->a));
     NOTE(w, RLX_NO_PLACE, "leave the size open, as in R.Tensor(ndim=1)");
 }
 
@@ -95,20 +101,24 @@ static void say_unbound_size(rlx_wf *w, const rlx_finding *f)
 {
     SAY(w, f, "shape variable %s is used before it is bound", name(w, f->a));
     if (f->detail == RLX_WF_COMPOSITE)
-        NOTE(w, RLX_NO_PLACE, "an expression such as 2 * %s cannot bind %s; give %s a dimension of its own", name(w, f->a), name(w, f->a), name(w, f->a));
+        NOTE(w, RLX_NO_PLACE,
+             "an expression such as 2 * %s cannot bind %s; give %s a dimension of its own",
+             name(w, f->a), name(w, f->a), name(w, f->a));
 }
 
 static void say_signature(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "shape variable %s of %s has no dimension of its own in any parameter", name(w, f->a), name(w, f->b));
+    SAY(w, f, "shape variable %s of %s has no dimension of its own in any parameter",
+        name(w, f->a), name(w, f->b));
 }
 
 static void say_shared_size(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "shape variable %s is shared by functions %s and %s", name(w, f->a), function_name(w, f->n), function_name(w, f->k));
+    SAY(w, f, "shape variable %s is shared by functions %s and %s", name(w, f->a),
+        function_name(w, f->n), function_name(w, f->k));
 }
 
-/* ---- annotations ------------------------------------------------------------------------------------------- */
+/* ---- annotations ---------------------------------------------------------------------------- */
 
 static const char *form_name(const rlx_node *n)
 {
@@ -124,9 +134,12 @@ static void say_annotation(rlx_wf *w, const rlx_finding *f)
 {
     const char *shape = f->code == RLX_WF15 ? "shape annotation" : "annotation";
     if (f->detail == RLX_WF_RANK)
-        SAY(w, f, "%s says rank %lld but gives %lld dimensions", shape, (long long)f->n, (long long)f->k);
+        SAY(w, f, "%s says rank %lld but gives %lld dimensions", shape, (long long)f->n,
+            (long long)f->k);
     else if (f->detail == RLX_WF_FORM)
-        SAY(w, f, "shape of a tensor annotation must be a variable or a list of dimensions, found %s", form_name(f->a));
+        SAY(w, f,
+            "shape of a tensor annotation must be a variable or a list of dimensions, found %s",
+            form_name(f->a));
     else if (f->code == RLX_WF15)
         SAY(w, f, "shape variable %s of a shape annotation is not in scope", name(w, f->a));
     else
@@ -135,19 +148,25 @@ static void say_annotation(rlx_wf *w, const rlx_finding *f)
 
 static void say_rank(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "annotation of %s says rank %lld but gives %lld dimensions", name(w, f->a), (long long)f->n, (long long)f->k);
+    SAY(w, f, "annotation of %s says rank %lld but gives %lld dimensions", name(w, f->a),
+        (long long)f->n, (long long)f->k);
 }
 
 static void say_shape_var(rlx_wf *w, const rlx_finding *f)
 {
     const rlx_var *v = rlx_as_var(f->a);
     if (rlx_as_shape_sinfo(v->sinfo))
-        SAY(w, f, "shape variable %s of a tensor annotation is %s, expected rank %lld", name(w, f->a), rlx_show(w->ctx, v->sinfo), (long long)f->n);
+        SAY(w, f, "shape variable %s of a tensor annotation is %s, expected rank %lld",
+            name(w, f->a), rlx_show(w->ctx, v->sinfo), (long long)f->n);
     else
-        SAY(w, f, "shape variable %s of a tensor annotation is %s, expected R.Shape", name(w, f->a), v->sinfo ? rlx_show(w->ctx, v->sinfo) : "R.Object");
+        SAY(w, f, "shape variable %s of a tensor annotation is %s, expected R.Shape",
+            name(w, f->a), v->sinfo ? rlx_show(w->ctx, v->sinfo) : "R.Object");
 }
 
-static void say_func_form(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "function annotation has both parameters and a derive function"); }
+static void say_func_form(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "function annotation has both parameters and a derive function");
+}
 
 static void say_scalar(rlx_wf *w, const rlx_finding *f)
 {
@@ -155,7 +174,8 @@ static void say_scalar(rlx_wf *w, const rlx_finding *f)
     if (f->detail == RLX_WF_LANES)
         SAY(w, f, "scalar value must have one lane, found %s", dtype_text(f->n, t));
     else
-        SAY(w, f, "scalar value must be arithmetic on numbers and shape variables, found %s", rlx_show(w->ctx, f->a));
+        SAY(w, f, "scalar value must be arithmetic on numbers and shape variables, found %s",
+            rlx_show(w->ctx, f->a));
 }
 
 static void say_prim_dtype(rlx_wf *w, const rlx_finding *f)
@@ -168,7 +188,8 @@ static void say_dtype(rlx_wf *w, const rlx_finding *f)
 {
     char t[RLX_DTYPE_TEXT];
     if (f->detail == RLX_WF_LANES)
-        SAY(w, f, "%s has %d lanes; Relax tensors have scalar elements", dtype_text(f->n, t), rlx_dtype_lanes((rlx_dtype)f->n));
+        SAY(w, f, "%s has %d lanes; Relax tensors have scalar elements", dtype_text(f->n, t),
+            rlx_dtype_lanes((rlx_dtype)f->n));
     else if (f->detail == RLX_WF_KIND)
         SAY(w, f, "%s is not a dtype of Relax values", dtype_text(f->n, t));
     else
@@ -178,7 +199,8 @@ static void say_dtype(rlx_wf *w, const rlx_finding *f)
 static void say_prim_value(rlx_wf *w, const rlx_finding *f)
 {
     char have[RLX_DTYPE_TEXT], want[RLX_DTYPE_TEXT];
-    SAY(w, f, "value has dtype %s but R.Prim says %s", dtype_text(f->n, have), dtype_text(f->k, want));
+    SAY(w, f, "value has dtype %s but R.Prim says %s", dtype_text(f->n, have),
+        dtype_text(f->k, want));
 }
 
 static void say_dimension(rlx_wf *w, const rlx_finding *f)
@@ -187,7 +209,10 @@ static void say_dimension(rlx_wf *w, const rlx_finding *f)
     SAY(w, f, "dimension has dtype %s", dtype_text(f->n, t));
 }
 
-static void say_depth(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "annotation nests deeper than 1000 levels"); }
+static void say_depth(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "annotation nests deeper than 1000 levels");
+}
 
 static void say_device(rlx_wf *w, const rlx_finding *f)
 {
@@ -198,7 +223,7 @@ static void say_device(rlx_wf *w, const rlx_finding *f)
         NOTE(w, w->module->place, "the list is the entry vdevice of I.module_global_infos");
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static void say_control_flow(rlx_wf *w, const rlx_finding *f)
 {
@@ -207,9 +232,11 @@ static void say_control_flow(rlx_wf *w, const rlx_finding *f)
         return;
     }
     if (f->detail == RLX_WF_SELF)
-        SAY(w, f, "call to %s inside a dataflow block of %s is recursive", name(w, f->a), name(w, f->b));
+        SAY(w, f, "call to %s inside a dataflow block of %s is recursive", name(w, f->a),
+            name(w, f->b));
     else
-        SAY(w, f, "call to %s inside a dataflow block of %s, which is mutually recursive with %s", name(w, f->a), name(w, f->b), name(w, f->a));
+        SAY(w, f, "call to %s inside a dataflow block of %s, which is mutually recursive with %s",
+            name(w, f->a), name(w, f->b), name(w, f->a));
     if (f->detail == RLX_WF_MUTUAL)
         NOTE(w, f->note, "%s leads back to %s from here", name(w, f->a), name(w, f->b));
     NOTE(w, RLX_NO_PLACE, "move the call out of the block");
@@ -234,37 +261,53 @@ static void say_no_public(rlx_wf *w, const rlx_finding *f)
     const rlx_node *first = w->module->num_gvars ? w->module->gvars[0] : NULL;
     rlx_report(w->ctx, RLX_WF12, RLX_SEVERITY_WARNING, f->place, "module has no public function");
     if (first)
-        NOTE(w, RLX_NO_PLACE, "remove private=True from one of the functions, %s for instance", name(w, first));
+        NOTE(w, RLX_NO_PLACE, "remove private=True from one of the functions, %s for instance",
+             name(w, first));
 }
 
 static void say_symbol(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "global_symbol \"%s\" differs from the function name %s", ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
+    SAY(w, f, "global_symbol \"%s\" differs from the function name %s",
+        ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
 }
 
-static void say_force_pure(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "relax.force_pure is set on %s, which is not declared pure", name(w, f->a)); }
-static void say_op_form(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "%s needs its arguments as a tuple literal", name(w, f->a)); }
-static void say_no_member(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "cls.%s is not a function of this module", name(w, f->a)); }
+static void say_force_pure(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "relax.force_pure is set on %s, which is not declared pure", name(w, f->a));
+}
+static void say_op_form(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "%s needs its arguments as a tuple literal", name(w, f->a));
+}
+static void say_no_member(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "cls.%s is not a function of this module", name(w, f->a));
+}
 static void say_inline(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "inline PrimFunc"); }
 
 static void say_unknown_op(rlx_wf *w, const rlx_finding *f)
 {
     const char *near = rlx_op_suggest(rlx_string_slice(((const rlx_op *)f->a)->name));
-    SAY(w, f, "unknown operator %s%s%s", name(w, f->a), near ? "; did you mean " : "", near ? near : "");
+    SAY(w, f, "unknown operator %s%s%s", name(w, f->a), near ? "; did you mean " : "",
+        near ? near : "");
 }
 
 static void say_same_name(rlx_wf *w, const rlx_finding *f)
 {
     if (f->detail == RLX_WF_SYMBOL)
-        SAY(w, f, "two functions have the global_symbol %s", ((const rlx_attr_string *)f->b)->value->data);
+        SAY(w, f, "two functions have the global_symbol %s",
+            ((const rlx_attr_string *)f->b)->value->data);
     else
         SAY(w, f, "two functions are named %s", name(w, f->a));
     NOTE(w, f->note, "the other one is here");
 }
 
-static void say_damage(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "%s is structurally damaged", f->a ? rlx_kinds[f->a->kind].name : "a node"); }
+static void say_damage(rlx_wf *w, const rlx_finding *f)
+{
+    SAY(w, f, "%s is structurally damaged", f->a ? rlx_kinds[f->a->kind].name : "a node");
+}
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } criteria[] = {
     { RLX_WF01, RLX_STAGE_ANY, say_dataflow },
@@ -320,13 +363,16 @@ static void say_stage(rlx_wf *w, enum rlx_stage stage)
     }
 }
 
-/* ---- what is seen on the module alone ------------------------------------------------------------------------------ */
+/* ---- what is seen on the module alone ------------------------------------------------------- */
 
 static const rlx_attr_string *symbol_of(const rlx_node *function)
 {
     const rlx_function *f = rlx_as_function(function);
     const rlx_prim_func *prim = rlx_as_prim_func(function);
-    return rlx_as_attr_string(rlx_attrs_get(f ? f->attrs : prim ? prim->attrs : NULL, "global_symbol"));
+    return rlx_as_attr_string(rlx_attrs_get(f      ? f->attrs
+                                            : prim ? prim->attrs
+                                                   : NULL,
+                                            "global_symbol"));
 }
 
 static rlx_place function_place(const rlx_wf *w, size_t i)
@@ -336,7 +382,8 @@ static rlx_place function_place(const rlx_wf *w, size_t i)
 }
 
 /* Notes that `text` names function i; a finding if it names another already. */
-static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, size_t i, const rlx_attr_string *symbol)
+static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, size_t i,
+                       const rlx_attr_string *symbol)
 {
     uintptr_t other;
     if (!rlx_ptrmap_find(taken, text, &other)) {
@@ -344,7 +391,9 @@ static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, siz
             rlx_wf_no_memory(w);
         return;
     }
-    rlx_finding *f = other != i ? rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN, function_place(w, i), w->module->gvars[i]) : NULL;
+    rlx_finding *f = other != i ? rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN,
+                                               function_place(w, i), w->module->gvars[i])
+                                : NULL;
     if (f) {
         f->b = (const rlx_node *)symbol;
         f->note = function_place(w, other);
@@ -375,7 +424,7 @@ static void check_names(rlx_wf *w)
         rlx_wf_found(w, RLX_WF12, RLX_WF_PLAIN, w->module->place, NULL);
 }
 
-/* ---- recursion: WF07 and WF08, from the mentions that the walk has collected ------------------------------------------ */
+/* ---- recursion: WF07 and WF08, from the mentions that the walk has collected ---------------- */
 
 static void find_recursive_calls(rlx_wf *w, const uint32_t *group)
 {
@@ -383,7 +432,8 @@ static void find_recursive_calls(rlx_wf *w, const uint32_t *group)
         const rlx_wf_mention m = w->mentions.data[i];
         if (!m.in_block || group[m.from] != group[m.to])
             continue;
-        rlx_finding *f = rlx_wf_found(w, RLX_WF07, m.from == m.to ? RLX_WF_SELF : RLX_WF_MUTUAL, m.place, w->module->gvars[m.to]);
+        rlx_finding *f = rlx_wf_found(w, RLX_WF07, m.from == m.to ? RLX_WF_SELF : RLX_WF_MUTUAL,
+                                      m.place, w->module->gvars[m.to]);
         if (!f)
             return;
         f->b = w->module->gvars[m.from];
@@ -393,14 +443,19 @@ static void find_recursive_calls(rlx_wf *w, const uint32_t *group)
     }
 }
 
-static void find_unstated_results(rlx_wf *w, const uint32_t *group, const bool *recursive, rlx_place *mention)
+static void find_unstated_results(rlx_wf *w, const uint32_t *group, const bool *recursive,
+                                  rlx_place *mention)
 {
     for (size_t i = 0; i < w->mentions.len; i++)
-        if (group[w->mentions.data[i].from] == group[w->mentions.data[i].to] && !mention[w->mentions.data[i].to])
+        if (group[w->mentions.data[i].from] == group[w->mentions.data[i].to] &&
+            !mention[w->mentions.data[i].to])
             mention[w->mentions.data[i].to] = w->mentions.data[i].place;
     for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
-        rlx_finding *found = f && recursive[i] && !f->ret_stated ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, function_place(w, i), w->module->gvars[i]) : NULL;
+        rlx_finding *found = f && recursive[i] && !f->ret_stated
+                                 ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, function_place(w, i),
+                                                w->module->gvars[i])
+                                 : NULL;
         if (found) {
             found->note = mention[i];
             found->b = f->ret_sinfo;
@@ -416,7 +471,8 @@ static void check_recursion(rlx_wf *w)
     uint32_t *group = rlx_mem_alloc_zero(MEMORY(w), n * sizeof *group);
     bool *recursive = rlx_mem_alloc_zero(MEMORY(w), n);
     rlx_place *mention = rlx_mem_alloc_zero(MEMORY(w), n * sizeof *mention);
-    if (!group || !recursive || !mention || !rlx_wf_groups(w->ctx, n, w->mentions.data, w->mentions.len, group, recursive)) {
+    if (!group || !recursive || !mention ||
+        !rlx_wf_groups(w->ctx, n, w->mentions.data, w->mentions.len, group, recursive)) {
         rlx_wf_no_memory(w);
     } else {
         find_recursive_calls(w, group);
@@ -427,7 +483,7 @@ static void check_recursion(rlx_wf *w)
     rlx_mem_free(MEMORY(w), mention, mention ? n * sizeof *mention : 0);
 }
 
-/* ---- the check ---------------------------------------------------------------------------------------------------------- */
+/* ---- the check ------------------------------------------------------------------------------ */
 
 static void check_normal_form(rlx_wf *w)
 {
@@ -470,7 +526,12 @@ static void warn(rlx_wf *w)
 
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
 {
-    rlx_wf w = { .ctx = ctx, .module = m, .env = rlx_module_env(m), .stage = stage, .epoch = 1, .last_epoch = 1 };
+    rlx_wf w = { .ctx = ctx,
+                 .module = m,
+                 .env = rlx_module_env(m),
+                 .stage = stage,
+                 .epoch = 1,
+                 .last_epoch = 1 };
     size_t errors = rlx_error_count(ctx);
     rlx_id_map_init(&w.var_at, MEMORY(&w));
     rlx_id_map_init(&w.size_at, MEMORY(&w));

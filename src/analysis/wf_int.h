@@ -1,6 +1,7 @@
-/* wf_int.h: inside the well-formedness checker. The walk (wf_walk.c) keeps scopes and notes findings; rows of a table
- * (well_formed.c) say them. A finding is made where the violation is seen and said at the end, as a use before the
- * binding is told from a use without one only then. */
+/* wf_int.h: inside the well-formedness checker. The walk (wf_walk.c) keeps scopes and notes
+ * findings; rows of a table (well_formed.c) say them. A finding is made where the violation is
+ * seen and said at the end, as a use before the binding is told from a use without one only
+ * then. */
 #ifndef RLX_WF_INT_H
 #define RLX_WF_INT_H
 
@@ -12,9 +13,11 @@ enum rlx_wf_detail {
     RLX_WF_UNBOUND, RLX_WF_TWICE, RLX_WF_OWN_VALUE,            /* WF02 */
     RLX_WF_EARLY, RLX_WF_GONE,                                 /* WF03 */
     RLX_WF_USED_OUTSIDE, RLX_WF_BOUND_OUTSIDE,                 /* WF01 */
-    RLX_WF_COMPOSITE,                                          /* WF05: stands in an expression of a cast */
+    /* WF05: stands in an expression of a cast */
+    RLX_WF_COMPOSITE,
     RLX_WF_IF, RLX_WF_SELF, RLX_WF_MUTUAL,                     /* WF07 */
-    RLX_WF_VARIABLE, RLX_WF_FORM, RLX_WF_RANK,                 /* WF14, WF15: not in scope, wrong kind of shape, rank */
+    /* WF14, WF15: not in scope, wrong kind of shape, rank */
+    RLX_WF_VARIABLE, RLX_WF_FORM, RLX_WF_RANK,
     RLX_WF_LANES, RLX_WF_KIND, RLX_WF_WIDTH,                   /* WF18, WF20 */
     RLX_WF_SYMBOL                                              /* WX05: of global_symbols */
 };
@@ -28,7 +31,8 @@ typedef struct rlx_finding {
 } rlx_finding;
 
 /* ---- what is known of variables */
-enum rlx_wf_state { RLX_WF_SEEN, RLX_WF_OWN, RLX_WF_OPEN, RLX_WF_CLOSED }; /* used only; its value is under way; in scope; was in scope */
+/* used only; its value is under way; in scope; was in scope */
+enum rlx_wf_state { RLX_WF_SEEN, RLX_WF_OWN, RLX_WF_OPEN, RLX_WF_CLOSED };
 typedef struct rlx_wf_var {
     const rlx_var *var;
     rlx_place bound_at;
@@ -47,16 +51,24 @@ typedef struct rlx_wf_size {
     bool shared;                 /* WX04 has been said */
 } rlx_wf_size;
 
-/* Where an annotation or expression stands: decides the code for a shape variable that is not in scope. */
-enum rlx_wf_role { RLX_WF_IN_VAR, RLX_WF_IN_RETURN, RLX_WF_IN_PARAM, RLX_WF_IN_CAST, RLX_WF_IN_ARGUMENT, RLX_WF_IN_EXPR };
+/* Where an annotation or expression stands: decides the code for a shape variable that is not
+ * in scope. */
+enum rlx_wf_role {
+    RLX_WF_IN_VAR, RLX_WF_IN_RETURN, RLX_WF_IN_PARAM, RLX_WF_IN_CAST, RLX_WF_IN_ARGUMENT,
+    RLX_WF_IN_EXPR
+};
 typedef struct rlx_wf_spot {
     enum rlx_wf_role role;
     const rlx_node *owner;       /* variable or function that is annotated */
-    const rlx_place *places; size_t num_places, part; /* of the parts of the annotation, preorder */
+    /* of the parts of the annotation, preorder */
+    const rlx_place *places; size_t num_places, part;
     rlx_place place;             /* where there are none */
     uint8_t kind;                /* struct info kind of the position: which of WF14, WF15, WF16 */
 } rlx_wf_spot;
-RLX_INLINE rlx_place rlx_wf_place(const rlx_wf_spot *s) { return s->part < s->num_places ? s->places[s->part] : s->place; }
+RLX_INLINE rlx_place rlx_wf_place(const rlx_wf_spot *s)
+{
+    return s->part < s->num_places ? s->places[s->part] : s->place;
+}
 
 /* A function under way. */
 typedef struct rlx_wf_function {
@@ -68,11 +80,25 @@ typedef struct rlx_wf_function {
 } rlx_wf_function;
 /* Ends of scopes to come back to. */
 typedef struct rlx_wf_mark { size_t vars, dataflow, sizes; uint32_t block; } rlx_wf_mark;
-typedef struct rlx_wf_task { const rlx_node *node; rlx_place around; uint32_t index; uint8_t kind; } rlx_wf_task;
-/* A part of an annotation; s NULL: a function description ends, its binders leave scope and the epoch around it returns. */
-typedef struct rlx_wf_part { const rlx_sinfo *s; uint32_t depth, binders; uintptr_t epoch; } rlx_wf_part;
+typedef struct rlx_wf_task {
+    const rlx_node *node;
+    rlx_place around;
+    uint32_t index;
+    uint8_t kind;
+} rlx_wf_task;
+/* A part of an annotation; s NULL: a function description ends, its binders leave scope and the
+ * epoch around it returns. */
+typedef struct rlx_wf_part {
+    const rlx_sinfo *s;
+    uint32_t depth, binders;
+    uintptr_t epoch;
+} rlx_wf_part;
 /* Function `from` mentions function `to`. in_block: it is a call inside a dataflow block. */
-typedef struct rlx_wf_mention { uint32_t from, to; rlx_place place; bool in_block; } rlx_wf_mention;
+typedef struct rlx_wf_mention {
+    uint32_t from, to;
+    rlx_place place;
+    bool in_block;
+} rlx_wf_mention;
 
 typedef struct rlx_wf {
     rlx_context *ctx;
@@ -87,10 +113,14 @@ typedef struct rlx_wf {
     RLX_VEC(rlx_wf_size) sizes;
     rlx_id_map size_at;                            /* shape variable -> index in sizes */
     RLX_VEC(uint32_t) open_vars, open_dataflow, open_sizes; /* in scope, by scope */
-    rlx_ptrmap checked;                            /* node -> epoch in which all in it was found in order */
-    rlx_ptrmap entered;                            /* sequences and functions walked: each binds its variables once */
-    const rlx_sinfo *last_good; uintptr_t last_good_epoch; /* the annotation that was looked up last */
-    uintptr_t epoch, last_epoch;                   /* another one when something leaves scope, and inside a function description */
+    /* node -> epoch in which all in it was found in order */
+    rlx_ptrmap checked;
+    /* sequences and functions walked: each binds its variables once */
+    rlx_ptrmap entered;
+    /* the annotation that was looked up last */
+    const rlx_sinfo *last_good; uintptr_t last_good_epoch;
+    /* another one when something leaves scope, and inside a function description */
+    uintptr_t epoch, last_epoch;
     uint32_t function;                             /* of the module */
     uint32_t block, num_blocks;                    /* dataflow block under way, blocks so far */
     uint32_t step;                                 /* bindings and signatures so far */
@@ -104,7 +134,8 @@ typedef struct rlx_wf {
 } rlx_wf;
 
 /* New finding; NULL when out of memory (failed is set). */
-rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail, rlx_place place, const rlx_node *a);
+rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail,
+                          rlx_place place, const rlx_node *a);
 bool rlx_wf_no_memory(rlx_wf *w);
 RLX_INLINE bool rlx_wf_known_good(const rlx_wf *w, const void *n)
 {
@@ -138,12 +169,14 @@ size_t rlx_wf_size_index(rlx_wf *w, const rlx_prim_var *v);
 void rlx_wf_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_wf_spot spot);
 void rlx_wf_dims(rlx_wf *w, const rlx_prim *const *dims, size_t count, rlx_wf_spot *spot);
 void rlx_wf_prim_value(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot);
-void rlx_wf_bind_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_place place); /* its stand-alone shape variables come into scope */
+/* its stand-alone shape variables come into scope */
+void rlx_wf_bind_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_place place);
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place);
 
 /* ---- the walk (wf_walk.c) */
 void rlx_wf_walk(rlx_wf *w);
 /* ---- groups of a graph of mentions (call_groups.c): as rlx_call_groups */
-bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, size_t num_edges, uint32_t *group, bool *recursive);
+bool rlx_wf_groups(rlx_context *ctx, size_t count, const rlx_wf_mention *edges, size_t num_edges,
+                   uint32_t *group, bool *recursive);
 
 #endif

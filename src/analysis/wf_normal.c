@@ -28,13 +28,16 @@ static bool no_memory(check *c)
     return rlx_no_memory(c->ctx);
 }
 
-/* Violation `code`; what: text for "... is a call; it must be a variable", with place of e or of its owner. */
-static void violated(check *c, enum rlx_code_id code, const rlx_expr *e, const rlx_node *owner, const char *what)
+/* Violation `code`; what: text for "... is a call; it must be a variable", with place of e or
+ * of its owner. */
+static void violated(check *c, enum rlx_code_id code, const rlx_expr *e, const rlx_node *owner,
+                     const char *what)
 {
     rlx_place place = rlx_place_of(e) ? rlx_place_of(e) : rlx_place_of(owner);
     c->good = false;
     if (c->report)
-        rlx_error(c->ctx, code, place, "%s is %s; it must be a variable or another leaf", what, kind_name(e));
+        rlx_error(c->ctx, code, place, "%s is %s; it must be a variable or another leaf", what,
+                  kind_name(e));
 }
 
 /* The sub-expression that keeps e from being a leaf; NULL: e is one. */
@@ -42,8 +45,11 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
 {
     const rlx_expr *bad = NULL;
     if (e->kind != RLX_NODE_TUPLE)
-        return e->kind == RLX_NODE_CALL || e->kind == RLX_NODE_TUPLE_GET_ITEM || e->kind == RLX_NODE_IF ||
-               e->kind == RLX_NODE_SEQ_EXPR || e->kind == RLX_NODE_FUNCTION ? e : NULL;
+        return e->kind == RLX_NODE_CALL || e->kind == RLX_NODE_TUPLE_GET_ITEM ||
+                       e->kind == RLX_NODE_IF || e->kind == RLX_NODE_SEQ_EXPR ||
+                       e->kind == RLX_NODE_FUNCTION
+                   ? e
+                   : NULL;
     c->fields.len = 0;
     if (!rlx_vec_push(&c->ctx->memory, &c->fields, e))
         return no_memory(c), NULL;
@@ -70,10 +76,13 @@ static const rlx_expr *not_leaf(check *c, const rlx_expr *e)
 
 static enum rlx_code_id code_for(const rlx_expr *bad, enum rlx_code_id otherwise)
 {
-    return bad->kind == RLX_NODE_FUNCTION ? RLX_NF08 : bad->kind == RLX_NODE_SEQ_EXPR ? RLX_NF02 : otherwise;
+    return bad->kind == RLX_NODE_FUNCTION   ? RLX_NF08
+           : bad->kind == RLX_NODE_SEQ_EXPR ? RLX_NF02
+                                            : otherwise;
 }
 
-static void operand(check *c, enum rlx_code_id code, const rlx_expr *e, const rlx_node *owner, const char *what)
+static void operand(check *c, enum rlx_code_id code, const rlx_expr *e, const rlx_node *owner,
+                    const char *what)
 {
     const rlx_expr *bad = not_leaf(c, e);
     if (bad)
@@ -112,7 +121,8 @@ static void body(check *c, const rlx_expr *e, const char *what)
     }
     c->good = false;
     if (c->report && e)
-        rlx_error(c->ctx, RLX_NF03, rlx_place_of(e), "%s is %s; it must be a sequence", what, kind_name(e));
+        rlx_error(c->ctx, RLX_NF03, rlx_place_of(e), "%s is %s; it must be a sequence", what,
+                  kind_name(e));
 }
 
 static void value(check *c, const rlx_expr *e)
@@ -142,8 +152,10 @@ static void value(check *c, const rlx_expr *e)
 
 static void block(check *c, const rlx_block *b, const rlx_block *before)
 {
-    const char *what = !b->num_bindings ? "block is empty" : before && before->node.kind == b->node.kind
-                     ? "block follows another of its kind" : NULL;
+    const char *what = !b->num_bindings ? "block is empty"
+                       : before && before->node.kind == b->node.kind
+                           ? "block follows another of its kind"
+                           : NULL;
     if (what) {
         c->good = false;
         if (c->report)
@@ -151,7 +163,8 @@ static void block(check *c, const rlx_block *b, const rlx_block *before)
     }
     for (size_t i = 0; i < b->num_bindings && (c->good || c->report) && !c->failed; i++) {
         const rlx_node *n = b->bindings[i];
-        value(c, n->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)n)->value : ((const rlx_match_cast *)n)->value);
+        value(c, n->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)n)->value
+                                                 : ((const rlx_match_cast *)n)->value);
     }
 }
 

@@ -1,4 +1,5 @@
-/* wf_scope.c: which variables and shape variables are in scope, and what their uses and bindings violate. */
+/* wf_scope.c: which variables and shape variables are in scope, and what their uses and
+ * bindings violate. */
 #include "analysis/wf_int.h"
 
 #define MEMORY(w) (&(w)->ctx->memory)
@@ -9,7 +10,8 @@ bool rlx_wf_no_memory(rlx_wf *w)
     return rlx_no_memory(w->ctx);
 }
 
-rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail, rlx_place place, const rlx_node *a)
+rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail detail,
+                          rlx_place place, const rlx_node *a)
 {
     rlx_finding f = { .code = (uint16_t)code, .detail = (uint8_t)detail, .place = place, .a = a };
     if (!rlx_vec_push(MEMORY(w), &w->findings, f)) {
@@ -19,7 +21,7 @@ rlx_finding *rlx_wf_found(rlx_wf *w, enum rlx_code_id code, enum rlx_wf_detail d
     return &rlx_vec_last(&w->findings);
 }
 
-/* ---- variables ------------------------------------------------------------------------------------ */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 static rlx_wf_var *var_info(rlx_wf *w, const rlx_var *v, enum rlx_wf_state state)
 {
@@ -51,14 +53,16 @@ static void open_var(rlx_wf *w, rlx_wf_var *info, bool dataflow, bool param)
     info->block = dataflow ? w->block : 0;
     info->literals = (uint32_t)w->functions.len;
     info->param = param;
-    if (info->block ? !rlx_vec_push(MEMORY(w), &w->open_dataflow, at) : !rlx_vec_push(MEMORY(w), &w->open_vars, at))
+    if (info->block ? !rlx_vec_push(MEMORY(w), &w->open_dataflow, at)
+                    : !rlx_vec_push(MEMORY(w), &w->open_vars, at))
         rlx_wf_no_memory(w);
 }
 
 static void bound_again(rlx_wf *w, rlx_wf_var *info, rlx_place place, bool param)
 {
     bool shared = param && info->param;
-    rlx_finding *f = rlx_wf_found(w, shared ? RLX_WX03 : RLX_WF02, RLX_WF_TWICE, place, &info->var->node);
+    rlx_finding *f =
+        rlx_wf_found(w, shared ? RLX_WX03 : RLX_WF02, RLX_WF_TWICE, place, &info->var->node);
     if (!f)
         return;
     f->note = info->bound_at;
@@ -109,7 +113,8 @@ static void early_use(rlx_wf *w, rlx_wf_var *info, rlx_place place)
 static void dataflow_use(rlx_wf *w, const rlx_wf_var *info, rlx_place place)
 {
     bool captured = info->state == RLX_WF_OPEN && info->literals < w->functions.len;
-    rlx_finding *f = rlx_wf_found(w, captured ? RLX_WF11 : RLX_WF01, RLX_WF_USED_OUTSIDE, place, &info->var->node);
+    rlx_finding *f = rlx_wf_found(w, captured ? RLX_WF11 : RLX_WF01, RLX_WF_USED_OUTSIDE, place,
+                                  &info->var->node);
     if (!f)
         return;
     f->note = info->bound_at;
@@ -136,7 +141,8 @@ void rlx_wf_use_var(rlx_wf *w, const rlx_var *v, rlx_place place)
     } else if (info->state == RLX_WF_OWN) {
         rlx_wf_found(w, RLX_WF02, RLX_WF_OWN_VALUE, place, &v->node);
     } else if (v->node.kind == RLX_NODE_DATAFLOW_VAR && info->block) {
-        if (info->state == RLX_WF_CLOSED || (info->block != w->block && info->literals < w->functions.len))
+        if (info->state == RLX_WF_CLOSED ||
+            (info->block != w->block && info->literals < w->functions.len))
             dataflow_use(w, info, place);
     } else if (info->state == RLX_WF_CLOSED) {
         rlx_finding *f = rlx_wf_found(w, RLX_WF03, RLX_WF_GONE, place, &v->node);
@@ -147,7 +153,7 @@ void rlx_wf_use_var(rlx_wf *w, const rlx_var *v, rlx_place place)
     }
 }
 
-/* ---- shape variables ---------------------------------------------------------------------------------- */
+/* ---- shape variables ------------------------------------------------------------------------ */
 
 size_t rlx_wf_size_index(rlx_wf *w, const rlx_prim_var *v)
 {
@@ -167,7 +173,8 @@ static bool is_shared(rlx_wf *w, rlx_wf_size *info, rlx_place place)
 {
     if (info->function == UINT32_MAX || info->function == w->function)
         return false;
-    rlx_finding *f = info->shared ? NULL : rlx_wf_found(w, RLX_WX04, RLX_WF_PLAIN, place, &info->var->node);
+    rlx_finding *f =
+        info->shared ? NULL : rlx_wf_found(w, RLX_WX04, RLX_WF_PLAIN, place, &info->var->node);
     if (f) {
         f->n = info->function;
         f->k = w->function;
@@ -191,7 +198,8 @@ void rlx_wf_bind_size(rlx_wf *w, const rlx_prim_var *v, rlx_place place)
         rlx_wf_no_memory(w);
 }
 
-/* One complaint about a variable in each binding; none about what was only derived from an expression complained of. */
+/* One complaint about a variable in each binding; none about what was only derived from an
+ * expression complained of. */
 static bool said_already(const rlx_wf *w, const rlx_wf_size *info, const rlx_wf_spot *spot)
 {
     bool derived = spot->role == RLX_WF_IN_VAR && !spot->num_places;
@@ -200,24 +208,29 @@ static bool said_already(const rlx_wf *w, const rlx_wf_size *info, const rlx_wf_
 
 void rlx_wf_use_size(rlx_wf *w, const rlx_prim_var *v, const rlx_wf_spot *spot, bool composite)
 {
-    static const uint16_t codes[] = { [RLX_WF_IN_VAR] = 0, [RLX_WF_IN_RETURN] = RLX_WF04, [RLX_WF_IN_PARAM] = RLX_WF06,
-                                      [RLX_WF_IN_CAST] = RLX_WF05, [RLX_WF_IN_ARGUMENT] = 0, [RLX_WF_IN_EXPR] = RLX_WF05 };
+    static const uint16_t codes[] = {
+        [RLX_WF_IN_VAR] = 0,         [RLX_WF_IN_RETURN] = RLX_WF04, [RLX_WF_IN_PARAM] = RLX_WF06,
+        [RLX_WF_IN_CAST] = RLX_WF05, [RLX_WF_IN_ARGUMENT] = 0,      [RLX_WF_IN_EXPR] = RLX_WF05
+    };
     size_t at = rlx_wf_size_index(w, v);
-    if (at == SIZE_MAX || w->sizes.data[at].state == RLX_WF_OPEN || is_shared(w, &w->sizes.data[at], rlx_wf_place(spot)) ||
+    if (at == SIZE_MAX || w->sizes.data[at].state == RLX_WF_OPEN ||
+        is_shared(w, &w->sizes.data[at], rlx_wf_place(spot)) ||
         said_already(w, &w->sizes.data[at], spot))
         return;
     w->sizes.data[at].said = w->step;
     w->sizes.data[at].said_in = w->function + 1;
     uint16_t code = codes[spot->role];
     if (!code)
-        code = spot->kind == RLX_NODE_TENSOR_SINFO ? RLX_WF14 : spot->kind == RLX_NODE_SHAPE_SINFO ? RLX_WF15 : RLX_WF16;
+        code = spot->kind == RLX_NODE_TENSOR_SINFO  ? RLX_WF14
+               : spot->kind == RLX_NODE_SHAPE_SINFO ? RLX_WF15
+                                                    : RLX_WF16;
     enum rlx_wf_detail detail = code == RLX_WF05 && composite ? RLX_WF_COMPOSITE : RLX_WF_VARIABLE;
     rlx_finding *f = rlx_wf_found(w, (enum rlx_code_id)code, detail, rlx_wf_place(spot), &v->node);
     if (f)
         f->b = spot->owner;
 }
 
-/* ---- scopes ---------------------------------------------------------------------------------------------- */
+/* ---- scopes --------------------------------------------------------------------------------- */
 
 void rlx_wf_open_scope(rlx_wf *w)
 {
@@ -228,7 +241,8 @@ void rlx_wf_open_scope(rlx_wf *w)
 
 static void close_down_to(rlx_wf *w, rlx_wf_mark m)
 {
-    if (w->open_vars.len > m.vars || w->open_dataflow.len > m.dataflow || w->open_sizes.len > m.sizes)
+    if (w->open_vars.len > m.vars || w->open_dataflow.len > m.dataflow ||
+        w->open_sizes.len > m.sizes)
         rlx_wf_new_epoch(w);
     while (w->open_vars.len > m.vars)
         w->vars.data[rlx_vec_pop(&w->open_vars)].state = RLX_WF_CLOSED;

@@ -1,19 +1,24 @@
-/* wf_sinfo.c: annotations and integer expressions: dtypes, ranks, devices, and shape variables in scope. */
+/* wf_sinfo.c: annotations and integer expressions: dtypes, ranks, devices, and shape variables
+ * in scope. */
 #include "analysis/wf_int.h"
 
 #define MEMORY(w) (&(w)->ctx->memory)
 #define MAX_NESTING 1000 /* WX10 */
 
-/* ---- integer expressions --------------------------------------------------------------------------- */
+/* ---- integer expressions -------------------------------------------------------------------- */
 
-/* What may stand in a size or a scalar: arithmetic. No memory, no text, no lanes, no calls with effects. */
+/* What may stand in a size or a scalar: arithmetic. No memory, no text, no lanes, no calls with
+ * effects. */
 static bool is_arithmetic(const rlx_prim *p)
 {
-    static const char *const intrinsics[] = { "if_then_else", "shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor",
-                                              "bitwise_not", "abs", "likely", "max_value", "min_value", "ceildiv" };
+    static const char *const intrinsics[] = { "if_then_else", "shift_left", "shift_right",
+                                              "bitwise_and",  "bitwise_or", "bitwise_xor",
+                                              "bitwise_not",  "abs",        "likely",
+                                              "max_value",    "min_value",  "ceildiv" };
     const rlx_prim_call *call = rlx_as_prim_call(p);
     if (!call)
-        return (p->kind >= RLX_NODE_PRIM_VAR && p->kind <= RLX_NODE_FLOAT_IMM) || rlx_as_binary(p) || rlx_as_unary(p) || rlx_as_select(p);
+        return (p->kind >= RLX_NODE_PRIM_VAR && p->kind <= RLX_NODE_FLOAT_IMM) ||
+               rlx_as_binary(p) || rlx_as_unary(p) || rlx_as_select(p);
     for (size_t i = 0; call->op && i < RLX_COUNT(intrinsics); i++)
         if (rlx_slice_is(rlx_string_slice(call->op), intrinsics[i]))
             return true;
@@ -81,7 +86,7 @@ void rlx_wf_prim_value(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot)
     }
 }
 
-/* ---- dtypes and devices ------------------------------------------------------------------------------- */
+/* ---- dtypes and devices --------------------------------------------------------------------- */
 
 static bool width_is_legal(rlx_dtype t)
 {
@@ -97,13 +102,20 @@ static bool width_is_legal(rlx_dtype t)
 static void check_dtype(rlx_wf *w, rlx_dtype t, rlx_place place)
 {
     enum rlx_wf_detail detail = rlx_dtype_code(t) == rlx_dtype_code(RELAX_HANDLE) ? RLX_WF_KIND
-                              : rlx_dtype_lanes(t) != 1 ? RLX_WF_LANES : width_is_legal(t) ? RLX_WF_PLAIN : RLX_WF_WIDTH;
-    rlx_finding *f = t != RELAX_VOID && detail != RLX_WF_PLAIN ? rlx_wf_found(w, RLX_WF20, detail, place, NULL) : NULL;
+                                : rlx_dtype_lanes(t) != 1                         ? RLX_WF_LANES
+                                : width_is_legal(t)                               ? RLX_WF_PLAIN
+                                                                                  : RLX_WF_WIDTH;
+    rlx_finding *f = t != RELAX_VOID && detail != RLX_WF_PLAIN
+                         ? rlx_wf_found(w, RLX_WF20, detail, place, NULL)
+                         : NULL;
     if (f)
         f->n = t;
 }
 
-static const rlx_attr_list *listed_devices(const rlx_wf *w) { return rlx_as_attr_list(rlx_attrs_get(w->module->global_infos, "vdevice")); }
+static const rlx_attr_list *listed_devices(const rlx_wf *w)
+{
+    return rlx_as_attr_list(rlx_attrs_get(w->module->global_infos, "vdevice"));
+}
 
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place)
 {
@@ -116,19 +128,22 @@ void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place)
         f->n = list != NULL;
 }
 
-/* ---- struct info ---------------------------------------------------------------------------------------- */
+/* ---- struct info ---------------------------------------------------------------------------- */
 
-static void rank_differs(rlx_wf *w, const rlx_wf_spot *spot, uint16_t code, int64_t says, size_t gives)
+static void rank_differs(rlx_wf *w, const rlx_wf_spot *spot, uint16_t code, int64_t says,
+                         size_t gives)
 {
     bool variable = spot->role == RLX_WF_IN_VAR || spot->role == RLX_WF_IN_PARAM;
-    rlx_finding *f = rlx_wf_found(w, variable ? RLX_WF10 : (enum rlx_code_id)code, RLX_WF_RANK, rlx_wf_place(spot), spot->owner);
+    rlx_finding *f = rlx_wf_found(w, variable ? RLX_WF10 : (enum rlx_code_id)code, RLX_WF_RANK,
+                                  rlx_wf_place(spot), spot->owner);
     if (f) {
         f->n = says;
         f->k = (int64_t)gives;
     }
 }
 
-static void check_shape_var(rlx_wf *w, const rlx_var *v, const rlx_tensor_sinfo *t, rlx_wf_spot *spot)
+static void check_shape_var(rlx_wf *w, const rlx_var *v, const rlx_tensor_sinfo *t,
+                            rlx_wf_spot *spot)
 {
     const rlx_shape_sinfo *s = rlx_as_shape_sinfo(v->sinfo);
     if (!rlx_wf_var_is_open(w, v)) {
@@ -172,7 +187,8 @@ static void check_prim_info(rlx_wf *w, const rlx_prim_sinfo *s, rlx_wf_spot *spo
         f->n = s->dtype;
     if (!s->value)
         return;
-    if (!f && rlx_prim_dtype(s->value) != s->dtype && (f = rlx_wf_found(w, RLX_WF22, RLX_WF_PLAIN, place, NULL))) {
+    if (!f && rlx_prim_dtype(s->value) != s->dtype &&
+        (f = rlx_wf_found(w, RLX_WF22, RLX_WF_PLAIN, place, NULL))) {
         f->n = rlx_prim_dtype(s->value);
         f->k = s->dtype;
     }
@@ -211,7 +227,8 @@ static void push_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, uint32_t bi
         rlx_wf_no_memory(w);
 }
 
-/* Binders of a description are in scope within it: its own, and what stands alone in its parameters. */
+/* Binders of a description are in scope within it: its own, and what stands alone in its
+ * parameters. */
 static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_wf_spot *spot)
 {
     uint32_t mark = (uint32_t)w->binders.len;
@@ -289,7 +306,7 @@ void rlx_wf_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_wf_spot spot)
         rlx_wf_new_epoch(w); /* so it is not the last good one either */
 }
 
-/* ---- binding positions --------------------------------------------------------------------------------------- */
+/* ---- binding positions ---------------------------------------------------------------------- */
 
 typedef struct binding { rlx_wf *w; rlx_place place; } binding;
 

@@ -1,10 +1,14 @@
-/* wf_walk.c: one walk over a module in text order, before or after normalisation. An explicit stack of tasks; expressions
- * that occur twice are entered once, as long as nothing they mention has left scope. */
+/* wf_walk.c: one walk over a module in text order, before or after normalisation. An explicit
+ * stack of tasks; expressions that occur twice are entered once, as long as nothing they
+ * mention has left scope. */
 #include "analysis/wf_int.h"
 
 #define MEMORY(w) (&(w)->ctx->memory)
 
-enum task { TASK_EXPR, TASK_SEQ, TASK_BLOCKS, TASK_BINDINGS, TASK_BIND, TASK_END_SCOPE, TASK_END_BLOCK, TASK_END_FUNCTION };
+enum task {
+    TASK_EXPR, TASK_SEQ, TASK_BLOCKS, TASK_BINDINGS, TASK_BIND, TASK_END_SCOPE, TASK_END_BLOCK,
+    TASK_END_FUNCTION
+};
 
 static void push_at(rlx_wf *w, enum task kind, const rlx_node *n, size_t index, rlx_place around)
 {
@@ -13,7 +17,10 @@ static void push_at(rlx_wf *w, enum task kind, const rlx_node *n, size_t index, 
         rlx_wf_no_memory(w);
 }
 
-static void push(rlx_wf *w, enum task kind, const rlx_node *n, size_t index) { push_at(w, kind, n, index, RLX_NO_PLACE); }
+static void push(rlx_wf *w, enum task kind, const rlx_node *n, size_t index)
+{
+    push_at(w, kind, n, index, RLX_NO_PLACE);
+}
 
 static rlx_place place_or(const rlx_node *n, rlx_place otherwise)
 {
@@ -29,7 +36,7 @@ static bool enter_once(rlx_wf *w, const rlx_node *n)
     return rlx_ptrmap_put(&w->entered, n, 1) || rlx_wf_no_memory(w);
 }
 
-/* ---- functions --------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static void check_params(rlx_wf *w, const rlx_function *f)
 {
@@ -38,12 +45,17 @@ static void check_params(rlx_wf *w, const rlx_function *f)
             rlx_wf_bind_var(w, (const rlx_var *)f->params[i], rlx_place_of(f->params[i]), true);
     for (size_t i = 0; i < f->num_params; i++)
         if (rlx_as_var(f->params[i]))
-            rlx_wf_bind_sinfo(w, ((const rlx_var *)f->params[i])->sinfo, rlx_place_of(f->params[i]));
+            rlx_wf_bind_sinfo(w, ((const rlx_var *)f->params[i])->sinfo,
+                              rlx_place_of(f->params[i]));
     for (size_t i = 0; i < f->num_params; i++) {
         const rlx_var *v = rlx_as_var(f->params[i]);
         if (v)
-            rlx_wf_sinfo(w, v->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_PARAM, .owner = rlx_vec_last(&w->functions).name, .places = v->sinfo_places,
-                                                     .num_places = v->num_sinfo_places, .place = v->place });
+            rlx_wf_sinfo(w, v->sinfo,
+                         (rlx_wf_spot){ .role = RLX_WF_IN_PARAM,
+                                        .owner = rlx_vec_last(&w->functions).name,
+                                        .places = v->sinfo_places,
+                                        .num_places = v->num_sinfo_places,
+                                        .place = v->place });
     }
 }
 
@@ -61,7 +73,12 @@ static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *nam
     check_params(w, f);
     w->step++;
     if (f->ret_stated && f->ret_sinfo)
-        rlx_wf_sinfo(w, f->ret_sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_RETURN, .owner = name, .places = f->ret_places, .num_places = f->num_ret_places, .place = f->place });
+        rlx_wf_sinfo(w, f->ret_sinfo,
+                     (rlx_wf_spot){ .role = RLX_WF_IN_RETURN,
+                                    .owner = name,
+                                    .places = f->ret_places,
+                                    .num_places = f->num_ret_places,
+                                    .place = f->place });
     if (forced && forced->value && !f->is_pure)
         rlx_wf_found(w, RLX_WF21, RLX_WF_PLAIN, f->place, name);
     push(w, TASK_END_FUNCTION, &f->node, 0);
@@ -73,14 +90,16 @@ static void end_function(rlx_wf *w, const rlx_function *f)
 {
     rlx_wf_function frame = rlx_vec_pop(&w->functions);
     rlx_wf_close_scope(w);
-    rlx_finding *found = frame.mentioned && !f->ret_stated ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, f->place, frame.name) : NULL;
+    rlx_finding *found = frame.mentioned && !f->ret_stated
+                             ? rlx_wf_found(w, RLX_WF08, RLX_WF_PLAIN, f->place, frame.name)
+                             : NULL;
     if (found) {
         found->note = frame.mention;
         found->b = f->ret_sinfo;
     }
 }
 
-/* ---- mentions of functions ----------------------------------------------------------------------------- */
+/* ---- mentions of functions ------------------------------------------------------------------ */
 
 static void use_global(rlx_wf *w, const rlx_global_var *gv, rlx_place place, bool called)
 {
@@ -91,7 +110,8 @@ static void use_global(rlx_wf *w, const rlx_global_var *gv, rlx_place place, boo
         return;
     }
     /* Only Relax functions can lead back here. */
-    if (rlx_is(w->module->functions[at], RLX_NODE_FUNCTION) && !rlx_vec_push(MEMORY(w), &w->mentions, m))
+    if (rlx_is(w->module->functions[at], RLX_NODE_FUNCTION) &&
+        !rlx_vec_push(MEMORY(w), &w->mentions, m))
         rlx_wf_no_memory(w);
 }
 
@@ -107,7 +127,7 @@ static void check_local_recursion(rlx_wf *w, const rlx_call *call)
         }
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static bool is_plain_leaf(rlx_wf *w, const rlx_expr *e, rlx_place around);
 static bool seen_before(rlx_wf *w, const rlx_expr *e);
@@ -131,7 +151,13 @@ static const rlx_expr *no_value(void *user, const rlx_expr *var) { return NULL; 
 
 static void check_normal_call(rlx_wf *w, const rlx_call *call, const rlx_op_row *row)
 {
-    rlx_infer in = { .ctx = w->ctx, .call = call, .row = row, .sinfo_of = leaf_info, .value_of = no_value, .user = w, .quiet = true };
+    rlx_infer in = { .ctx = w->ctx,
+                     .call = call,
+                     .row = row,
+                     .sinfo_of = leaf_info,
+                     .value_of = no_value,
+                     .user = w,
+                     .quiet = true };
     if (w->stage == RLX_STAGE_ANY || !row->normalize || row->flags & RLX_OP_NORMALIZE_ALWAYS)
         return;
     if (row->normalize(&in) != &call->node)
@@ -156,8 +182,10 @@ static void visit_call(rlx_wf *w, const rlx_call *call)
     else if (rlx_as_var(call->op))
         check_local_recursion(w, call);
     check_attrs(w, call);
-    w->mutates |= op && op->row && op->row->num_attrs && strcmp(op->row->attrs[0].name, "inplace_indices") == 0;
-    /* Sinfo args come after the arguments in text; a call whose arguments are leaves is done here. */
+    w->mutates |= op && op->row && op->row->num_attrs &&
+                  strcmp(op->row->attrs[0].name, "inplace_indices") == 0;
+    /* Sinfo args come after the arguments in text; a call whose arguments are leaves is done
+     * here. */
     bool callee_done = op || gv || is_plain_leaf(w, call->op, call->place);
     for (size_t i = 0; callee_done && i < call->num_args; i++)
         if (!is_plain_leaf(w, call->args[i], call->place)) {
@@ -165,7 +193,9 @@ static void visit_call(rlx_wf *w, const rlx_call *call)
             break;
         }
     for (size_t i = 0; i < call->num_sinfo_args; i++)
-        rlx_wf_sinfo(w, call->sinfo_args[i], (rlx_wf_spot){ .role = RLX_WF_IN_ARGUMENT, .owner = call->op, .place = call->place });
+        rlx_wf_sinfo(
+            w, call->sinfo_args[i],
+            (rlx_wf_spot){ .role = RLX_WF_IN_ARGUMENT, .owner = call->op, .place = call->place });
     if (op && op->row)
         check_normal_call(w, call, op->row);
     if ((callee_done && deep == call->num_args) || seen_before(w, &call->node))
@@ -193,7 +223,8 @@ static bool is_plain_leaf(rlx_wf *w, const rlx_expr *e, rlx_place around)
     case RLX_NODE_SHAPE_EXPR:
         if (e->flags & RLX_FLAG_HAS_VARS || !rlx_wf_known_good(w, e)) {
             size_t found = w->findings.len;
-            rlx_wf_dims(w, ((const rlx_shape_expr *)e)->values, ((const rlx_shape_expr *)e)->num_values, &spot);
+            rlx_wf_dims(w, ((const rlx_shape_expr *)e)->values,
+                        ((const rlx_shape_expr *)e)->num_values, &spot);
             if (w->findings.len == found)
                 rlx_wf_remember(w, e);
         }
@@ -204,7 +235,10 @@ static bool is_plain_leaf(rlx_wf *w, const rlx_expr *e, rlx_place around)
     case RLX_NODE_PRIM_FUNC:
         rlx_wf_found(w, RLX_WX07, RLX_WF_PLAIN, place_or(e, around), e);
         return true;
-    case RLX_NODE_CONSTANT: case RLX_NODE_STRING_IMM: case RLX_NODE_DTYPE_IMM: case RLX_NODE_EXTERN_FUNC:
+    case RLX_NODE_CONSTANT:
+    case RLX_NODE_STRING_IMM:
+    case RLX_NODE_DTYPE_IMM:
+    case RLX_NODE_EXTERN_FUNC:
         return true;
     default:
         return false;
@@ -265,7 +299,7 @@ static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
     }
 }
 
-/* ---- sequences ---------------------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------ */
 
 /* The same sequence in a second place binds all its variables twice; the first one is named. */
 static void bound_again(rlx_wf *w, const rlx_seq_expr *seq)
@@ -312,9 +346,19 @@ static void bind_cast(rlx_wf *w, const rlx_match_cast *c)
 {
     const rlx_var *v = rlx_as_var(c->var);
     rlx_wf_bind_sinfo(w, c->sinfo, c->place);
-    rlx_wf_sinfo(w, c->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_CAST, .owner = c->var, .places = c->sinfo_places, .num_places = c->num_sinfo_places, .place = c->place });
+    rlx_wf_sinfo(w, c->sinfo,
+                 (rlx_wf_spot){ .role = RLX_WF_IN_CAST,
+                                .owner = c->var,
+                                .places = c->sinfo_places,
+                                .num_places = c->num_sinfo_places,
+                                .place = c->place });
     if (v && v->sinfo != c->sinfo)
-        rlx_wf_sinfo(w, v->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_VAR, .owner = c->var, .places = v->sinfo_places, .num_places = v->num_sinfo_places, .place = v->place });
+        rlx_wf_sinfo(w, v->sinfo,
+                     (rlx_wf_spot){ .role = RLX_WF_IN_VAR,
+                                    .owner = c->var,
+                                    .places = v->sinfo_places,
+                                    .num_places = v->num_sinfo_places,
+                                    .place = v->place });
     if (v)
         rlx_wf_bind_var(w, v, place_or(c->var, c->place), false);
 }
@@ -324,7 +368,12 @@ static void bind_variable(rlx_wf *w, const rlx_var_binding *b)
     const rlx_var *v = rlx_as_var(b->var);
     if (!v)
         return;
-    rlx_wf_sinfo(w, v->sinfo, (rlx_wf_spot){ .role = RLX_WF_IN_VAR, .owner = b->var, .places = v->sinfo_places, .num_places = v->num_sinfo_places, .place = place_or(b->var, b->place) });
+    rlx_wf_sinfo(w, v->sinfo,
+                 (rlx_wf_spot){ .role = RLX_WF_IN_VAR,
+                                .owner = b->var,
+                                .places = v->sinfo_places,
+                                .num_places = v->num_sinfo_places,
+                                .place = place_or(b->var, b->place) });
     if (!rlx_is(b->value, RLX_NODE_FUNCTION)) /* else it was bound before its body */
         rlx_wf_bind_var(w, v, place_or(b->var, b->place), false);
 }
@@ -367,7 +416,8 @@ static void visit_binding(rlx_wf *w, const rlx_node *n)
     if (w->failed)
         return;
     rlx_wf_task t = rlx_vec_last(&w->tasks);
-    memmove(w->tasks.data + before + 1, w->tasks.data + before, (w->tasks.len - 1 - before) * sizeof t);
+    memmove(w->tasks.data + before + 1, w->tasks.data + before,
+            (w->tasks.len - 1 - before) * sizeof t);
     w->tasks.data[before] = t;
 }
 
@@ -382,14 +432,15 @@ static void visit_bindings(rlx_wf *w, const rlx_block *b, size_t i)
             if (w->failed)
                 return;
             rlx_wf_task t = rlx_vec_last(&w->tasks);
-            memmove(w->tasks.data + level + 1, w->tasks.data + level, (w->tasks.len - 1 - level) * sizeof t);
+            memmove(w->tasks.data + level + 1, w->tasks.data + level,
+                    (w->tasks.len - 1 - level) * sizeof t);
             w->tasks.data[level] = t;
             return;
         }
     }
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------------------------- */
 
 static void run(rlx_wf *w, rlx_wf_task t)
 {
@@ -405,13 +456,17 @@ static void run(rlx_wf *w, rlx_wf_task t)
     }
 }
 
-/* A TIR function: its shape variables belong to it (WX04), the functions it calls are in the module. */
-static enum rlx_step check_tir_node(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+/* A TIR function: its shape variables belong to it (WX04), the functions it calls are in the
+ * module. */
+static enum rlx_step check_tir_node(void *user, const rlx_node *n, const rlx_field *via,
+                                    const rlx_node *parent)
 {
     rlx_wf *w = user;
-    if (n->kind == RLX_NODE_GLOBAL_VAR && rlx_module_index(w->module, (const rlx_global_var *)n) < 0)
+    if (n->kind == RLX_NODE_GLOBAL_VAR &&
+        rlx_module_index(w->module, (const rlx_global_var *)n) < 0)
         rlx_wf_found(w, RLX_WX01, RLX_WF_PLAIN, rlx_place_of(n), n);
-    if (n->kind == RLX_NODE_PRIM_VAR && via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS))
+    if (n->kind == RLX_NODE_PRIM_VAR && via &&
+        (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS))
         rlx_wf_bind_size(w, (const rlx_prim_var *)n, rlx_place_of(parent));
     return n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
 }

@@ -12,7 +12,8 @@ int32_t relax_well_formed(relax_context *ctx, const relax_module *module, int32_
     if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
     if (stage < RELAX_CHECK_ANY || stage > RELAX_CHECK_ALL)
-        return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no stage %d", stage), give(ctx, NULL), -1;
+        return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no stage %d", stage),
+               give(ctx, NULL), -1;
     rlx_float_env host = rlx_float_enter();
     bool ok = rlx_well_formed(ctx, rlx_as_module(node_of(module)), (enum rlx_stage)stage);
     rlx_float_leave(host);
@@ -48,7 +49,8 @@ static bool scope_of(rlx_scope *scope, relax_context *ctx, const void *a, const 
 {
     rlx_prim_vars vars = { 0 };
     rlx_scope_init(scope, ctx, NULL);
-    bool ok = rlx_collect_prim_vars(&ctx->memory, a, false, &vars) && rlx_collect_prim_vars(&ctx->memory, b, false, &vars);
+    bool ok = rlx_collect_prim_vars(&ctx->memory, a, false, &vars) &&
+              rlx_collect_prim_vars(&ctx->memory, b, false, &vars);
     for (size_t i = 0; ok && i < vars.len; i++)
         ok = rlx_scope_add(scope, vars.data[i], true);
     rlx_vec_free(&ctx->memory, &vars);
@@ -60,22 +62,27 @@ static bool two(relax_context *ctx, const void *a, const void *b, enum rlx_famil
     return api_family(ctx, a, family, "a") && api_family(ctx, b, family, "b");
 }
 
-int32_t relax_struct_info_fit(relax_context *ctx, const relax_struct_info *a, const relax_struct_info *b)
+int32_t relax_struct_info_fit(relax_context *ctx, const relax_struct_info *a,
+                              const relax_struct_info *b)
 {
     rlx_scope scope;
     if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
         return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
-    int32_t answer = scope_of(&scope, ctx, a, b) ? (int32_t)rlx_fit(ctx, &scope, node_of(a), node_of(b), NULL) : -1;
+    int32_t answer = scope_of(&scope, ctx, a, b)
+                         ? (int32_t)rlx_fit(ctx, &scope, node_of(a), node_of(b), NULL)
+                         : -1;
     rlx_scope_free(&scope);
     return answer;
 }
 
-relax_struct_info *relax_struct_info_lub(relax_context *ctx, const relax_struct_info *a, const relax_struct_info *b)
+relax_struct_info *relax_struct_info_lub(relax_context *ctx, const relax_struct_info *a,
+                                         const relax_struct_info *b)
 {
     rlx_scope scope;
     if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_SINFO))
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
-    const rlx_sinfo *lub = scope_of(&scope, ctx, a, b) ? rlx_lub(ctx, &scope, node_of(a), node_of(b)) : NULL;
+    const rlx_sinfo *lub =
+        scope_of(&scope, ctx, a, b) ? rlx_lub(ctx, &scope, node_of(a), node_of(b)) : NULL;
     rlx_scope_free(&scope);
     return give(ctx, lub);
 }
@@ -91,23 +98,28 @@ static bool is_visible(void *user, const rlx_prim_var *v)
     return false;
 }
 
-relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struct_info *info, const relax_prim_expr *const *visible, size_t count)
+relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struct_info *info,
+                                           const relax_prim_expr *const *visible, size_t count)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, info, RLX_FAMILY_SINFO, "info") || !api_family_array(ctx, (const void *const *)visible, count, RLX_FAMILY_PRIM, "visible"))
+    if (!api_family(ctx, info, RLX_FAMILY_SINFO, "info") ||
+        !api_family_array(ctx, (const void *const *)visible, count, RLX_FAMILY_PRIM, "visible"))
         return give(ctx, NULL);
     visible_list list = { visible, count };
     rlx_visible v = { .shape_var = is_visible, .user = &list };
     return give(ctx, rlx_erase(ctx, node_of(info), &v));
 }
 
-int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a, const relax_prim_expr *b)
+int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a,
+                               const relax_prim_expr *b)
 {
     rlx_scope scope;
     if (!API_CONTEXT(ctx) || !two(ctx, a, b, RLX_FAMILY_PRIM))
         return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
-    int32_t answer = scope_of(&scope, ctx, a, b) ? (int32_t)rlx_prove_equal(ctx, &scope, node_of(a), node_of(b)) : -1;
+    int32_t answer = scope_of(&scope, ctx, a, b)
+                         ? (int32_t)rlx_prove_equal(ctx, &scope, node_of(a), node_of(b))
+                         : -1;
     rlx_scope_free(&scope);
     return answer;
 }
@@ -126,7 +138,8 @@ relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *
 
 /* ---- variables */
 
-static int64_t give_vars(relax_context *ctx, rlx_vars *vars, bool ok, const relax_expr **out, size_t capacity)
+static int64_t give_vars(relax_context *ctx, rlx_vars *vars, bool ok, const relax_expr **out,
+                         size_t capacity)
 {
     for (size_t i = 0; out && i < vars->len && i < capacity; i++)
         out[i] = API_EXPR(vars->data[i]);
@@ -135,7 +148,8 @@ static int64_t give_vars(relax_context *ctx, rlx_vars *vars, bool ok, const rela
     return count;
 }
 
-int64_t relax_free_vars(relax_context *ctx, const relax_node *node, const relax_expr **out, size_t capacity)
+int64_t relax_free_vars(relax_context *ctx, const relax_node *node, const relax_expr **out,
+                        size_t capacity)
 {
     rlx_vars vars = { 0 };
     if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
@@ -144,7 +158,8 @@ int64_t relax_free_vars(relax_context *ctx, const relax_node *node, const relax_
     return give_vars(ctx, &vars, ok, out, capacity);
 }
 
-int64_t relax_bound_vars(relax_context *ctx, const relax_node *node, const relax_expr **out, size_t capacity)
+int64_t relax_bound_vars(relax_context *ctx, const relax_node *node, const relax_expr **out,
+                         size_t capacity)
 {
     rlx_vars vars = { 0 };
     if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
@@ -153,7 +168,8 @@ int64_t relax_bound_vars(relax_context *ctx, const relax_node *node, const relax
     return give_vars(ctx, &vars, ok, out, capacity);
 }
 
-int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node, const relax_prim_expr **out, size_t capacity)
+int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node,
+                              const relax_prim_expr **out, size_t capacity)
 {
     rlx_prim_vars vars = { 0 };
     if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
@@ -165,9 +181,11 @@ int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node, const 
     return count;
 }
 
-const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module *module, const relax_base_func *func)
+const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module *module,
+                                         const relax_base_func *func)
 {
-    if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_node(ctx, func, "func"))
+    if (!API_CONTEXT(ctx) || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !api_node(ctx, func, "func"))
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!relax_base_func_kind(func))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
@@ -176,5 +194,7 @@ const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module 
     const rlx_expr *own = NULL;
     for (size_t i = 0; i < m->num_functions && !own; i++)
         own = m->functions[i] == node_of(func) ? m->gvars[i] : NULL;
-    return give(ctx, rlx_as_function(node_of(func)) ? rlx_find_impure_call(ctx, &env, node_of(func), own) : NULL);
+    return give(ctx, rlx_as_function(node_of(func))
+                         ? rlx_find_impure_call(ctx, &env, node_of(func), own)
+                         : NULL);
 }

@@ -15,17 +15,31 @@ static bool is_node(relax_context *ctx, const void *handle, const char *what)
     return false;
 }
 
-relax_attr *relax_attr_none(relax_context *ctx) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_none(ctx)) : NULL; }
-relax_attr *relax_attr_int(relax_context *ctx, int64_t value) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL; }
-relax_attr *relax_attr_bool(relax_context *ctx, int32_t value) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL; }
-relax_attr *relax_attr_float(relax_context *ctx, double value) { return API_CONTEXT(ctx) ? give(ctx, rlx_attr_float_new(ctx, value)) : NULL; }
+relax_attr *relax_attr_none(relax_context *ctx)
+{
+    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_none(ctx)) : NULL;
+}
+relax_attr *relax_attr_int(relax_context *ctx, int64_t value)
+{
+    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_int_new(ctx, value)) : NULL;
+}
+relax_attr *relax_attr_bool(relax_context *ctx, int32_t value)
+{
+    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_bool_new(ctx, value != 0)) : NULL;
+}
+relax_attr *relax_attr_float(relax_context *ctx, double value)
+{
+    return API_CONTEXT(ctx) ? give(ctx, rlx_attr_float_new(ctx, value)) : NULL;
+}
 
 relax_attr *relax_attr_string(relax_context *ctx, const char *text, size_t len)
 {
     rlx_slice slice;
     if (!API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, api_required(ctx, text, "text") && api_text(ctx, text, len, "text", &slice) ? rlx_attr_string_new(ctx, slice) : NULL);
+    return give(ctx, api_required(ctx, text, "text") && api_text(ctx, text, len, "text", &slice)
+                         ? rlx_attr_string_new(ctx, slice)
+                         : NULL);
 }
 
 relax_attr *relax_attr_dtype(relax_context *ctx, relax_dtype dtype)
@@ -53,17 +67,20 @@ relax_attr *relax_attr_ints(relax_context *ctx, const int64_t *values, size_t co
     bool ok = rlx_vec_reserve(&ctx->memory, &items, count) || !count;
     for (size_t i = 0; ok && i < count; i++)
         ok = (items.data[i] = rlx_attr_int_new(ctx, values[i])) != NULL;
-    const rlx_attr *list = ok ? rlx_attr_list_new(ctx, items.data, count) : (rlx_no_memory(ctx), NULL);
+    const rlx_attr *list =
+        ok ? rlx_attr_list_new(ctx, items.data, count) : (rlx_no_memory(ctx), NULL);
     rlx_vec_free(&ctx->memory, &items);
     return give(ctx, list);
 }
 
-relax_attr *relax_attr_map_with(relax_context *ctx, const relax_attr *map, const char *key, size_t key_len, const relax_attr *value)
+relax_attr *relax_attr_map_with(relax_context *ctx, const relax_attr *map, const char *key,
+                                size_t key_len, const relax_attr *value)
 {
     rlx_slice slice;
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!api_map_or_null(ctx, map, "map") || !api_name(ctx, key, key_len, "key", &slice) || (value && !is_node(ctx, value, "value")))
+    if (!api_map_or_null(ctx, map, "map") || !api_name(ctx, key, key_len, "key", &slice) ||
+        (value && !is_node(ctx, value, "value")))
         return give(ctx, NULL);
     const rlx_string *name = rlx_string_intern(ctx, slice); /* NUL-terminated */
     return give(ctx, name ? rlx_attrs_with(ctx, ATTR(map), name->data, ATTR(value)) : NULL);
@@ -145,7 +162,8 @@ const relax_attr *relax_attr_at(const relax_attr *attr, size_t index)
 const char *relax_attr_key(const relax_attr *attr, size_t index, size_t *len)
 {
     const rlx_attrs *m = rlx_as_attrs(ATTR(attr));
-    const rlx_attr_string *key = m && index < m->num_keys ? rlx_as_attr_string(m->keys[index]) : NULL;
+    const rlx_attr_string *key =
+        m && index < m->num_keys ? rlx_as_attr_string(m->keys[index]) : NULL;
     return text_of(key ? key->value : NULL, len);
 }
 

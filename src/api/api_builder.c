@@ -10,12 +10,13 @@ struct relax_module_builder {
     relax_context *ctx;
     rlx_module_builder *mb;
     rlx_error_mark errors; /* when it was made */
-    size_t users;          /* the host and the builders of its functions: the last to go frees it */
+    /* the host and the builders of its functions: the last to go frees it */
+    size_t users;
     bool lent;             /* to a callback of the host, see api_loan */
 };
 
-/* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that begins and ends still pair:
- * what stands between them does nothing, without further reports. */
+/* One open function or if of a builder. One whose begin failed is kept as a dead frame, so that
+ * begins and ends still pair: what stands between them does nothing, without further reports. */
 enum frame_kind { FRAME_FUNCTION, FRAME_THEN, FRAME_ELSE, FRAME_LENT };
 typedef struct frame {
     enum frame_kind kind;
@@ -89,13 +90,15 @@ void relax_module_builder_destroy(relax_module_builder *mb)
     leave_module(mb);
 }
 
-relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *name, size_t name_len, const relax_struct_info *signature)
+relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *name,
+                                         size_t name_len, const relax_struct_info *signature)
 {
     rlx_slice slice;
     if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
-    if (!api_name(ctx, name, name_len, "name", &slice) || (signature && !api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
+    if (!api_name(ctx, name, name_len, "name", &slice) ||
+        (signature && !api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
         return give(ctx, NULL);
     return give(ctx, rlx_module_builder_declare(mb->mb, slice, node_of(signature), RLX_NO_PLACE));
 }
@@ -112,7 +115,8 @@ static const rlx_sinfo *signature_of(relax_context *ctx, const rlx_node *func)
     return rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx), false);
 }
 
-relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name, size_t name_len, const relax_base_func *func)
+relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name, size_t name_len,
+                                     const relax_base_func *func)
 {
     rlx_slice slice;
     if (!API_IS(mb, API_MODULE_BUILDER))
@@ -124,15 +128,21 @@ relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name,
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
     const rlx_global_var *gv = rlx_module_builder_lookup(mb->mb, slice);
     if (gv && rlx_module_builder_function(mb->mb, gv))
-        return give(ctx, rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)), "two functions are named %.*s", api_width(slice), slice.data));
+        return give(ctx, rlx_error(ctx, RLX_WX05, rlx_place_of(node_of(func)),
+                                   "two functions are named %.*s", api_width(slice), slice.data));
     if (!gv)
-        gv = rlx_module_builder_declare(mb->mb, slice, signature_of(ctx, node_of(func)), rlx_place_of(node_of(func)));
+        gv = rlx_module_builder_declare(mb->mb, slice, signature_of(ctx, node_of(func)),
+                                        rlx_place_of(node_of(func)));
     return give(ctx, gv && rlx_module_builder_define(mb->mb, gv, node_of(func)) ? gv : NULL);
 }
 
-relax_expr *relax_module_builder_lookup(const relax_module_builder *mb, const char *name, size_t name_len)
+relax_expr *relax_module_builder_lookup(const relax_module_builder *mb, const char *name,
+                                        size_t name_len)
 {
-    const rlx_global_var *gv = API_IS(mb, API_MODULE_BUILDER) && name ? rlx_module_builder_lookup(mb->mb, (rlx_slice){ name, name_len }) : NULL;
+    const rlx_global_var *gv =
+        API_IS(mb, API_MODULE_BUILDER) && name
+            ? rlx_module_builder_lookup(mb->mb, (rlx_slice){ name, name_len })
+            : NULL;
     return API_EXPR(gv);
 }
 
@@ -150,13 +160,17 @@ relax_module *relax_module_builder_finish(relax_module_builder *mb)
 {
     if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
-    const rlx_module *m = rlx_errors_since(mb->ctx, mb->errors) ? NULL : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
+    const rlx_module *m = rlx_errors_since(mb->ctx, mb->errors)
+                              ? NULL
+                              : rlx_module_builder_finish(mb->mb, RLX_NO_PLACE);
     return give(mb->ctx, m);
 }
 
 /* ---- functions */
 
-static const relax_function_options function_defaults = { .struct_size = sizeof(relax_function_options), .pure = 1 };
+static const relax_function_options function_defaults = { .struct_size =
+                                                              sizeof(relax_function_options),
+                                                          .pure = 1 };
 
 relax_status relax_function_options_init(relax_function_options *options, size_t struct_size)
 {
@@ -199,7 +213,10 @@ void relax_builder_destroy(relax_builder *builder)
     api_let_go(ctx);
 }
 
-static frame *top_frame(relax_builder *b) { return b->frames.len ? &rlx_vec_last(&b->frames) : NULL; }
+static frame *top_frame(relax_builder *b)
+{
+    return b->frames.len ? &rlx_vec_last(&b->frames) : NULL;
+}
 
 static bool is_dead(relax_builder *b) { return b->frames.len && rlx_vec_last(&b->frames).dead; }
 
@@ -219,7 +236,10 @@ static relax_status begin_dead(relax_builder *b, enum frame_kind kind, size_t er
 }
 
 /* For the value of a part that failed: the unit, so that the part can be closed. */
-static const rlx_expr *no_value(relax_builder *b) { return rlx_tuple_new(b->ctx, NULL, 0, RLX_NO_PLACE); }
+static const rlx_expr *no_value(relax_builder *b)
+{
+    return rlx_tuple_new(b->ctx, NULL, 0, RLX_NO_PLACE);
+}
 
 /* Ends close what is open inside. */
 static bool close_dataflow(relax_builder *b)
@@ -237,20 +257,26 @@ static const rlx_expr *close_branch(relax_builder *b, const relax_expr *value, c
     bool ok = close_dataflow(b);
     ok = (!what || api_family(b->ctx, value, RLX_FAMILY_EXPR, what)) && ok;
     rlx_float_env host = rlx_float_enter();
-    const rlx_expr *e = rlx_builder_end_branch(b->b, ok && value ? node_of(value) : no_value(b), RLX_NO_PLACE);
+    const rlx_expr *e =
+        rlx_builder_end_branch(b->b, ok && value ? node_of(value) : no_value(b), RLX_NO_PLACE);
     rlx_float_leave(host);
     return ok ? e : NULL;
 }
 
-static const rlx_attr *public_attrs(relax_context *ctx, const rlx_attr *attrs, const rlx_string *name)
+static const rlx_attr *public_attrs(relax_context *ctx, const rlx_attr *attrs,
+                                    const rlx_string *name)
 {
     if (rlx_attrs_get(attrs, "global_symbol"))
         return attrs;
-    return rlx_attrs_with(ctx, attrs, "global_symbol", rlx_attr_string_new(ctx, rlx_string_slice(name)));
+    return rlx_attrs_with(ctx, attrs, "global_symbol",
+                          rlx_attr_string_new(ctx, rlx_string_slice(name)));
 }
 
-/* GlobalVar for a function at module level: declared before, or now with what the signature says. */
-static const rlx_expr *declare_self(relax_builder *b, const rlx_string *name, const relax_expr *const *params, size_t count, const rlx_sinfo *ret, bool pure)
+/* GlobalVar for a function at module level: declared before, or now with what the signature
+ * says. */
+static const rlx_expr *declare_self(relax_builder *b, const rlx_string *name,
+                                    const relax_expr *const *params, size_t count,
+                                    const rlx_sinfo *ret, bool pure)
 {
     rlx_module_builder *mb = b->module->mb;
     const rlx_global_var *gv = rlx_module_builder_lookup(mb, rlx_string_slice(name));
@@ -258,7 +284,8 @@ static const rlx_expr *declare_self(relax_builder *b, const rlx_string *name, co
         return rlx_error(b->ctx, RLX_WX05, RLX_NO_PLACE, "two functions are named %s", name->data);
     if (gv)
         return &gv->node;
-    const rlx_sinfo *sig = rlx_signature(b->ctx, nodes_of(params), count, ret ? ret : rlx_object_info(b->ctx), pure, NULL);
+    const rlx_sinfo *sig = rlx_signature(b->ctx, nodes_of(params), count,
+                                         ret ? ret : rlx_object_info(b->ctx), pure, NULL);
     gv = sig ? rlx_module_builder_declare(mb, rlx_string_slice(name), sig, RLX_NO_PLACE) : NULL;
     return gv ? &gv->node : NULL;
 }
@@ -270,22 +297,28 @@ static bool params_are_vars(relax_context *ctx, const relax_expr *const *params,
     for (size_t i = 0; i < count; i++) {
         if (node_of(params[i])->kind == RLX_NODE_VAR)
             continue;
-        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "parameter %zu is a %s, expected a variable made by relax_var", i, rlx_kinds[node_of(params[i])->kind].name);
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,
+                  "parameter %zu is a %s, expected a variable made by relax_var", i,
+                  rlx_kinds[node_of(params[i])->kind].name);
         return false;
     }
     return true;
 }
 
 /* Fills the frame; false after a report. */
-static bool open_function(relax_builder *b, frame *f, rlx_slice name, const relax_expr *const *params, size_t count, const relax_function_options *o)
+static bool open_function(relax_builder *b, frame *f, rlx_slice name,
+                          const relax_expr *const *params, size_t count,
+                          const relax_function_options *o)
 {
     relax_context *ctx = b->ctx;
     f->local = b->frames.len > 0;
     f->name = rlx_string_intern(ctx, name);
     if (f->name && f->local) {
         const rlx_sinfo *ret = f->ret ? f->ret : rlx_object_info(ctx);
-        const rlx_sinfo *sig = rlx_signature(ctx, nodes_of(params), count, ret, o->pure != 0, rlx_builder_scope(b->b));
-        f->self = sig ? (const rlx_expr *)rlx_var_new(ctx, false, f->name, -1, sig, o->place) : NULL;
+        const rlx_sinfo *sig = rlx_signature(ctx, nodes_of(params), count, ret, o->pure != 0,
+                                             rlx_builder_scope(b->b));
+        f->self =
+            sig ? (const rlx_expr *)rlx_var_new(ctx, false, f->name, -1, sig, o->place) : NULL;
     } else if (f->name) {
         f->self = declare_self(b, f->name, params, count, f->ret, o->pure != 0);
         if (f->self && !o->is_private)
@@ -295,11 +328,13 @@ static bool open_function(relax_builder *b, frame *f, rlx_slice name, const rela
     bool force_pure = force && rlx_as_attr_int(force) && rlx_as_attr_int(force)->value;
     if (!f->self || !rlx_vec_reserve(&ctx->memory, &b->frames, b->frames.len + 1))
         return false;
-    return rlx_builder_begin_function(b->b, nodes_of(params), count, o->pure != 0, force_pure, rlx_string_slice(f->name), f->self);
+    return rlx_builder_begin_function(b->b, nodes_of(params), count, o->pure != 0, force_pure,
+                                      rlx_string_slice(f->name), f->self);
 }
 
-relax_status relax_builder_begin_function(relax_builder *builder, const char *name, size_t name_len, const relax_expr *const *params, size_t num_params,
-                                          const relax_function_options *options)
+relax_status relax_builder_begin_function(relax_builder *builder, const char *name,
+                                          size_t name_len, const relax_expr *const *params,
+                                          size_t num_params, const relax_function_options *options)
 {
     if (!API_IS(builder, API_BUILDER))
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -313,8 +348,13 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_function_options");
         return begin_dead(builder, FRAME_FUNCTION, errors);
     }
-    frame f = { .kind = FRAME_FUNCTION, .attrs = node_of(o.attrs), .ret = node_of(o.ret), .place = o.place, .errors = rlx_errors_mark(ctx) };
-    if (!api_name(ctx, name, name_len, "name", &slice) || !params_are_vars(ctx, params, num_params) || !api_map_or_null(ctx, o.attrs, "attrs") ||
+    frame f = { .kind = FRAME_FUNCTION,
+                .attrs = node_of(o.attrs),
+                .ret = node_of(o.ret),
+                .place = o.place,
+                .errors = rlx_errors_mark(ctx) };
+    if (!api_name(ctx, name, name_len, "name", &slice) ||
+        !params_are_vars(ctx, params, num_params) || !api_map_or_null(ctx, o.attrs, "attrs") ||
         (o.ret && !api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
         return begin_dead(builder, FRAME_FUNCTION, errors);
     if (!open_function(builder, &f, slice, params, num_params, &o)) {
@@ -333,7 +373,9 @@ static const rlx_expr *finish_function(relax_builder *b, frame f, const rlx_func
         const rlx_var *var = emit(b->b, &function->node, &how);
         return var ? &var->node : NULL;
     }
-    return rlx_module_builder_define(b->module->mb, rlx_as_global_var(f.self), &function->node) ? f.self : NULL;
+    return rlx_module_builder_define(b->module->mb, rlx_as_global_var(f.self), &function->node)
+               ? f.self
+               : NULL;
 }
 
 /* Closes ifs that are still open in the innermost function. */
@@ -359,7 +401,8 @@ static bool has_function(const relax_builder *b)
     return i > 0;
 }
 
-/* The function ends in any case, so that the builder is in a known state; a failed one gives no function. */
+/* The function ends in any case, so that the builder is in a known state; a failed one gives no
+ * function. */
 relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr *result)
 {
     if (!API_IS(builder, API_BUILDER))
@@ -374,7 +417,8 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
     ok = close_dataflow(builder) && ok;
     ok = api_family(ctx, result, RLX_FAMILY_EXPR, "result") && ok;
     rlx_float_env host = rlx_float_enter(); /* a call as result is emitted */
-    const rlx_function *function = rlx_builder_end_function(builder->b, ok ? node_of(result) : no_value(builder), f.ret, f.attrs, f.place);
+    const rlx_function *function = rlx_builder_end_function(
+        builder->b, ok ? node_of(result) : no_value(builder), f.ret, f.attrs, f.place);
     rlx_float_leave(host);
     if (!ok || rlx_errors_since(ctx, f.errors))
         function = NULL;
@@ -392,7 +436,8 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
         wrong_state(builder, "a dataflow block needs an open function");
     else if (rlx_builder_in_dataflow(builder->b))
         wrong_state(builder, "a dataflow block inside a dataflow block");
-    else if (!rlx_builder_begin_block(builder->b, true, RLX_NO_PLACE) && rlx_error_count(builder->ctx) == errors)
+    else if (!rlx_builder_begin_block(builder->b, true, RLX_NO_PLACE) &&
+             rlx_error_count(builder->ctx) == errors)
         rlx_no_memory(builder->ctx);
     return api_failed(builder->ctx, errors);
 }
@@ -421,7 +466,8 @@ static void *emitted(relax_builder *b, const void *var)
     return give(b->ctx, var);
 }
 
-static bool ready(relax_builder *b, const relax_expr *expr, const char *name, size_t name_len, relax_place place, rlx_emit *how)
+static bool ready(relax_builder *b, const relax_expr *expr, const char *name, size_t name_len,
+                  relax_place place, rlx_emit *how)
 {
     place = place ? place : b->otherwise;
     *how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
@@ -430,10 +476,12 @@ static bool ready(relax_builder *b, const relax_expr *expr, const char *name, si
     b->ctx->diags.otherwise = place; /* until `emitted` */
     if (!b->frames.len)
         return wrong_state(b, "a binding needs an open function");
-    return api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") && api_name_or_null(b->ctx, name, name_len, "name", &how->name);
+    return api_family(b->ctx, expr, RLX_FAMILY_EXPR, "expr") &&
+           api_name_or_null(b->ctx, name, name_len, "name", &how->name);
 }
 
-relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
+relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, const char *name,
+                               size_t name_len, relax_place place)
 {
     rlx_emit how;
     if (!API_IS(builder, API_BUILDER))
@@ -442,18 +490,21 @@ relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, c
     return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
 
-relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_expr *expr, const relax_struct_info *annotation, const char *name,
+relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_expr *expr,
+                                         const relax_struct_info *annotation, const char *name,
                                          size_t name_len, relax_place place)
 {
     rlx_emit how;
     if (!API_IS(builder, API_BUILDER))
         return NULL;
-    bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
+    bool ok = ready(builder, expr, name, name_len, place, &how) &&
+              api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
     how.annotation = node_of(annotation);
     return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
 
-relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr, const char *name, size_t name_len, relax_place place)
+relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *expr,
+                                      const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
     if (!API_IS(builder, API_BUILDER))
@@ -465,15 +516,18 @@ relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *
     return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
 }
 
-relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_expr *expr, const relax_struct_info *info, const char *name, size_t name_len,
-                                          relax_place place)
+relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_expr *expr,
+                                          const relax_struct_info *info, const char *name,
+                                          size_t name_len, relax_place place)
 {
     rlx_emit how;
     if (!API_IS(builder, API_BUILDER))
         return NULL;
-    bool ok = ready(builder, expr, name, name_len, place, &how) && api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
+    bool ok = ready(builder, expr, name, name_len, place, &how) &&
+              api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
     rlx_float_env host = rlx_float_enter();
-    const rlx_var *var = ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL;
+    const rlx_var *var =
+        ok ? rlx_builder_emit_match(builder->b, node_of(expr), node_of(info), &how, false) : NULL;
     rlx_float_leave(host);
     return emitted(builder, var);
 }
@@ -497,7 +551,8 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
     rlx_float_env host = rlx_float_enter();
     f.cond = ok ? rlx_builder_operand(builder->b, node_of(cond)) : NULL;
     rlx_float_leave(host);
-    if (!f.cond || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) || !rlx_builder_begin_branch(builder->b)) {
+    if (!f.cond || !rlx_vec_reserve(&ctx->memory, &builder->frames, builder->frames.len + 1) ||
+        !rlx_builder_begin_branch(builder->b)) {
         if (rlx_error_count(ctx) == errors)
             rlx_no_memory(ctx);
         return begin_dead(builder, FRAME_THEN, errors);
@@ -525,7 +580,8 @@ relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *
     return api_failed(ctx, errors);
 }
 
-relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false_value, const char *name, size_t name_len, relax_place place)
+relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false_value,
+                                 const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
     if (!API_IS(builder, API_BUILDER))
@@ -542,7 +598,8 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
         return give(ctx, NULL);
     place = place ? place : builder->otherwise;
     ctx->diags.otherwise = place;
-    const rlx_expr *false_branch = close_branch(builder, false_value, has_else ? "false_value" : NULL);
+    const rlx_expr *false_branch =
+        close_branch(builder, false_value, has_else ? "false_value" : NULL);
     bool ok = has_else && f.true_branch && false_branch;
     how = (rlx_emit){ .number = -1, .place = place, .var_place = place };
     ok = api_name_or_null(ctx, name, name_len, "name", &how.name) && ok;
@@ -572,7 +629,8 @@ api_loan *api_loan_create(relax_context *ctx)
     return loan;
 }
 
-/* What it is made of belongs to others. A builder that the callback forgot keeps the empty shell until it is destroyed. */
+/* What it is made of belongs to others. A builder that the callback forgot keeps the empty
+ * shell until it is destroyed. */
 void api_loan_free(api_loan *loan)
 {
     if (!loan)
@@ -586,7 +644,8 @@ void api_loan_free(api_loan *loan)
     leave_module(mb);
 }
 
-relax_builder *api_loan_begin(api_loan *loan, rlx_module_builder *mb, rlx_builder *b, rlx_place place, relax_module_builder **out)
+relax_builder *api_loan_begin(api_loan *loan, rlx_module_builder *mb, rlx_builder *b,
+                              rlx_place place, relax_module_builder **out)
 {
     relax_builder *builder = &loan->b;
     loan->mb->mb = mb;
@@ -626,7 +685,9 @@ bool api_loan_end(api_loan *loan)
     }
     b->frames.len = 0;
     good = good && loan->mb->users == 1;
-    return good || wrong_state(b, "the callback left a function, an if, a dataflow block or a builder open");
+    return good ||
+           wrong_state(b,
+                       "the callback left a function, an if, a dataflow block or a builder open");
 }
 
 /* ---- questions */

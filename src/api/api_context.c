@@ -5,7 +5,9 @@
 
 /* ---- contexts */
 
-static const relax_context_options context_defaults = { .struct_size = sizeof(relax_context_options), .max_diagnostics = 100 };
+static const relax_context_options context_defaults = { .struct_size =
+                                                            sizeof(relax_context_options),
+                                                        .max_diagnostics = 100 };
 
 relax_status relax_context_options_init(relax_context_options *options, size_t struct_size)
 {
@@ -15,7 +17,8 @@ relax_status relax_context_options_init(relax_context_options *options, size_t s
 relax_context *relax_context_create(const relax_context_options *options)
 {
     relax_context_options o = context_defaults;
-    if (!rlx_options_read(&o, sizeof o, options) || o.max_bytes > SIZE_MAX || o.max_diagnostics < 0 || o.reserved)
+    if (!rlx_options_read(&o, sizeof o, options) || o.max_bytes > SIZE_MAX ||
+        o.max_diagnostics < 0 || o.reserved)
         return NULL;
     rlx_context *ctx = rlx_context_create(o.allocator, (size_t)o.max_bytes);
     if (!API_CONTEXT(ctx))
@@ -27,7 +30,10 @@ relax_context *relax_context_create(const relax_context_options *options)
     return ctx;
 }
 
-relax_context *relax_context_retain(relax_context *ctx) { return API_READS(ctx) ? rlx_context_retain(ctx) : NULL; }
+relax_context *relax_context_retain(relax_context *ctx)
+{
+    return API_READS(ctx) ? rlx_context_retain(ctx) : NULL;
+}
 
 void relax_context_release(relax_context *ctx)
 {
@@ -35,28 +41,36 @@ void relax_context_release(relax_context *ctx)
         rlx_context_release(ctx);
 }
 
-size_t relax_context_bytes(const relax_context *ctx) { return API_READS(ctx) ? rlx_context_bytes(ctx) : 0; }
+size_t relax_context_bytes(const relax_context *ctx)
+{
+    return API_READS(ctx) ? rlx_context_bytes(ctx) : 0;
+}
 
 /* ---- sources and places */
 
-uint32_t relax_context_add_source(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
+uint32_t relax_context_add_source(relax_context *ctx, const char *name, size_t name_len,
+                                  const char *text, size_t text_len)
 {
     rlx_slice slice;
     if (!API_CONTEXT(ctx) || !api_text(ctx, name, name_len, "name", &slice))
         return 0;
     uint32_t number = rlx_diags_add_source(&ctx->diags, slice, text, text_len);
     if (!number)
-        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "too many sources, or source %.*s is too large", api_width(slice), slice.data);
+        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "too many sources, or source %.*s is too large",
+                  api_width(slice), slice.data);
     rlx_diags_flush(&ctx->diags);
     return number;
 }
 
 relax_place relax_place_make(uint32_t source, uint32_t begin, uint32_t length)
 {
-    return source && source <= RLX_MAX_SOURCES && begin <= RLX_MAX_SOURCE_BYTES ? rlx_place_make(source, begin, length) : RLX_NO_PLACE;
+    return source && source <= RLX_MAX_SOURCES && begin <= RLX_MAX_SOURCE_BYTES
+               ? rlx_place_make(source, begin, length)
+               : RLX_NO_PLACE;
 }
 
-relax_status relax_place_locate(relax_context *ctx, relax_place place, uint32_t *line, uint32_t *column, uint32_t *column_chars)
+relax_status relax_place_locate(relax_context *ctx, relax_place place, uint32_t *line,
+                                uint32_t *column, uint32_t *column_chars)
 {
     uint32_t l = 0, c = 0, k = 0;
     bool known = API_READS(ctx) && rlx_diags_locate(&ctx->diags, place, &l, &c, &k);
@@ -66,7 +80,9 @@ relax_status relax_place_locate(relax_context *ctx, relax_place place, uint32_t 
         *column = c;
     if (column_chars)
         *column_chars = k;
-    return known ? RELAX_OK : API_READS(ctx) ? RELAX_ERROR_NOT_FOUND : RELAX_ERROR_INVALID_ARGUMENT;
+    return known            ? RELAX_OK
+           : API_READS(ctx) ? RELAX_ERROR_NOT_FOUND
+                            : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 void relax_place_get(relax_place place, uint32_t *source, uint32_t *begin, uint32_t *length)
@@ -79,7 +95,8 @@ void relax_place_get(relax_place place, uint32_t *source, uint32_t *begin, uint3
         *length = rlx_place_len(place);
 }
 
-/* ---- diagnostics: a list of at most a few hundred, so that finding one by number is cheap enough */
+/* ---- diagnostics: a list of at most a few hundred, so that finding one by number is cheap
+ * enough */
 
 static const rlx_diag *diag_at(const relax_context *ctx, size_t index)
 {
@@ -97,7 +114,10 @@ size_t relax_context_num_diagnostics(const relax_context *ctx)
     return n;
 }
 
-size_t relax_context_num_errors(const relax_context *ctx) { return API_READS(ctx) ? rlx_error_count(ctx) : 0; }
+size_t relax_context_num_errors(const relax_context *ctx)
+{
+    return API_READS(ctx) ? rlx_error_count(ctx) : 0;
+}
 
 relax_status relax_context_status(const relax_context *ctx)
 {
@@ -142,7 +162,8 @@ size_t relax_diagnostic_num_notes(const relax_context *ctx, size_t index)
     return d ? d->num_labels : 0;
 }
 
-const char *relax_diagnostic_note(const relax_context *ctx, size_t index, size_t note, size_t *len, relax_place *place)
+const char *relax_diagnostic_note(const relax_context *ctx, size_t index, size_t note, size_t *len,
+                                  relax_place *place)
 {
     const rlx_diag *d = diag_at(ctx, index);
     const rlx_label *label = d && note < d->num_labels ? &d->labels[note] : NULL;
@@ -225,7 +246,9 @@ static void drop_listener(rlx_context *ctx, void *state)
     rlx_mem_free(&ctx->memory, l, sizeof *l);
 }
 
-relax_status relax_context_on_diagnostic(relax_context *ctx, void (*fn)(void *user, relax_context *ctx, size_t index), void *user, void (*destroy)(void *user))
+relax_status relax_context_on_diagnostic(relax_context *ctx,
+                                         void (*fn)(void *user, relax_context *ctx, size_t index),
+                                         void *user, void (*destroy)(void *user))
 {
     bool is = API_CONTEXT(ctx) && !is_listening(ctx);
     listener *l = is && fn ? rlx_mem_alloc(&ctx->memory, sizeof *l) : NULL;

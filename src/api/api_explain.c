@@ -1,4 +1,5 @@
-/* api_explain.c: what the diagnostic codes mean. The texts are as large as the VM, so the run-only library does without. */
+/* api_explain.c: what the diagnostic codes mean. The texts are as large as the VM, so the
+ * run-only library does without. */
 #include <relax/context.h>
 #include "base/base.h"
 #include "format/codes.h"
@@ -6,7 +7,8 @@
 typedef struct explanation { const char *title, *rule, *bad, *cure; } explanation;
 
 static const explanation explanations[RLX_CODE_COUNT] = {
-#define CODE(id, name, severity, status, title_text, rule_text, bad_text, cure_text) [RLX_##id] = { title_text, rule_text, bad_text, cure_text },
+#define CODE(id, name, severity, status, title_text, rule_text, bad_text, cure_text) \
+    [RLX_##id] = { title_text, rule_text, bad_text, cure_text },
 #include "format/codes.def"
 #undef CODE
 };
@@ -17,7 +19,8 @@ static void put(const char **out, const char *text)
         *out = text && *text ? text : NULL;
 }
 
-relax_status relax_code_explain(const char *code, size_t code_len, const char **title, const char **rule, const char **bad_example, const char **cure)
+relax_status relax_code_explain(const char *code, size_t code_len, const char **title,
+                                const char **rule, const char **bad_example, const char **cure)
 {
     const rlx_code *row = code ? rlx_code_find((rlx_slice){ code, code_len }) : NULL;
     const explanation *e = row ? &explanations[rlx_code_id_of(row)] : NULL;

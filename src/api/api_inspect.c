@@ -1,4 +1,5 @@
-/* api_inspect.c: looking at expressions, blocks, functions, modules. Stored fields only: may run while others read. */
+/* api_inspect.c: looking at expressions, blocks, functions, modules. Stored fields only: may
+ * run while others read. */
 #include "api/api_int.h"
 
 #define EXPR(p) ((const rlx_expr *)(const void *)(p))
@@ -59,21 +60,40 @@ const char *relax_expr_name(const relax_expr *e, size_t *len)
     return text_of(name, len);
 }
 
-relax_place relax_expr_place(const relax_expr *e) { return e ? rlx_place_of(EXPR(e)) : RLX_NO_PLACE; }
+relax_place relax_expr_place(const relax_expr *e)
+{
+    return e ? rlx_place_of(EXPR(e)) : RLX_NO_PLACE;
+}
 
 /* The subexpressions of a node as one fixed part and one list. */
-typedef struct operands { const rlx_node *first[3]; size_t num_first; const rlx_node *const *rest; size_t num_rest; } operands;
+typedef struct operands {
+    const rlx_node *first[3];
+    size_t num_first;
+    const rlx_node *const *rest;
+    size_t num_rest;
+} operands;
 
 static operands operands_of(const rlx_node *n)
 {
     operands o = { { NULL }, 0, NULL, 0 };
     switch (n ? n->kind : RLX_NODE_NONE) {
     case RLX_NODE_CALL:
-        o = (operands){ { ((const rlx_call *)n)->op }, 1, ((const rlx_call *)n)->args, ((const rlx_call *)n)->num_args };
+        o = (operands){ { ((const rlx_call *)n)->op },
+                        1,
+                        ((const rlx_call *)n)->args,
+                        ((const rlx_call *)n)->num_args };
         break;
-    case RLX_NODE_TUPLE: o = (operands){ { NULL }, 0, ((const rlx_tuple *)n)->fields, ((const rlx_tuple *)n)->num_fields }; break;
-    case RLX_NODE_TUPLE_GET_ITEM: o = (operands){ { ((const rlx_tuple_get_item *)n)->tuple }, 1, NULL, 0 }; break;
-    case RLX_NODE_SEQ_EXPR: o = (operands){ { ((const rlx_seq_expr *)n)->body }, 1, NULL, 0 }; break;
+    case RLX_NODE_TUPLE:
+        o = (operands){
+            { NULL }, 0, ((const rlx_tuple *)n)->fields, ((const rlx_tuple *)n)->num_fields
+        };
+        break;
+    case RLX_NODE_TUPLE_GET_ITEM:
+        o = (operands){ { ((const rlx_tuple_get_item *)n)->tuple }, 1, NULL, 0 };
+        break;
+    case RLX_NODE_SEQ_EXPR:
+        o = (operands){ { ((const rlx_seq_expr *)n)->body }, 1, NULL, 0 };
+        break;
     case RLX_NODE_IF: {
         const rlx_if_expr *i = (const rlx_if_expr *)n;
         o = (operands){ { i->cond, i->true_branch, i->false_branch }, 3, NULL, 0 };
@@ -97,7 +117,9 @@ const relax_expr *relax_expr_operand(const relax_expr *e, size_t index)
 {
     const rlx_function *f = rlx_as_function(EXPR(e));
     if (f)
-        return AS(expr, index < f->num_params ? f->params[index] : index == f->num_params ? f->body : NULL);
+        return AS(expr, index < f->num_params    ? f->params[index]
+                        : index == f->num_params ? f->body
+                                                 : NULL);
     operands o = operands_of(EXPR(e));
     if (index < o.num_first)
         return AS(expr, o.first[index]);
@@ -153,7 +175,10 @@ const relax_block *relax_seq_block(const relax_expr *e, size_t index)
     return AS(block, s && index < s->num_blocks ? s->blocks[index] : NULL);
 }
 
-int32_t relax_block_is_dataflow(const relax_block *block) { return block && node_of(block)->kind == RLX_NODE_DATAFLOW_BLOCK; }
+int32_t relax_block_is_dataflow(const relax_block *block)
+{
+    return block && node_of(block)->kind == RLX_NODE_DATAFLOW_BLOCK;
+}
 
 size_t relax_block_num_bindings(const relax_block *block)
 {
@@ -191,7 +216,10 @@ const relax_struct_info *relax_binding_match(const relax_binding *binding)
 
 static const rlx_module *module_of(const relax_module *m) { return rlx_as_module(node_of(m)); }
 
-size_t relax_module_num_functions(const relax_module *module) { return module_of(module) ? module_of(module)->num_functions : 0; }
+size_t relax_module_num_functions(const relax_module *module)
+{
+    return module_of(module) ? module_of(module)->num_functions : 0;
+}
 
 const relax_base_func *relax_module_function(const relax_module *module, size_t index)
 {
@@ -211,7 +239,10 @@ int64_t relax_module_find(const relax_module *module, const char *name, size_t n
     return m && name ? rlx_module_find(m, (rlx_slice){ name, name_len }) : -1;
 }
 
-const relax_attr *relax_module_attrs(const relax_module *module) { return AS(attr, module_of(module) ? module_of(module)->attrs : NULL); }
+const relax_attr *relax_module_attrs(const relax_module *module)
+{
+    return AS(attr, module_of(module) ? module_of(module)->attrs : NULL);
+}
 
 int32_t relax_base_func_kind(const relax_base_func *func)
 {
@@ -257,7 +288,10 @@ const relax_stmt *relax_base_func_body(const relax_base_func *func)
 
 /* ---- any node */
 
-const relax_node *relax_struct_info_as_node(const relax_struct_info *info) { return AS(node, info); }
+const relax_node *relax_struct_info_as_node(const relax_struct_info *info)
+{
+    return AS(node, info);
+}
 const relax_node *relax_prim_expr_as_node(const relax_prim_expr *e) { return AS(node, e); }
 const relax_node *relax_expr_as_node(const relax_expr *e) { return AS(node, e); }
 const relax_node *relax_base_func_as_node(const relax_base_func *func) { return AS(node, func); }
@@ -273,14 +307,38 @@ static const void *in_family(const relax_node *node, enum rlx_family family)
     return n && n->kind < RLX_NODE_COUNT && rlx_kinds[n->kind].family == family ? n : NULL;
 }
 
-const relax_struct_info *relax_node_as_struct_info(const relax_node *node) { return in_family(node, RLX_FAMILY_SINFO); }
-const relax_prim_expr *relax_node_as_prim_expr(const relax_node *node) { return in_family(node, RLX_FAMILY_PRIM); }
-const relax_expr *relax_node_as_expr(const relax_node *node) { return in_family(node, RLX_FAMILY_EXPR); }
-const relax_attr *relax_node_as_attr(const relax_node *node) { return in_family(node, RLX_FAMILY_ATTR); }
-const relax_block *relax_node_as_block(const relax_node *node) { return in_family(node, RLX_FAMILY_BLOCK); }
-const relax_binding *relax_node_as_binding(const relax_node *node) { return in_family(node, RLX_FAMILY_BINDING); }
-const relax_stmt *relax_node_as_stmt(const relax_node *node) { return in_family(node, RLX_FAMILY_STMT); }
-const relax_module *relax_node_as_module(const relax_node *node) { return in_family(node, RLX_FAMILY_MODULE); }
+const relax_struct_info *relax_node_as_struct_info(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_SINFO);
+}
+const relax_prim_expr *relax_node_as_prim_expr(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_PRIM);
+}
+const relax_expr *relax_node_as_expr(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_EXPR);
+}
+const relax_attr *relax_node_as_attr(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_ATTR);
+}
+const relax_block *relax_node_as_block(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_BLOCK);
+}
+const relax_binding *relax_node_as_binding(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_BINDING);
+}
+const relax_stmt *relax_node_as_stmt(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_STMT);
+}
+const relax_module *relax_node_as_module(const relax_node *node)
+{
+    return in_family(node, RLX_FAMILY_MODULE);
+}
 const relax_base_func *relax_node_as_base_func(const relax_node *node)
 {
     const relax_base_func *f = AS(base_func, node);
@@ -293,7 +351,8 @@ const char *relax_node_kind_name(const relax_node *node)
     return n && n->kind < RLX_NODE_COUNT ? rlx_kinds[n->kind].name : NULL;
 }
 
-int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b, int32_t map_free)
+int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_node *b,
+                         int32_t map_free)
 {
     bool out_of_memory = false;
     if (!API_CONTEXT(ctx))
@@ -314,7 +373,8 @@ typedef struct host_walk {
     int32_t (*enter)(void *user, const relax_node *node);
     int32_t (*leave)(void *user, const relax_node *node);
     void *user;
-    rlx_ptrmap opened; /* interned nodes with parts: a sum of a sum with itself has few nodes and many ways to them */
+    /* interned nodes with parts: a sum of a sum with itself has few nodes and many ways to them */
+    rlx_ptrmap opened;
     bool no_memory;
 } host_walk;
 
@@ -323,7 +383,8 @@ static enum rlx_step step_of(int32_t answer)
     return answer == 0 ? RLX_STEP_ON : answer == 1 ? RLX_STEP_SKIP : RLX_STEP_STOP;
 }
 
-static enum rlx_step host_enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step host_enter(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     host_walk *w = user;
     (void)via;
@@ -345,14 +406,18 @@ static enum rlx_step host_leave(void *user, const rlx_node *n)
     return step_of(w->leave(w->user, AS(node, n)));
 }
 
-relax_status relax_node_walk(relax_context *ctx, const relax_node *node, int32_t (*enter)(void *user, const relax_node *node),
+relax_status relax_node_walk(relax_context *ctx, const relax_node *node,
+                             int32_t (*enter)(void *user, const relax_node *node),
                              int32_t (*leave)(void *user, const relax_node *node), void *user)
 {
     if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
-        return API_READS(ctx) ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT) : RELAX_ERROR_INVALID_ARGUMENT;
+        return API_READS(ctx) ? give_status(ctx, RELAX_ERROR_INVALID_ARGUMENT)
+                              : RELAX_ERROR_INVALID_ARGUMENT;
     host_walk host = { .enter = enter, .leave = leave, .user = user };
     rlx_ptrmap_init(&host.opened, &ctx->memory);
-    rlx_walker w = { .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true };
+    rlx_walker w = {
+        .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true
+    };
     bool out_of_memory = false;
     enum rlx_step end = rlx_walk(&ctx->memory, node_of(node), &w, &out_of_memory);
     rlx_ptrmap_free(&host.opened);
@@ -367,27 +432,33 @@ static bool copy_sources(relax_context *to, relax_context *from, uint32_t *map)
         const rlx_source *s = from->diags.sources.data[i];
         if (!s)
             continue;
-        map[i + 1] = rlx_diags_add_read_source(&to->diags, (rlx_slice){ s->name, s->name_len }, s->text, s->len);
+        map[i + 1] = rlx_diags_add_read_source(&to->diags, (rlx_slice){ s->name, s->name_len },
+                                               s->text, s->len);
         if (!map[i + 1])
             return false;
     }
     return true;
 }
 
-relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module, int32_t with_sources)
+relax_module *relax_module_copy(relax_context *to, relax_context *from, const relax_module *module,
+                                int32_t with_sources)
 {
     if (!API_CONTEXT(to))
         return NULL;
-    if (!api_required(to, API_READS(from) ? from : NULL, "from") || !api_required(to, module, "module"))
+    if (!api_required(to, API_READS(from) ? from : NULL, "from") ||
+        !api_required(to, module, "module"))
         return give(to, NULL);
-    if (!rlx_as_module(node_of(module))) /* of the other context: api_family asks for one of `to` */
-        return give(to, rlx_error(to, RLX_OP02, RLX_NO_PLACE, "module is a node of another family"));
+    if (!rlx_as_module(
+            node_of(module))) /* of the other context: api_family asks for one of `to` */
+        return give(to,
+                    rlx_error(to, RLX_OP02, RLX_NO_PLACE, "module is a node of another family"));
     if (from == to)
         return give(to, module);
     size_t count = with_sources ? from->diags.sources.len + 1 : 1;
     uint32_t *map = rlx_mem_alloc_zero(&to->memory, count * sizeof *map);
     bool ok = map && (!with_sources || copy_sources(to, from, map));
-    const rlx_node *copy = ok ? rlx_copy_to(to, node_of(module), map, count) : (rlx_no_memory(to), NULL);
+    const rlx_node *copy =
+        ok ? rlx_copy_to(to, node_of(module), map, count) : (rlx_no_memory(to), NULL);
     rlx_mem_free(&to->memory, map, count * sizeof *map);
     return give(to, copy);
 }
@@ -398,10 +469,13 @@ relax_module *relax_module_copy(relax_context *to, relax_context *from, const re
 static bool may_collect(relax_context *ctx)
 {
     if (ctx->top)
-        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE, "the context is running a pipeline: collect when it is done");
+        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE,
+                  "the context is running a pipeline: collect when it is done");
     else if (ctx->holders)
-        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE, "%zu builder%s or pipeline%s of the context are alive: destroy them before collecting", ctx->holders,
-                  ctx->holders == 1 ? "" : "s", ctx->holders == 1 ? "" : "s");
+        rlx_error(
+            ctx, RLX_OP09, RLX_NO_PLACE,
+            "%zu builder%s or pipeline%s of the context are alive: destroy them before collecting",
+            ctx->holders, ctx->holders == 1 ? "" : "s", ctx->holders == 1 ? "" : "s");
     else
         return true;
     return false;
@@ -419,7 +493,9 @@ relax_status relax_context_collect(relax_context *ctx, relax_module **modules, s
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(ctx), flag_bytes = count;
     const rlx_node **roots = (const rlx_node **)(void *)modules;
-    if (!api_family_array(ctx, (const void *const *)(void *)modules, count, RLX_FAMILY_MODULE, "modules") || !may_collect(ctx))
+    if (!api_family_array(ctx, (const void *const *)(void *)modules, count, RLX_FAMILY_MODULE,
+                          "modules") ||
+        !may_collect(ctx))
         return api_failed(ctx, errors);
     uint8_t *flags = count ? rlx_mem_alloc(&ctx->memory, flag_bytes) : NULL;
     for (size_t i = 0; flags && i < count; i++)

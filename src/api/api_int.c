@@ -21,13 +21,15 @@ int api_width(rlx_slice text)
 {
     enum { SHOWN = 200 };
     size_t n = text.len < SHOWN ? text.len : SHOWN;
-    while (n && n < text.len && ((unsigned char)text.data[n] & 0xc0) == 0x80) /* not in the middle of a character */
+    while (n && n < text.len &&
+           ((unsigned char)text.data[n] & 0xc0) == 0x80) /* not in the middle of a character */
         n--;
     return (int)n;
 }
 
 /* Debug builds name the call. */
-static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format, ...) RLX_PRINTF(3, 4);
+static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format, ...)
+    RLX_PRINTF(3, 4);
 static void *misused(rlx_context *ctx, enum rlx_code_id code, const char *format, ...)
 {
     va_list args;
@@ -84,7 +86,8 @@ bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, 
     return false;
 }
 
-bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what, const rlx_string **out)
+bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what,
+                      const rlx_string **out)
 {
     rlx_slice slice;
     *out = NULL;
@@ -102,7 +105,8 @@ static bool is_of(rlx_context *ctx, const void *node, const char *what)
     for (int i = 0; i < RLX_MAX_LAYERS; i++)
         if (rlx_region_owns(&ctx->layers[i].region, node))
             return true;
-    return misused(ctx, RLX_OP02, "%s belongs to another context, or is no node any more", what) != NULL;
+    return misused(ctx, RLX_OP02, "%s belongs to another context, or is no node any more", what) !=
+           NULL;
 }
 #else
 #define is_of(ctx, node, what) true
@@ -116,7 +120,8 @@ bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, cons
     bool known = n->kind > RLX_NODE_NONE && n->kind < RLX_NODE_COUNT;
     if (RLX_LIKELY(known && rlx_kinds[n->kind].family == family))
         return true;
-    misused(ctx, RLX_OP02, "%s is a node of another family: %s", what, known ? rlx_kinds[n->kind].name : "damaged");
+    misused(ctx, RLX_OP02, "%s is a node of another family: %s", what,
+            known ? rlx_kinds[n->kind].name : "damaged");
     return false;
 }
 
@@ -125,7 +130,8 @@ bool api_node(rlx_context *ctx, const void *node, const char *what)
     return api_required(ctx, node, what) && is_of(ctx, node, what);
 }
 
-bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count, enum rlx_family family, const char *what)
+bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count,
+                      enum rlx_family family, const char *what)
 {
     if (!api_array(ctx, nodes, count, what))
         return false;
@@ -154,7 +160,8 @@ bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char 
     size_t len = rlx_dtype_name(dtype, name);
     if (allow_void && rlx_dtype_is_void(dtype))
         return true;
-    if (!rlx_dtype_is_void(dtype) && rlx_dtype_parse((rlx_slice){ name, len }, &back) && back == dtype)
+    if (!rlx_dtype_is_void(dtype) && rlx_dtype_parse((rlx_slice){ name, len }, &back) &&
+        back == dtype)
         return true;
     misused(ctx, RLX_OP03, "%s is not a dtype: %#x", what, (unsigned)dtype);
     return false;

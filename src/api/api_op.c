@@ -43,16 +43,24 @@ int32_t relax_op_flags(int32_t op)
     const rlx_op_row *row = row_at(op);
     if (!row)
         return 0;
-    return (row->flags & RLX_OP_PURE ? RELAX_OP_FLAG_PURE : 0) | (row->flags & RLX_OP_VARARGS ? RELAX_OP_FLAG_VARARGS : 0) |
-           (row->flags & RLX_OP_SINFO_ARGS ? RELAX_OP_FLAG_RESULT : 0) | (row->lower || row->builtin ? RELAX_OP_FLAG_LOWERS : 0);
+    return (row->flags & RLX_OP_PURE ? RELAX_OP_FLAG_PURE : 0) |
+           (row->flags & RLX_OP_VARARGS ? RELAX_OP_FLAG_VARARGS : 0) |
+           (row->flags & RLX_OP_SINFO_ARGS ? RELAX_OP_FLAG_RESULT : 0) |
+           (row->lower || row->builtin ? RELAX_OP_FLAG_LOWERS : 0);
 }
 
 const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *optional)
 {
     static const int32_t kinds[] = {
-        [RLX_ARG_TENSOR] = RELAX_OP_ARG_TENSOR, [RLX_ARG_TENSOR_PRIM] = RELAX_OP_ARG_TENSOR_OR_SCALAR, [RLX_ARG_SHAPE] = RELAX_OP_ARG_SHAPE,
-        [RLX_ARG_PRIM] = RELAX_OP_ARG_SCALAR,   [RLX_ARG_TUPLE] = RELAX_OP_ARG_TUPLE,                  [RLX_ARG_FUNC] = RELAX_OP_ARG_FUNCTION,
-        [RLX_ARG_STRING] = RELAX_OP_ARG_STRING, [RLX_ARG_DTYPE] = RELAX_OP_ARG_DTYPE,                  [RLX_ARG_ANY] = RELAX_OP_ARG_ANY,
+        [RLX_ARG_TENSOR] = RELAX_OP_ARG_TENSOR,
+        [RLX_ARG_TENSOR_PRIM] = RELAX_OP_ARG_TENSOR_OR_SCALAR,
+        [RLX_ARG_SHAPE] = RELAX_OP_ARG_SHAPE,
+        [RLX_ARG_PRIM] = RELAX_OP_ARG_SCALAR,
+        [RLX_ARG_TUPLE] = RELAX_OP_ARG_TUPLE,
+        [RLX_ARG_FUNC] = RELAX_OP_ARG_FUNCTION,
+        [RLX_ARG_STRING] = RELAX_OP_ARG_STRING,
+        [RLX_ARG_DTYPE] = RELAX_OP_ARG_DTYPE,
+        [RLX_ARG_ANY] = RELAX_OP_ARG_ANY,
     };
     const rlx_op_row *row = row_at(op);
     const rlx_op_arg *a = row && arg >= 0 && arg < row->num_args ? &row->args[arg] : NULL;
@@ -63,7 +71,8 @@ const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *option
     return a ? a->name : NULL;
 }
 
-const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **deflt, const char **help)
+const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **deflt,
+                          const char **help)
 {
     static const int32_t types[] = {
         [RLX_ATTR_INT] = RELAX_OP_ATTR_INT,

@@ -29,11 +29,13 @@ static bool is_pattern(relax_context *ctx, const void *p, const char *what)
         return false;
     if (rlx_is_pattern(p) && in(p)->ctx == ctx)
         return true;
-    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, rlx_is_pattern(p) ? "%s belongs to another context" : "%s is no pattern", what);
+    rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,
+              rlx_is_pattern(p) ? "%s belongs to another context" : "%s is no pattern", what);
     return false;
 }
 
-static bool are_patterns(relax_context *ctx, const relax_pattern *const *list, size_t count, const char *what)
+static bool are_patterns(relax_context *ctx, const relax_pattern *const *list, size_t count,
+                         const char *what)
 {
     bool good = api_array(ctx, (const void *const *)list, count, what);
     for (size_t i = 0; good && i < count; i++)
@@ -54,7 +56,8 @@ static bool are_flags(relax_context *ctx, int32_t flags, int32_t known, size_t c
     if (flags & ~known)
         rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "there is no flag %d here", (int)(flags & ~known));
     else if (flags & RELAX_PATTERN_COMMUTATIVE && count < 2)
-        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a commutative call has two arguments, found %zu", count);
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a commutative call has two arguments, found %zu",
+                  count);
     else
         return true;
     return false;
@@ -63,7 +66,8 @@ static bool are_flags(relax_context *ctx, int32_t flags, int32_t known, size_t c
 static bool is_from(relax_context *ctx, int64_t number, int64_t low, const char *what)
 {
     if (number < low)
-        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is %lld, expected %lld or more", what, (long long)number, (long long)low);
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%s is %lld, expected %lld or more", what,
+                  (long long)number, (long long)low);
     return number >= low;
 }
 
@@ -72,11 +76,18 @@ static const relax_pattern *make(relax_context *ctx, bool good, rlx_pattern how,
     return give(ctx, good ? rlx_pattern_new(ctx, &how, first) : NULL);
 }
 
-static rlx_pattern kind_of(enum rlx_pattern_kind kind) { return (rlx_pattern){ .kind = (uint8_t)kind }; }
-
-static rlx_pattern list_of(enum rlx_pattern_kind kind, const relax_pattern *const *parts, size_t count, int32_t flags)
+static rlx_pattern kind_of(enum rlx_pattern_kind kind)
 {
-    return (rlx_pattern){ .kind = (uint8_t)kind, .flags = (uint8_t)flags, .parts = (const rlx_pattern *const *)parts, .num_parts = count };
+    return (rlx_pattern){ .kind = (uint8_t)kind };
+}
+
+static rlx_pattern list_of(enum rlx_pattern_kind kind, const relax_pattern *const *parts,
+                           size_t count, int32_t flags)
+{
+    return (rlx_pattern){ .kind = (uint8_t)kind,
+                          .flags = (uint8_t)flags,
+                          .parts = (const rlx_pattern *const *)parts,
+                          .num_parts = count };
 }
 
 /* ---- leaves */
@@ -90,10 +101,12 @@ const relax_pattern *relax_pattern_expr(relax_context *ctx, const relax_expr *ex
 {
     rlx_pattern p = kind_of(RLX_PATTERN_EXPR);
     p.like = node_of(expr);
-    return API_CONTEXT(ctx) ? make(ctx, api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL) : NULL;
+    return API_CONTEXT(ctx) ? make(ctx, api_family(ctx, expr, RLX_FAMILY_EXPR, "expr"), p, NULL)
+                            : NULL;
 }
 
-static const relax_pattern *named(relax_context *ctx, enum rlx_pattern_kind kind, const char *name, size_t name_len)
+static const relax_pattern *named(relax_context *ctx, enum rlx_pattern_kind kind, const char *name,
+                                  size_t name_len)
 {
     rlx_pattern p = kind_of(kind);
     rlx_slice slice;
@@ -110,17 +123,20 @@ const relax_pattern *relax_pattern_var(relax_context *ctx, const char *name, siz
     return named(ctx, RLX_PATTERN_VAR, name, name_len);
 }
 
-const relax_pattern *relax_pattern_dataflow_var(relax_context *ctx, const char *name, size_t name_len)
+const relax_pattern *relax_pattern_dataflow_var(relax_context *ctx, const char *name,
+                                                size_t name_len)
 {
     return named(ctx, RLX_PATTERN_DATAFLOW_VAR, name, name_len);
 }
 
-const relax_pattern *relax_pattern_global_var(relax_context *ctx, const char *name, size_t name_len)
+const relax_pattern *relax_pattern_global_var(relax_context *ctx, const char *name,
+                                              size_t name_len)
 {
     return named(ctx, RLX_PATTERN_GLOBAL_VAR, name, name_len);
 }
 
-const relax_pattern *relax_pattern_extern_func(relax_context *ctx, const char *name, size_t name_len)
+const relax_pattern *relax_pattern_extern_func(relax_context *ctx, const char *name,
+                                               size_t name_len)
 {
     return named(ctx, RLX_PATTERN_EXTERN, name, name_len);
 }
@@ -151,7 +167,8 @@ const relax_pattern *relax_pattern_scalar(relax_context *ctx, double value)
     return API_CONTEXT(ctx) ? make(ctx, true, p, NULL) : NULL;
 }
 
-static const relax_pattern *with_dims(relax_context *ctx, enum rlx_pattern_kind kind, bool good, const relax_prim_expr *const *dims, size_t ndim,
+static const relax_pattern *with_dims(relax_context *ctx, enum rlx_pattern_kind kind, bool good,
+                                      const relax_prim_expr *const *dims, size_t ndim,
                                       const void *first)
 {
     rlx_pattern p = kind_of(kind);
@@ -160,7 +177,8 @@ static const relax_pattern *with_dims(relax_context *ctx, enum rlx_pattern_kind 
     return make(ctx, good && are_dims(ctx, dims, ndim), p, first);
 }
 
-const relax_pattern *relax_pattern_shape(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim)
+const relax_pattern *relax_pattern_shape(relax_context *ctx, const relax_prim_expr *const *dims,
+                                         size_t ndim)
 {
     return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SHAPE, true, dims, ndim, NULL) : NULL;
 }
@@ -169,130 +187,172 @@ const relax_pattern *relax_pattern_shape(relax_context *ctx, const relax_prim_ex
 
 enum { CALL_FLAGS = RELAX_PATTERN_OPEN | RELAX_PATTERN_COMMUTATIVE };
 
-const relax_pattern *relax_pattern_call(relax_context *ctx, const relax_pattern *callee, const relax_pattern *const *args, size_t num_args, int32_t flags)
+const relax_pattern *relax_pattern_call(relax_context *ctx, const relax_pattern *callee,
+                                        const relax_pattern *const *args, size_t num_args,
+                                        int32_t flags)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = is_pattern(ctx, callee, "callee") && are_patterns(ctx, args, num_args, "args") && are_flags(ctx, flags, CALL_FLAGS, num_args);
+    bool good = is_pattern(ctx, callee, "callee") && are_patterns(ctx, args, num_args, "args") &&
+                are_flags(ctx, flags, CALL_FLAGS, num_args);
     return make(ctx, good, list_of(RLX_PATTERN_CALL, args, num_args, flags), callee);
 }
 
-const relax_pattern *relax_pattern_op(relax_context *ctx, const char *op, size_t op_len, const relax_pattern *const *args, size_t num_args, int32_t flags)
+const relax_pattern *relax_pattern_op(relax_context *ctx, const char *op, size_t op_len,
+                                      const relax_pattern *const *args, size_t num_args,
+                                      int32_t flags)
 {
     rlx_slice name;
     rlx_pattern p = list_of(RLX_PATTERN_OP, args, num_args, flags);
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = api_name(ctx, op, op_len, "op", &name) && are_patterns(ctx, args, num_args, "args") && are_flags(ctx, flags, CALL_FLAGS, num_args);
+    bool good = api_name(ctx, op, op_len, "op", &name) &&
+                are_patterns(ctx, args, num_args, "args") &&
+                are_flags(ctx, flags, CALL_FLAGS, num_args);
     if (good && !(p.row = rlx_op_find(name))) {
         const char *near = rlx_op_suggest(name);
-        good = rlx_error(ctx, RLX_OP06, RLX_NO_PLACE, "unknown operator %.*s%s%s", api_width(name), name.data, near ? "; did you mean " : "",
-                         near ? near : "") != NULL;
+        good = rlx_error(ctx, RLX_OP06, RLX_NO_PLACE, "unknown operator %.*s%s%s", api_width(name),
+                         name.data, near ? "; did you mean " : "", near ? near : "") != NULL;
     }
     return make(ctx, good, p, NULL);
 }
 
-const relax_pattern *relax_pattern_call_tir(relax_context *ctx, const relax_pattern *callee, const relax_pattern *const *args, size_t num_args,
+const relax_pattern *relax_pattern_call_tir(relax_context *ctx, const relax_pattern *callee,
+                                            const relax_pattern *const *args, size_t num_args,
                                             int32_t flags)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = (!callee || is_pattern(ctx, callee, "callee")) && are_patterns(ctx, args, num_args, "args") &&
+    bool good = (!callee || is_pattern(ctx, callee, "callee")) &&
+                are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
     if (good && !callee)
         good = (callee = relax_pattern_any(ctx)) != NULL;
     return make(ctx, good, list_of(RLX_PATTERN_CALL_TIR, args, num_args, flags), callee);
 }
 
-const relax_pattern *relax_pattern_call_packed(relax_context *ctx, const char *name, size_t name_len, const relax_pattern *const *args, size_t num_args,
-                                               int32_t flags)
+const relax_pattern *relax_pattern_call_packed(relax_context *ctx, const char *name,
+                                               size_t name_len, const relax_pattern *const *args,
+                                               size_t num_args, int32_t flags)
 {
     rlx_slice slice;
     rlx_pattern p = list_of(RLX_PATTERN_PACKED, args, num_args, flags);
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = (!name || api_name(ctx, name, name_len, "name", &slice)) && are_patterns(ctx, args, num_args, "args") &&
+    bool good = (!name || api_name(ctx, name, name_len, "name", &slice)) &&
+                are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
     if (good && name)
         good = (p.name = rlx_string_intern(ctx, slice)) != NULL;
     return make(ctx, good, p, NULL);
 }
 
-const relax_pattern *relax_pattern_tuple(relax_context *ctx, const relax_pattern *const *fields, size_t count, int32_t flags)
+const relax_pattern *relax_pattern_tuple(relax_context *ctx, const relax_pattern *const *fields,
+                                         size_t count, int32_t flags)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = are_patterns(ctx, fields, count, "fields") && are_flags(ctx, flags, RELAX_PATTERN_OPEN, count);
+    bool good = are_patterns(ctx, fields, count, "fields") &&
+                are_flags(ctx, flags, RELAX_PATTERN_OPEN, count);
     return make(ctx, good, list_of(RLX_PATTERN_TUPLE, fields, count, flags), NULL);
 }
 
-const relax_pattern *relax_pattern_tuple_get_item(relax_context *ctx, const relax_pattern *tuple, int64_t index)
+const relax_pattern *relax_pattern_tuple_get_item(relax_context *ctx, const relax_pattern *tuple,
+                                                  int64_t index)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_ITEM);
     p.index = index;
-    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, tuple, "tuple") && is_from(ctx, index, -1, "index"), p, tuple) : NULL;
+    return API_CONTEXT(ctx)
+               ? make(ctx, is_pattern(ctx, tuple, "tuple") && is_from(ctx, index, -1, "index"), p,
+                      tuple)
+               : NULL;
 }
 
 /* ---- connectives */
 
-static const relax_pattern *some(relax_context *ctx, enum rlx_pattern_kind kind, const relax_pattern *const *patterns, size_t count)
+static const relax_pattern *some(relax_context *ctx, enum rlx_pattern_kind kind,
+                                 const relax_pattern *const *patterns, size_t count)
 {
-    bool good = are_patterns(ctx, patterns, count, "patterns") && is_from(ctx, count > 0, 1, "count");
+    bool good =
+        are_patterns(ctx, patterns, count, "patterns") && is_from(ctx, count > 0, 1, "count");
     return make(ctx, good, list_of(kind, patterns, count, 0), NULL);
 }
 
-const relax_pattern *relax_pattern_or(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
+const relax_pattern *relax_pattern_or(relax_context *ctx, const relax_pattern *const *patterns,
+                                      size_t count)
 {
     return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_OR, patterns, count) : NULL;
 }
 
-const relax_pattern *relax_pattern_and(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
+const relax_pattern *relax_pattern_and(relax_context *ctx, const relax_pattern *const *patterns,
+                                       size_t count)
 {
     return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_AND, patterns, count) : NULL;
 }
 
-const relax_pattern *relax_pattern_graph(relax_context *ctx, const relax_pattern *const *patterns, size_t count)
+const relax_pattern *relax_pattern_graph(relax_context *ctx, const relax_pattern *const *patterns,
+                                         size_t count)
 {
     return API_CONTEXT(ctx) ? some(ctx, RLX_PATTERN_GRAPH, patterns, count) : NULL;
 }
 
 const relax_pattern *relax_pattern_not(relax_context *ctx, const relax_pattern *pattern)
 {
-    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, pattern, "pattern"), kind_of(RLX_PATTERN_NOT), pattern) : NULL;
+    return API_CONTEXT(ctx)
+               ? make(ctx, is_pattern(ctx, pattern, "pattern"), kind_of(RLX_PATTERN_NOT), pattern)
+               : NULL;
 }
 
 /* ---- conditions */
 
-const relax_pattern *relax_pattern_with_attrs(relax_context *ctx, const relax_pattern *pattern, const relax_attr *attrs)
+const relax_pattern *relax_pattern_with_attrs(relax_context *ctx, const relax_pattern *pattern,
+                                              const relax_attr *attrs)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_ATTRS);
     p.like = node_of(attrs);
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = is_pattern(ctx, pattern, "pattern") && api_required(ctx, attrs, "attrs") && api_map_or_null(ctx, attrs, "attrs");
+    bool good = is_pattern(ctx, pattern, "pattern") && api_required(ctx, attrs, "attrs") &&
+                api_map_or_null(ctx, attrs, "attrs");
     return make(ctx, good, p, pattern);
 }
 
-const relax_pattern *relax_pattern_with_dtype(relax_context *ctx, const relax_pattern *pattern, relax_dtype dtype)
+const relax_pattern *relax_pattern_with_dtype(relax_context *ctx, const relax_pattern *pattern,
+                                              relax_dtype dtype)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_DTYPE);
     p.dtype = dtype;
-    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, pattern, "pattern") && api_dtype(ctx, dtype, false, "dtype"), p, pattern) : NULL;
+    return API_CONTEXT(ctx)
+               ? make(ctx,
+                      is_pattern(ctx, pattern, "pattern") && api_dtype(ctx, dtype, false, "dtype"),
+                      p, pattern)
+               : NULL;
 }
 
-const relax_pattern *relax_pattern_with_shape(relax_context *ctx, const relax_pattern *pattern, const relax_prim_expr *const *dims, size_t ndim)
+const relax_pattern *relax_pattern_with_shape(relax_context *ctx, const relax_pattern *pattern,
+                                              const relax_prim_expr *const *dims, size_t ndim)
 {
-    return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SIZES, is_pattern(ctx, pattern, "pattern"), dims, ndim, pattern) : NULL;
+    return API_CONTEXT(ctx) ? with_dims(ctx, RLX_PATTERN_SIZES,
+                                        is_pattern(ctx, pattern, "pattern"), dims, ndim, pattern)
+                            : NULL;
 }
 
-const relax_pattern *relax_pattern_with_struct_info(relax_context *ctx, const relax_pattern *pattern, const relax_struct_info *info)
+const relax_pattern *relax_pattern_with_struct_info(relax_context *ctx,
+                                                    const relax_pattern *pattern,
+                                                    const relax_struct_info *info)
 {
     rlx_pattern p = kind_of(RLX_PATTERN_SINFO);
     p.like = node_of(info);
-    return API_CONTEXT(ctx) ? make(ctx, is_pattern(ctx, pattern, "pattern") && api_family(ctx, info, RLX_FAMILY_SINFO, "info"), p, pattern) : NULL;
+    return API_CONTEXT(ctx) ? make(ctx,
+                                   is_pattern(ctx, pattern, "pattern") &&
+                                       api_family(ctx, info, RLX_FAMILY_SINFO, "info"),
+                                   p, pattern)
+                            : NULL;
 }
 
-const relax_pattern *relax_pattern_with_same_shape(relax_context *ctx, const relax_pattern *pattern, const relax_pattern *other)
+const relax_pattern *relax_pattern_with_same_shape(relax_context *ctx,
+                                                   const relax_pattern *pattern,
+                                                   const relax_pattern *other)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
@@ -300,7 +360,8 @@ const relax_pattern *relax_pattern_with_same_shape(relax_context *ctx, const rel
     return make(ctx, good, list_of(RLX_PATTERN_SAME_SHAPE, &other, 1, 0), pattern);
 }
 
-const relax_pattern *relax_pattern_with_use(relax_context *ctx, const relax_pattern *pattern, const relax_pattern *used, const relax_pattern *user,
+const relax_pattern *relax_pattern_with_use(relax_context *ctx, const relax_pattern *pattern,
+                                            const relax_pattern *used, const relax_pattern *user,
                                             int64_t argument, int32_t only)
 {
     const relax_pattern *ends[] = { used, user };
@@ -308,14 +369,17 @@ const relax_pattern *relax_pattern_with_use(relax_context *ctx, const relax_patt
     p.index = argument;
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, used, "used") && is_pattern(ctx, user, "user") &&
-                is_from(ctx, argument, -1, "argument");
+    bool good = is_pattern(ctx, pattern, "pattern") && is_pattern(ctx, used, "used") &&
+                is_pattern(ctx, user, "user") && is_from(ctx, argument, -1, "argument");
     return make(ctx, good, p, pattern);
 }
 
 /* ---- matches */
 
-static bool is_match(const relax_match *match) { return match && match->node.kind == RLX_NODE_NONE && match->node.id == MATCH_ID; }
+static bool is_match(const relax_match *match)
+{
+    return match && match->node.kind == RLX_NODE_NONE && match->node.id == MATCH_ID;
+}
 
 static relax_match shown(const rlx_matcher *m)
 {
@@ -367,7 +431,10 @@ static relax_match *kept(const rlx_matcher *m)
     return match;
 }
 
-static const rlx_pattern_plan *plan_of(const relax_match *match) { return match->live ? match->live->plan : &match->plan; }
+static const rlx_pattern_plan *plan_of(const relax_match *match)
+{
+    return match->live ? match->live->plan : &match->plan;
+}
 
 static bool find(const relax_match *match, const void *key, size_t *at)
 {
@@ -402,12 +469,15 @@ const relax_prim_expr *relax_match_size(const relax_match *match, const relax_pr
     size_t at;
     if (!rlx_as_prim_var(node_of(var)) || !find(match, var, &at))
         return NULL;
-    return (const relax_prim_expr *)(const void *)(match->live ? match->live->sizes[at] : match->sizes[at]);
+    return (const relax_prim_expr *)(const void *)(match->live ? match->live->sizes[at]
+                                                               : match->sizes[at]);
 }
 
 const relax_expr *relax_match_root(const relax_match *match)
 {
-    return is_match(match) ? relax_match_expr(match, (const relax_pattern *)(const void *)plan_of(match)->root) : NULL;
+    return is_match(match)
+               ? relax_match_expr(match, (const relax_pattern *)(const void *)plan_of(match)->root)
+               : NULL;
 }
 
 /* ---- matching */
@@ -432,49 +502,58 @@ static const rlx_function *relax_function_of(relax_context *ctx, const relax_bas
 }
 
 /* False after a report; to be ended in any case. */
-static bool begin_matching(matching *m, relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func)
+static bool begin_matching(matching *m, relax_context *ctx, const relax_pattern *pattern,
+                           const relax_module *module, const relax_base_func *func)
 {
     *m = (matching){ .matcher = { 0 } };
-    if (!is_pattern(ctx, pattern, "pattern") || (module && !api_family(ctx, module, RLX_FAMILY_MODULE, "module")))
+    if (!is_pattern(ctx, pattern, "pattern") ||
+        (module && !api_family(ctx, module, RLX_FAMILY_MODULE, "module")))
         return false;
     const rlx_function *f = func ? relax_function_of(ctx, func) : NULL;
     if (func && (!f || !rlx_scene_init(&m->scene, ctx, rlx_as_module(node_of(module)), f)))
         return false;
-    return rlx_pattern_plan_init(&m->plan, ctx, in(pattern)) && rlx_matcher_init(&m->matcher, &m->plan, f ? &m->scene : NULL, RLX_PATTERN_STEPS);
+    return rlx_pattern_plan_init(&m->plan, ctx, in(pattern)) &&
+           rlx_matcher_init(&m->matcher, &m->plan, f ? &m->scene : NULL, RLX_PATTERN_STEPS);
 }
 
-relax_match *relax_pattern_match(relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func,
+relax_match *relax_pattern_match(relax_context *ctx, const relax_pattern *pattern,
+                                 const relax_module *module, const relax_base_func *func,
                                  const relax_expr *expr)
 {
     matching m;
     relax_match *match = NULL;
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = begin_matching(&m, ctx, pattern, module, func) && api_family(ctx, expr, RLX_FAMILY_EXPR, "expr");
+    bool good = begin_matching(&m, ctx, pattern, module, func) &&
+                api_family(ctx, expr, RLX_FAMILY_EXPR, "expr");
     if (good && rlx_match_expr(&m.matcher, node_of(expr)) == RLX_MATCH_YES)
         match = kept(&m.matcher);
     end_matching(&m);
     return give(ctx, match);
 }
 
-relax_match *relax_pattern_match_block(relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func,
+relax_match *relax_pattern_match_block(relax_context *ctx, const relax_pattern *pattern,
+                                       const relax_module *module, const relax_base_func *func,
                                        const relax_block *block)
 {
     matching m;
     relax_match *match = NULL;
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = api_required(ctx, func, "func") && api_family(ctx, block, RLX_FAMILY_BLOCK, "block");
+    bool good =
+        api_required(ctx, func, "func") && api_family(ctx, block, RLX_FAMILY_BLOCK, "block");
     if (!good)
         return give(ctx, NULL);
     good = begin_matching(&m, ctx, pattern, module, func);
     size_t at = 0;
-    while (good && at < m.scene.blocks.len && &m.scene.blocks.data[at].block->node != node_of(block))
+    while (good && at < m.scene.blocks.len &&
+           &m.scene.blocks.data[at].block->node != node_of(block))
         at++;
     if (good && at == m.scene.blocks.len)
         good = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "block is none of func") != NULL;
     enum rlx_match_result found = RLX_MATCH_NO;
-    for (uint32_t e = good ? m.scene.blocks.data[at].first : RLX_NOWHERE; e != RLX_NOWHERE && found == RLX_MATCH_NO; e = m.scene.entries.data[e].next)
+    for (uint32_t e = good ? m.scene.blocks.data[at].first : RLX_NOWHERE;
+         e != RLX_NOWHERE && found == RLX_MATCH_NO; e = m.scene.entries.data[e].next)
         found = rlx_match_entry(&m.matcher, e);
     if (found == RLX_MATCH_YES)
         match = kept(&m.matcher);
@@ -489,8 +568,10 @@ static bool has_callback(relax_context *ctx, bool given, const char *what)
     return given;
 }
 
-relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pattern, const relax_module *module, const relax_base_func *func,
-                                     int32_t (*each)(void *user, const relax_match *match), void *user)
+relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pattern,
+                                     const relax_module *module, const relax_base_func *func,
+                                     int32_t (*each)(void *user, const relax_match *match),
+                                     void *user)
 {
     matching m;
     bool stopped = false;
@@ -514,12 +595,16 @@ relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pa
     }
     end_matching(&m);
     api_let_go(ctx);
-    return stopped ? give_status(ctx, RELAX_ERROR_CANCELLED) : good ? give_status(ctx, RELAX_OK) : api_failed(ctx, errors);
+    return stopped ? give_status(ctx, RELAX_ERROR_CANCELLED)
+           : good  ? give_status(ctx, RELAX_OK)
+                   : api_failed(ctx, errors);
 }
 
 /* ---- rewriting */
 
-static const relax_rewrite_options rewrite_defaults = { .struct_size = sizeof(relax_rewrite_options), .max_steps = RLX_PATTERN_STEPS, .max_rounds = 1 };
+static const relax_rewrite_options rewrite_defaults = {
+    .struct_size = sizeof(relax_rewrite_options), .max_steps = RLX_PATTERN_STEPS, .max_rounds = 1
+};
 
 relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t struct_size)
 {
@@ -528,7 +613,8 @@ relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t s
 
 typedef struct hosted { relax_rewrite_fn rewrite; void *user; api_loan *loan; } hosted;
 
-static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder *b, const rlx_matcher *matcher)
+static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder *b,
+                                const rlx_matcher *matcher)
 {
     hosted *h = user;
     relax_module_builder *module_builder;
@@ -541,7 +627,8 @@ static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder 
     return node_of(e);
 }
 
-static bool read_options(relax_context *ctx, const relax_rewrite_options *options, relax_rewrite_options *o)
+static bool read_options(relax_context *ctx, const relax_rewrite_options *options,
+                         relax_rewrite_options *o)
 {
     *o = rewrite_defaults;
     if (rlx_options_read(o, sizeof *o, options) && !o->reserved)
@@ -550,7 +637,8 @@ static bool read_options(relax_context *ctx, const relax_rewrite_options *option
     return false;
 }
 
-static bool find_function(relax_context *ctx, const rlx_module *m, const char *function, size_t function_len, const rlx_global_var **gv)
+static bool find_function(relax_context *ctx, const rlx_module *m, const char *function,
+                          size_t function_len, const rlx_global_var **gv)
 {
     rlx_slice name;
     if (!function)
@@ -559,26 +647,38 @@ static bool find_function(relax_context *ctx, const rlx_module *m, const char *f
         return false;
     int64_t at = rlx_module_find(m, name);
     if (at < 0)
-        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s", api_width(name), name.data) != NULL;
+        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s", api_width(name),
+                         name.data) != NULL;
     *gv = rlx_as_global_var(m->gvars[at]);
     if (rlx_as_function(m->functions[at]))
         return true;
-    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", api_width(name), name.data) != NULL;
+    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", api_width(name),
+                     name.data) != NULL;
 }
 
-relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *module, const char *function, size_t function_len, const relax_pattern *pattern,
-                                    relax_rewrite_fn rewrite, void *user, const relax_rewrite_options *options)
+relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *module,
+                                    const char *function, size_t function_len,
+                                    const relax_pattern *pattern, relax_rewrite_fn rewrite,
+                                    void *user, const relax_rewrite_options *options)
 {
     relax_rewrite_options o;
     const rlx_global_var *gv = NULL;
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !is_pattern(ctx, pattern, "pattern") || !has_callback(ctx, rewrite != NULL, "rewrite") ||
-        !read_options(ctx, options, &o) || !find_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !is_pattern(ctx, pattern, "pattern") || !has_callback(ctx, rewrite != NULL, "rewrite") ||
+        !read_options(ctx, options, &o) ||
+        !find_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
         return give(ctx, NULL);
     hosted host = { rewrite, user, api_loan_create(ctx) };
-    rlx_pattern_rewrite how = { .pattern = in(pattern), .gv = gv, .replace = ask_host, .user = &host, .max_steps = o.max_steps, .max_rounds = o.max_rounds };
-    const rlx_module *out = host.loan ? rlx_rewrite_pattern(ctx, rlx_as_module(node_of(module)), &how) : NULL;
+    rlx_pattern_rewrite how = { .pattern = in(pattern),
+                                .gv = gv,
+                                .replace = ask_host,
+                                .user = &host,
+                                .max_steps = o.max_steps,
+                                .max_rounds = o.max_rounds };
+    const rlx_module *out =
+        host.loan ? rlx_rewrite_pattern(ctx, rlx_as_module(node_of(module)), &how) : NULL;
     api_loan_free(host.loan);
     return give(ctx, out);
 }

@@ -5,7 +5,8 @@
 
 #define PRIM(p) ((const rlx_prim *)(const void *)(p))
 
-static relax_prim_expr *new_var(relax_context *ctx, const char *name, size_t name_len, relax_dtype dtype)
+static relax_prim_expr *new_var(relax_context *ctx, const char *name, size_t name_len,
+                                relax_dtype dtype)
 {
     rlx_slice slice;
     if (!api_name(ctx, name, name_len, "name", &slice) || !api_dtype(ctx, dtype, false, "dtype"))
@@ -19,12 +20,16 @@ relax_prim_expr *relax_shape_var(relax_context *ctx, const char *name, size_t na
     return API_CONTEXT(ctx) ? new_var(ctx, name, name_len, RELAX_INT64) : NULL;
 }
 
-relax_prim_expr *relax_prim_var(relax_context *ctx, const char *name, size_t name_len, relax_dtype dtype)
+relax_prim_expr *relax_prim_var(relax_context *ctx, const char *name, size_t name_len,
+                                relax_dtype dtype)
 {
     return API_CONTEXT(ctx) ? new_var(ctx, name, name_len, dtype) : NULL;
 }
 
-relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value) { return API_CONTEXT(ctx) ? give(ctx, rlx_int64(ctx, value)) : NULL; }
+relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value)
+{
+    return API_CONTEXT(ctx) ? give(ctx, rlx_int64(ctx, value)) : NULL;
+}
 
 static bool value_fits(rlx_dtype dtype, int64_t value)
 {
@@ -33,7 +38,8 @@ static bool value_fits(rlx_dtype dtype, int64_t value)
         return value == 0 || value == 1;
     if (rlx_dtype_code(dtype) == RELAX_DTYPE_UINT)
         return value >= 0 && (bits >= 63 || value < (int64_t)1 << bits);
-    return bits >= 64 || (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
+    return bits >= 64 ||
+           (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
 }
 
 relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_t value)
@@ -42,7 +48,8 @@ relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
     bool integral = rlx_dtype_is_int(dtype) || rlx_dtype_is_bool(dtype);
     if (!integral || rlx_dtype_lanes(dtype) != 1 || !value_fits(dtype, value))
-        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%lld is no value of that dtype", (long long)value));
+        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%lld is no value of that dtype",
+                                   (long long)value));
     return give(ctx, rlx_int(ctx, dtype, value));
 }
 
@@ -51,7 +58,8 @@ relax_prim_expr *relax_prim_float(relax_context *ctx, relax_dtype dtype, double 
     if (!API_CONTEXT(ctx) || !api_dtype(ctx, dtype, false, "dtype"))
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
     if (!rlx_dtype_is_float(dtype) || rlx_dtype_lanes(dtype) != 1)
-        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a float literal needs a float dtype"));
+        return give(ctx,
+                    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "a float literal needs a float dtype"));
     rlx_float_env host = rlx_float_enter();
     const void *literal = rlx_float(ctx, dtype, value);
     rlx_float_leave(host);
@@ -59,14 +67,27 @@ relax_prim_expr *relax_prim_float(relax_context *ctx, relax_dtype dtype, double 
 }
 
 static const uint8_t node_of_op[] = {
-    [RELAX_PRIM_ADD] = RLX_NODE_ADD, [RELAX_PRIM_SUB] = RLX_NODE_SUB, [RELAX_PRIM_MUL] = RLX_NODE_MUL, [RELAX_PRIM_DIV] = RLX_NODE_DIV,
-    [RELAX_PRIM_MOD] = RLX_NODE_MOD, [RELAX_PRIM_FLOOR_DIV] = RLX_NODE_FLOOR_DIV, [RELAX_PRIM_FLOOR_MOD] = RLX_NODE_FLOOR_MOD,
-    [RELAX_PRIM_MIN] = RLX_NODE_MIN, [RELAX_PRIM_MAX] = RLX_NODE_MAX, [RELAX_PRIM_EQ] = RLX_NODE_EQ, [RELAX_PRIM_NE] = RLX_NODE_NE,
-    [RELAX_PRIM_LT] = RLX_NODE_LT, [RELAX_PRIM_LE] = RLX_NODE_LE, [RELAX_PRIM_GT] = RLX_NODE_GT, [RELAX_PRIM_GE] = RLX_NODE_GE,
-    [RELAX_PRIM_AND] = RLX_NODE_AND, [RELAX_PRIM_OR] = RLX_NODE_OR,
+    [RELAX_PRIM_ADD] = RLX_NODE_ADD,
+    [RELAX_PRIM_SUB] = RLX_NODE_SUB,
+    [RELAX_PRIM_MUL] = RLX_NODE_MUL,
+    [RELAX_PRIM_DIV] = RLX_NODE_DIV,
+    [RELAX_PRIM_MOD] = RLX_NODE_MOD,
+    [RELAX_PRIM_FLOOR_DIV] = RLX_NODE_FLOOR_DIV,
+    [RELAX_PRIM_FLOOR_MOD] = RLX_NODE_FLOOR_MOD,
+    [RELAX_PRIM_MIN] = RLX_NODE_MIN,
+    [RELAX_PRIM_MAX] = RLX_NODE_MAX,
+    [RELAX_PRIM_EQ] = RLX_NODE_EQ,
+    [RELAX_PRIM_NE] = RLX_NODE_NE,
+    [RELAX_PRIM_LT] = RLX_NODE_LT,
+    [RELAX_PRIM_LE] = RLX_NODE_LE,
+    [RELAX_PRIM_GT] = RLX_NODE_GT,
+    [RELAX_PRIM_GE] = RLX_NODE_GE,
+    [RELAX_PRIM_AND] = RLX_NODE_AND,
+    [RELAX_PRIM_OR] = RLX_NODE_OR,
 };
 
-relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_prim_expr *a, const relax_prim_expr *b)
+relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_prim_expr *a,
+                                   const relax_prim_expr *b)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
@@ -76,10 +97,12 @@ relax_prim_expr *relax_prim_binary(relax_context *ctx, int32_t op, const relax_p
         return give(ctx, NULL);
     size_t errors = rlx_error_count(ctx);
     rlx_float_env host = rlx_float_enter();
-    const rlx_prim *result = rlx_fold_binary(ctx, (enum rlx_node_kind)node_of_op[op], PRIM(a), PRIM(b));
+    const rlx_prim *result =
+        rlx_fold_binary(ctx, (enum rlx_node_kind)node_of_op[op], PRIM(a), PRIM(b));
     rlx_float_leave(host);
     if (!result && rlx_error_count(ctx) == errors)
-        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "the operands %s and %s do not go together", rlx_show(ctx, PRIM(a)), rlx_show(ctx, PRIM(b)));
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "the operands %s and %s do not go together",
+                  rlx_show(ctx, PRIM(a)), rlx_show(ctx, PRIM(b)));
     return give(ctx, result);
 }
 
@@ -101,13 +124,17 @@ relax_prim_expr *relax_prim_cast(relax_context *ctx, relax_dtype dtype, const re
     return give(ctx, result);
 }
 
-relax_prim_expr *relax_prim_select(relax_context *ctx, const relax_prim_expr *cond, const relax_prim_expr *a, const relax_prim_expr *b)
+relax_prim_expr *relax_prim_select(relax_context *ctx, const relax_prim_expr *cond,
+                                   const relax_prim_expr *a, const relax_prim_expr *b)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_family(ctx, cond, RLX_FAMILY_PRIM, "cond") && api_family(ctx, a, RLX_FAMILY_PRIM, "a") && api_family(ctx, b, RLX_FAMILY_PRIM, "b");
-    if (ok && (rlx_prim_dtype(PRIM(a)) != rlx_prim_dtype(PRIM(b)) || !rlx_dtype_is_bool(rlx_prim_dtype(PRIM(cond)))))
-        ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "select needs a bool condition and two values of one dtype") != NULL;
+    bool ok = api_family(ctx, cond, RLX_FAMILY_PRIM, "cond") &&
+              api_family(ctx, a, RLX_FAMILY_PRIM, "a") && api_family(ctx, b, RLX_FAMILY_PRIM, "b");
+    if (ok && (rlx_prim_dtype(PRIM(a)) != rlx_prim_dtype(PRIM(b)) ||
+               !rlx_dtype_is_bool(rlx_prim_dtype(PRIM(cond)))))
+        ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE,
+                       "select needs a bool condition and two values of one dtype") != NULL;
     return give(ctx, ok ? rlx_select_new(ctx, PRIM(cond), PRIM(a), PRIM(b)) : NULL);
 }
 
@@ -131,7 +158,10 @@ int32_t relax_prim_kind(const relax_prim_expr *e)
     }
 }
 
-relax_dtype relax_prim_dtype(const relax_prim_expr *e) { return e ? rlx_prim_dtype(PRIM(e)) : RELAX_VOID; }
+relax_dtype relax_prim_dtype(const relax_prim_expr *e)
+{
+    return e ? rlx_prim_dtype(PRIM(e)) : RELAX_VOID;
+}
 
 int32_t relax_prim_operator(const relax_prim_expr *e)
 {

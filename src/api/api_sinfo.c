@@ -6,12 +6,14 @@
 
 #define INFO(p) ((const rlx_sinfo *)(const void *)(p))
 
-static bool prims(relax_context *ctx, const relax_prim_expr *const *values, size_t count, const char *what)
+static bool prims(relax_context *ctx, const relax_prim_expr *const *values, size_t count,
+                  const char *what)
 {
     return api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_PRIM, what);
 }
 
-static bool infos(relax_context *ctx, const relax_struct_info *const *values, size_t count, const char *what)
+static bool infos(relax_context *ctx, const relax_struct_info *const *values, size_t count,
+                  const char *what)
 {
     return api_family_array(ctx, (const void *const *)values, count, RLX_FAMILY_SINFO, what);
 }
@@ -25,23 +27,32 @@ static bool rank_fits(relax_context *ctx, int32_t ndim)
     return false;
 }
 
-relax_struct_info *relax_struct_info_object(relax_context *ctx) { return API_CONTEXT(ctx) ? give(ctx, rlx_object_info(ctx)) : NULL; }
+relax_struct_info *relax_struct_info_object(relax_context *ctx)
+{
+    return API_CONTEXT(ctx) ? give(ctx, rlx_object_info(ctx)) : NULL;
+}
 
-relax_struct_info *relax_struct_info_prim(relax_context *ctx, relax_dtype dtype, const relax_prim_expr *value)
+relax_struct_info *relax_struct_info_prim(relax_context *ctx, relax_dtype dtype,
+                                          const relax_prim_expr *value)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_dtype(ctx, dtype, false, "dtype") && (!value || api_family(ctx, value, RLX_FAMILY_PRIM, "value"));
+    bool ok = api_dtype(ctx, dtype, false, "dtype") &&
+              (!value || api_family(ctx, value, RLX_FAMILY_PRIM, "value"));
     if (ok && value && rlx_prim_dtype(node_of(value)) != dtype)
-        ok = rlx_error(ctx, RLX_WF22, RLX_NO_PLACE, "the value of R.Prim has another dtype than R.Prim says") != NULL;
+        ok = rlx_error(ctx, RLX_WF22, RLX_NO_PLACE,
+                       "the value of R.Prim has another dtype than R.Prim says") != NULL;
     return give(ctx, ok ? rlx_prim_info(ctx, dtype, node_of(value)) : NULL);
 }
 
-relax_struct_info *relax_struct_info_shape(relax_context *ctx, const relax_prim_expr *const *values, size_t count)
+relax_struct_info *relax_struct_info_shape(relax_context *ctx,
+                                           const relax_prim_expr *const *values, size_t count)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, prims(ctx, values, count, "values") ? rlx_shape_info(ctx, nodes_of(values), count) : NULL);
+    return give(ctx, prims(ctx, values, count, "values")
+                         ? rlx_shape_info(ctx, nodes_of(values), count)
+                         : NULL);
 }
 
 relax_struct_info *relax_struct_info_shape_rank(relax_context *ctx, int32_t ndim)
@@ -51,7 +62,8 @@ relax_struct_info *relax_struct_info_shape_rank(relax_context *ctx, int32_t ndim
     return give(ctx, rank_fits(ctx, ndim) ? rlx_shape_info_rank(ctx, ndim) : NULL);
 }
 
-relax_struct_info *relax_struct_info_tensor(relax_context *ctx, const relax_prim_expr *const *dims, size_t ndim, relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor(relax_context *ctx, const relax_prim_expr *const *dims,
+                                            size_t ndim, relax_dtype dtype)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
@@ -61,7 +73,8 @@ relax_struct_info *relax_struct_info_tensor(relax_context *ctx, const relax_prim
     return give(ctx, shape ? rlx_tensor_info(ctx, shape, dtype, (int)ndim, NULL) : NULL);
 }
 
-relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int64_t *dims, size_t ndim, relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int64_t *dims,
+                                                   size_t ndim, relax_dtype dtype)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
@@ -69,11 +82,14 @@ relax_struct_info *relax_struct_info_tensor_static(relax_context *ctx, const int
         return give(ctx, NULL);
     for (size_t i = 0; i < ndim; i++)
         if (dims[i] < 0)
-            return give(ctx, rlx_error(ctx, RLX_TY15, RLX_NO_PLACE, "dimension %zu is %lld; sizes are never negative", i, (long long)dims[i]));
+            return give(ctx, rlx_error(ctx, RLX_TY15, RLX_NO_PLACE,
+                                       "dimension %zu is %lld; sizes are never negative", i,
+                                       (long long)dims[i]));
     return give(ctx, rlx_tensor_ints(ctx, dims, ndim, dtype));
 }
 
-relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndim, relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndim,
+                                                 relax_dtype dtype)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
@@ -81,7 +97,8 @@ relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndi
     return give(ctx, ok ? rlx_tensor_info(ctx, NULL, dtype, ndim, NULL) : NULL);
 }
 
-relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const relax_expr *shape, relax_dtype dtype)
+relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const relax_expr *shape,
+                                                     relax_dtype dtype)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
@@ -90,15 +107,21 @@ relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const r
     const rlx_var *var = rlx_as_var(node_of(shape));
     const rlx_shape_sinfo *info = var ? rlx_as_shape_sinfo(var->sinfo) : NULL;
     if (!info)
-        return give(ctx, rlx_error(ctx, RLX_TY14, RLX_NO_PLACE, "the shape of a tensor is a variable of Shape kind or a list of dimensions"));
+        return give(
+            ctx, rlx_error(
+                     ctx, RLX_TY14, RLX_NO_PLACE,
+                     "the shape of a tensor is a variable of Shape kind or a list of dimensions"));
     return give(ctx, rlx_tensor_info(ctx, &var->node, dtype, info->ndim, NULL));
 }
 
-relax_struct_info *relax_struct_info_tuple(relax_context *ctx, const relax_struct_info *const *fields, size_t count)
+relax_struct_info *relax_struct_info_tuple(relax_context *ctx,
+                                           const relax_struct_info *const *fields, size_t count)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    return give(ctx, infos(ctx, fields, count, "fields") ? rlx_tuple_info(ctx, nodes_of(fields), count) : NULL);
+    return give(ctx, infos(ctx, fields, count, "fields")
+                         ? rlx_tuple_info(ctx, nodes_of(fields), count)
+                         : NULL);
 }
 
 static bool never_bound(void *user, const rlx_prim_var *v)
@@ -108,23 +131,29 @@ static bool never_bound(void *user, const rlx_prim_var *v)
     return false;
 }
 
-relax_struct_info *relax_struct_info_func(relax_context *ctx, const relax_struct_info *const *params, size_t num_params, const relax_struct_info *ret,
+relax_struct_info *relax_struct_info_func(relax_context *ctx,
+                                          const relax_struct_info *const *params,
+                                          size_t num_params, const relax_struct_info *ret,
                                           int32_t pure)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!infos(ctx, params, num_params, "params") || !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret"))
+    if (!infos(ctx, params, num_params, "params") ||
+        !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret"))
         return give(ctx, NULL);
-    const rlx_sinfo *open = rlx_func_info(ctx, NULL, 0, nodes_of(params), num_params, node_of(ret), pure != 0);
+    const rlx_sinfo *open =
+        rlx_func_info(ctx, NULL, 0, nodes_of(params), num_params, node_of(ret), pure != 0);
     return give(ctx, open ? rlx_close_binders(ctx, open, never_bound, NULL) : NULL);
 }
 
-relax_struct_info *relax_struct_info_opaque_func(relax_context *ctx, const relax_struct_info *ret, int32_t pure)
+relax_struct_info *relax_struct_info_opaque_func(relax_context *ctx, const relax_struct_info *ret,
+                                                 int32_t pure)
 {
     if (!API_CONTEXT(ctx) || (ret && !api_family(ctx, ret, RLX_FAMILY_SINFO, "ret")))
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
     const rlx_sinfo *result = ret ? node_of(ret) : rlx_object_info(ctx);
-    return give(ctx, rlx_opaque_func_info(ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL, result, pure != 0));
+    return give(ctx, rlx_opaque_func_info(ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL,
+                                          result, pure != 0));
 }
 
 /* ---- getters: stored fields only, so that they may run while other threads read */

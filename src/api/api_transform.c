@@ -15,7 +15,8 @@ struct relax_pipeline {
     API_TAG
     relax_context *ctx;
     RLX_VEC(rlx_pass_step) steps;
-    void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed);
+    void (*after)(void *user, const char *pass, const relax_module *module, double seconds,
+                  int32_t changed);
     void *after_user;
     bool verify;
     bool running, given_up; /* destroyed by one of its passes: it goes when the run ends */
@@ -30,15 +31,18 @@ static const rlx_pass_row *find_pass(relax_context *ctx, const char *pass, size_
     if (row)
         return row;
     const char *near = rlx_pass_suggest(name);
-    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", api_width(name), name.data, near ? "; did you mean " : "", near ? near : "");
+    return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", api_width(name),
+                     name.data, near ? "; did you mean " : "", near ? near : "");
 }
 
-relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass, size_t pass_len, const relax_attr *options)
+relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass,
+                             size_t pass_len, const relax_attr *options)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
     rlx_pass_step step = { .row = find_pass(ctx, pass, pass_len), .options = node_of(options) };
-    if (!step.row || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_map_or_null(ctx, options, "options"))
+    if (!step.row || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !api_map_or_null(ctx, options, "options"))
         return give(ctx, NULL);
     return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), &step, 1, NULL));
 }
@@ -100,12 +104,14 @@ static relax_status append(relax_pipeline *p, rlx_pass_step step)
     return give_status(p->ctx, RELAX_ERROR_OUT_OF_MEMORY);
 }
 
-relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len, const relax_attr *options)
+relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size_t pass_len,
+                                const relax_attr *options)
 {
     if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(pipeline->ctx);
-    rlx_pass_step step = { .row = find_pass(pipeline->ctx, pass, pass_len), .options = node_of(options) };
+    rlx_pass_step step = { .row = find_pass(pipeline->ctx, pass, pass_len),
+                           .options = node_of(options) };
     if (!step.row || !api_map_or_null(pipeline->ctx, options, "options"))
         return api_failed(pipeline->ctx, errors);
     return append(pipeline, step);
@@ -125,24 +131,29 @@ static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
     const relax_module *result = h->run(h->user, run->ctx, (const relax_module *)(const void *)m);
     const rlx_module *out = rlx_as_module(node_of(result));
     if (!out && rlx_error_count(run->ctx) == errors)
-        rlx_error(run->ctx, RLX_OP17, RLX_NO_PLACE, "a pass of the host failed without saying why");
+        rlx_error(run->ctx, RLX_OP17, RLX_NO_PLACE,
+                  "a pass of the host failed without saying why");
     return out;
 }
 
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,
-                                     const relax_module *(*run)(void *user, relax_context *ctx, const relax_module *module), void *user,
-                                     void (*destroy)(void *user))
+                                     const relax_module *(*run)(void *user, relax_context *ctx,
+                                                                const relax_module *module),
+                                     void *user, void (*destroy)(void *user))
 {
     rlx_slice slice;
     relax_status status = RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = API_IS(pipeline, API_PIPELINE) ? pipeline->ctx : NULL;
-    if (ctx && has_callback(ctx, run != NULL, "run") && api_name(ctx, name, name_len, "name", &slice)) {
+    if (ctx && has_callback(ctx, run != NULL, "run") &&
+        api_name(ctx, name, name_len, "name", &slice)) {
         const rlx_string *text = rlx_string_intern(ctx, slice);
         host_pass *h = text ? rlx_mem_alloc(&ctx->memory, sizeof *h) : NULL;
         status = h ? RELAX_OK : (rlx_no_memory(ctx), RELAX_ERROR_OUT_OF_MEMORY);
         if (h) {
             *h = (host_pass){ run, user, destroy };
-            status = append(pipeline, (rlx_pass_step){ .host = run_host, .host_user = h, .host_name = text->data });
+            status = append(
+                pipeline,
+                (rlx_pass_step){ .host = run_host, .host_user = h, .host_name = text->data });
         }
         if (h && status != RELAX_OK)
             rlx_mem_free(&ctx->memory, h, sizeof *h);
@@ -157,7 +168,8 @@ relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_leve
     if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (opt_level < 0 || opt_level > 2) {
-        rlx_error(pipeline->ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2, found %d", (int)opt_level);
+        rlx_error(pipeline->ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2, found %d",
+                  (int)opt_level);
         return give_status(pipeline->ctx, RELAX_ERROR_INVALID_ARGUMENT);
     }
     rlx_pass_step steps[RLX_MAX_PIPELINE];
@@ -169,7 +181,10 @@ relax_status relax_pipeline_add_build(relax_pipeline *pipeline, int32_t opt_leve
 }
 
 relax_status relax_pipeline_on_pass(relax_pipeline *pipeline,
-                                    void (*after)(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed), void *user)
+                                    void (*after)(void *user, const char *pass,
+                                                  const relax_module *module, double seconds,
+                                                  int32_t changed),
+                                    void *user)
 {
     if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
@@ -186,7 +201,8 @@ relax_status relax_pipeline_set_verify(relax_pipeline *pipeline, int32_t verify)
     return RELAX_OK;
 }
 
-static void tell_host(void *user, const char *pass, const rlx_module *m, double seconds, bool changed)
+static void tell_host(void *user, const char *pass, const rlx_module *m, double seconds,
+                      bool changed)
 {
     relax_pipeline *p = user;
     if (p->after)
@@ -202,7 +218,8 @@ relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *m
         return give(ctx, NULL);
     rlx_pass_hooks hooks = { .after = tell_host, .user = pipeline, .verify = pipeline->verify };
     pipeline->running = true;
-    const rlx_module *result = rlx_run_passes(ctx, rlx_as_module(node_of(module)), pipeline->steps.data, pipeline->steps.len, &hooks);
+    const rlx_module *result = rlx_run_passes(ctx, rlx_as_module(node_of(module)),
+                                              pipeline->steps.data, pipeline->steps.len, &hooks);
     pipeline->running = false;
     void *given = give(ctx, result);
     if (pipeline->given_up)
@@ -212,7 +229,10 @@ relax_module *relax_pipeline_run(relax_pipeline *pipeline, const relax_module *m
 
 /* ---- the table of passes */
 
-static const rlx_pass_row *row_at(int32_t pass) { return pass >= 0 ? rlx_pass_at((size_t)pass) : NULL; }
+static const rlx_pass_row *row_at(int32_t pass)
+{
+    return pass >= 0 ? rlx_pass_at((size_t)pass) : NULL;
+}
 
 const char *relax_pass_name(int32_t pass) { return row_at(pass) ? row_at(pass)->name : NULL; }
 const char *relax_pass_help(int32_t pass) { return row_at(pass) ? row_at(pass)->help : NULL; }
@@ -221,7 +241,8 @@ const char *relax_pass_needs(int32_t pass) { return row_at(pass) ? row_at(pass)-
 const char *relax_pass_option(int32_t pass, int32_t option, const char **deflt, const char **help)
 {
     const rlx_pass_row *row = row_at(pass);
-    const rlx_pass_option *o = row && option >= 0 && option < row->num_options ? &row->options[option] : NULL;
+    const rlx_pass_option *o =
+        row && option >= 0 && option < row->num_options ? &row->options[option] : NULL;
     if (deflt)
         *deflt = o ? o->deflt : NULL;
     if (help)

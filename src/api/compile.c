@@ -1,4 +1,5 @@
-/* compile.c: from a module to an executable (relax/compile.h). The only file of api that knows both sides. */
+/* compile.c: from a module to an executable (relax/compile.h). The only file of api that knows
+ * both sides. */
 #include <relax/compile.h>
 #include <relax/dlpack.h>
 #include "api/api_int.h"
@@ -8,10 +9,11 @@
 #include "transform/transform.h"
 #include "vm/vm.h"
 
-/* ---- weights ------------------------------------------------------------------------------------------------- */
+/* ---- weights -------------------------------------------------------------------------------- */
 
 /* *w gets a copy of the content in its `data`. */
-static bool read_weight(relax_context *ctx, const char *name, const relax_tensor *tensor, rlx_weight *w)
+static bool read_weight(relax_context *ctx, const char *name, const relax_tensor *tensor,
+                        rlx_weight *w)
 {
     const DLTensor *view = relax_tensor_view(tensor);
     rlx_fault why = { 0 };
@@ -19,43 +21,52 @@ static bool read_weight(relax_context *ctx, const char *name, const relax_tensor
     if (!api_name(ctx, name, strlen(name), "name", &w->name))
         return false;
     if (!view)
-        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "what is given for %s is no tensor", name) != NULL;
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "what is given for %s is no tensor", name) !=
+               NULL;
     w->dtype = rlx_dl_dtype(view);
     w->shape = view->shape;
     w->ndim = (size_t)view->ndim;
-    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) || !rlx_view_is_compact(view)) {
-        rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name, why.code ? why.text : "its elements do not lie one behind the other");
+    if (!rlx_shape_bytes(w->dtype, view->ndim, view->shape, &bytes, &why) ||
+        !rlx_view_is_compact(view)) {
+        rlx_error(ctx, RLX_CG12, RLX_NO_PLACE, "array %s: %s", name,
+                  why.code ? why.text : "its elements do not lie one behind the other");
         return false;
     }
     w->data = rlx_blob_create(&ctx->memory, bytes ? rlx_view_data(view) : NULL, bytes);
     return w->data || rlx_no_memory(ctx);
 }
 
-relax_module *relax_bind_params(relax_context *ctx, const relax_module *module, const char *function, size_t function_len,
-                                const char *const *names, const relax_tensor *const *tensors, size_t count)
+relax_module *relax_bind_params(relax_context *ctx, const relax_module *module,
+                                const char *function, size_t function_len,
+                                const char *const *names, const relax_tensor *const *tensors,
+                                size_t count)
 {
     rlx_slice only = { NULL, 0 };
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") || !api_array(ctx, (const void *const *)names, count, "names") ||
-        !api_array(ctx, (const void *const *)tensors, count, "tensors") || (function && !api_name(ctx, function, function_len, "function", &only)))
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !api_array(ctx, (const void *const *)names, count, "names") ||
+        !api_array(ctx, (const void *const *)tensors, count, "tensors") ||
+        (function && !api_name(ctx, function, function_len, "function", &only)))
         return give(ctx, NULL);
     rlx_weight *weights = rlx_mem_alloc_zero(&ctx->memory, (count + 1) * sizeof *weights);
     bool ok = weights || rlx_no_memory(ctx);
     for (size_t i = 0; ok && i < count; i++)
         ok = read_weight(ctx, names[i], tensors[i], &weights[i]);
-    const rlx_module *out = ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
+    const rlx_module *out =
+        ok ? rlx_bind_params(ctx, rlx_as_module(node_of(module)), only, weights, count) : NULL;
     for (size_t i = 0; weights && i < count; i++)
         rlx_blob_release(weights[i].data);
     rlx_mem_free(&ctx->memory, weights, weights ? (count + 1) * sizeof *weights : 0);
     return give(ctx, out);
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
-static const relax_compile_options defaults = {
-    .struct_size = sizeof(relax_compile_options), .opt_level = 1, .cache_bytes = (uint64_t)256 << 20, .compiler_seconds = 120
-};
+static const relax_compile_options defaults = { .struct_size = sizeof(relax_compile_options),
+                                                .opt_level = 1,
+                                                .cache_bytes = (uint64_t)256 << 20,
+                                                .compiler_seconds = 120 };
 
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size)
 {
@@ -77,7 +88,8 @@ static const rlx_target *find_target(relax_context *ctx, const char *name)
     return t;
 }
 
-static bool read_options(relax_context *ctx, const relax_compile_options *given, relax_compile_options *o)
+static bool read_options(relax_context *ctx, const relax_compile_options *given,
+                         relax_compile_options *o)
 {
     *o = defaults;
     if (!rlx_options_read(o, sizeof *o, given)) {
@@ -88,21 +100,26 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
         o->compiler_seconds = defaults.compiler_seconds;
     if (o->cache_bytes == 0)
         o->cache_bytes = defaults.cache_bytes;
-    if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 || !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
-        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "allow_compiler and unchecked are 0 or 1, compiler_seconds is not negative");
+    if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 ||
+        !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
+        rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
+                  "allow_compiler and unchecked are 0 or 1, compiler_seconds is not negative");
         return false;
     }
     if (o->opt_level >= 0 && o->opt_level <= 2 && o->strip >= 0 && o->strip <= 1)
         return true;
-    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "opt_level is 0, 1 or 2 and strip 0 or 1; found %d and %d", (int)o->opt_level, (int)o->strip);
+    rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
+              "opt_level is 0, 1 or 2 and strip 0 or 1; found %d and %d", (int)o->opt_level,
+              (int)o->strip);
     return false;
 }
 
-/* ---- compiling --------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------ */
 
 typedef struct hook { const relax_compile_options *o; } hook;
 
-static void tell_host(void *user, const char *pass, const rlx_module *m, double seconds, bool changed)
+static void tell_host(void *user, const char *pass, const rlx_module *m, double seconds,
+                      bool changed)
 {
     const hook *h = user;
     h->o->after_pass(h->o->user, pass, (const relax_module *)(const void *)m, seconds, changed);
@@ -143,11 +160,21 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     hook h = { o };
     rlx_pass_hooks hooks = { .after = o->after_pass ? tell_host : NULL, .user = &h };
-    rlx_codegen_options code = { .target = j->target, .strip_names = o->strip != 0, .trust_annotations = ctx->trust_annotations,
-                                 .compiler_processes = &j->compiler_processes, .source = j->source };
-    rlx_native_options native = { .compiler = o->compiler, .environment = o->environment, .cpu = o->cpu, .cache_dir = o->cache_dir,
-                                  .cache_bytes = o->cache_bytes, .temp_dir = o->temp_dir, .seconds = o->compiler_seconds,
-                                  .unchecked = o->unchecked != 0, .cancelled = o->cancelled, .user = o->user };
+    rlx_codegen_options code = { .target = j->target,
+                                 .strip_names = o->strip != 0,
+                                 .trust_annotations = ctx->trust_annotations,
+                                 .compiler_processes = &j->compiler_processes,
+                                 .source = j->source };
+    rlx_native_options native = { .compiler = o->compiler,
+                                  .environment = o->environment,
+                                  .cpu = o->cpu,
+                                  .cache_dir = o->cache_dir,
+                                  .cache_bytes = o->cache_bytes,
+                                  .temp_dir = o->temp_dir,
+                                  .seconds = o->compiler_seconds,
+                                  .unchecked = o->unchecked != 0,
+                                  .cancelled = o->cancelled,
+                                  .user = o->user };
     code.native = &native;
     size_t count = rlx_build_pipeline(o->opt_level, steps), errors = rlx_error_count(ctx);
     m = rlx_run_passes(ctx, m, steps, count, &hooks);
@@ -172,7 +199,8 @@ static rlx_blob *compile(relax_context *ctx, const rlx_module *m, job *j)
     return file;
 }
 
-/* A file that we have just written and cannot load is a fault of ours, unless a limit or memory is in the way. */
+/* A file that we have just written and cannot load is a fault of ours, unless a limit or memory
+ * is in the way. */
 static relax_executable *load(relax_context *ctx, const rlx_blob *file, const job *j)
 {
     relax_load_options options;
@@ -188,16 +216,18 @@ static relax_executable *load(relax_context *ctx, const rlx_blob *file, const jo
     if (status == RELAX_OK) {
         exe->compiler_processes = j->compiler_processes;
         if (exe->native_why[0])
-            rlx_report(ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE, "%s; kernels are interpreted", exe->native_why);
+            rlx_report(ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE,
+                       "%s; kernels are interpreted", exe->native_why);
         return exe;
     }
     if (status == RELAX_ERROR_OUT_OF_MEMORY)
         rlx_no_memory(ctx);
     else if (status == RELAX_ERROR_INVALID_ARGUMENT || (err && err->code == RLX_LD13))
-        rlx_error(ctx, err ? (enum rlx_code_id)err->code : RLX_OP05, RLX_NO_PLACE, "%.*s", err ? (int)(err->message.size & 0xffff) : 0,
-                  err ? err->message.data : "");
+        rlx_error(ctx, err ? (enum rlx_code_id)err->code : RLX_OP05, RLX_NO_PLACE, "%.*s",
+                  err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
     else
-        RLX_BUG(ctx, "the compiled program cannot be loaded: %.*s", err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
+        RLX_BUG(ctx, "the compiled program cannot be loaded: %.*s",
+                err ? (int)(err->message.size & 0xffff) : 0, err ? err->message.data : "");
     relax_error_release(err);
     return NULL;
 }
@@ -206,10 +236,13 @@ static relax_executable *load(relax_context *ctx, const rlx_blob *file, const jo
 static bool may_start(relax_context *ctx, const job *j)
 {
     return !j->target->add_code || j->o->allow_compiler == 1 ||
-           rlx_error(ctx, RLX_CG14, RLX_NO_PLACE, "target %s starts a C compiler, which the options do not allow", j->target->name);
+           rlx_error(ctx, RLX_CG14, RLX_NO_PLACE,
+                     "target %s starts a C compiler, which the options do not allow",
+                     j->target->name);
 }
 
-relax_executable *relax_compile(relax_context *ctx, const relax_module *module, const relax_compile_options *options)
+relax_executable *relax_compile(relax_context *ctx, const relax_module *module,
+                                const relax_compile_options *options)
 {
     relax_compile_options o;
     if (!API_CONTEXT(ctx))
@@ -224,7 +257,8 @@ relax_executable *relax_compile(relax_context *ctx, const relax_module *module, 
     return give(ctx, exe);
 }
 
-relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module, const relax_compile_options *options)
+relax_bytes *relax_compile_to_c(relax_context *ctx, const relax_module *module,
+                                const relax_compile_options *options)
 {
     relax_compile_options o;
     api_bytes out;

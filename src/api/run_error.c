@@ -77,7 +77,7 @@ void relax_error_release(relax_error *error)
         rlx_object_release(error);
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------------- */
+/* ---- bytes ---------------------------------------------------------------------------------- */
 
 const char *relax_bytes_data(const relax_bytes *bytes)
 {

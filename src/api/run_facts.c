@@ -21,7 +21,8 @@ int32_t relax_abi_version(void) { return RELAX_HEADER_ABI; }
 
 relax_status relax_check_abi(int32_t header_abi, size_t pointer_size, size_t value_size)
 {
-    bool fits = header_abi > 0 && header_abi <= RELAX_HEADER_ABI && pointer_size == sizeof(void *) && value_size == sizeof(relax_value);
+    bool fits = header_abi > 0 && header_abi <= RELAX_HEADER_ABI &&
+                pointer_size == sizeof(void *) && value_size == sizeof(relax_value);
     return fits ? RELAX_OK : RELAX_ERROR_UNSUPPORTED;
 }
 
@@ -39,7 +40,8 @@ relax_status relax_check_abi(int32_t header_abi, size_t pointer_size, size_t val
 #endif
 
 static const char *const facts[][2] = {
-    { "version", RLX_VERSION }, { "abi", "1" }, { "compiler", __VERSION__ }, { "machine", TARGET }, { "debug", DEBUG_TEXT }, { "targets", "interp, c" },
+    { "version", RLX_VERSION }, { "abi", "1" },          { "compiler", __VERSION__ },
+    { "machine", TARGET },      { "debug", DEBUG_TEXT }, { "targets", "interp, c" },
 };
 
 const char *relax_build_info_key(int32_t index)

@@ -4,17 +4,21 @@
 
 #include "runtime/runtime.h"
 
-static rlx_tensor_object *object_of(const relax_tensor *t) { return (rlx_tensor_object *)(uintptr_t)t; }
+static rlx_tensor_object *object_of(const relax_tensor *t)
+{
+    return (rlx_tensor_object *)(uintptr_t)t;
+}
 static bool is_tensor(const relax_tensor *t) { return rlx_handle_is(t, RELAX_VALUE_TENSOR); }
 
-static const relax_tensor_options tensor_defaults = { .struct_size = sizeof(relax_tensor_options) };
+static const relax_tensor_options tensor_defaults = { .struct_size =
+                                                          sizeof(relax_tensor_options) };
 
 relax_status relax_tensor_options_init(relax_tensor_options *options, size_t struct_size)
 {
     return rlx_options_init(options, struct_size, &tensor_defaults, sizeof tensor_defaults);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------- */
+/* ---- making --------------------------------------------------------------------------------- */
 
 static relax_status fail(relax_error **out_error, const rlx_fault *why)
 {
@@ -29,7 +33,8 @@ static relax_status misuse(relax_error **out_error, enum rlx_code_id code, const
 }
 
 /* Sizes and dtype of a new tensor. */
-static bool check_shape(rlx_dtype dtype, const int64_t *shape, int32_t ndim, size_t *bytes, rlx_fault *why)
+static bool check_shape(rlx_dtype dtype, const int64_t *shape, int32_t ndim, size_t *bytes,
+                        rlx_fault *why)
 {
     if (ndim < 0 || ndim > RLX_MAX_RANK)
         return rlx_fail(why, RLX_OP03, "rank %d is not in 0 .. %d", (int)ndim, RLX_MAX_RANK);
@@ -55,8 +60,9 @@ static relax_status read_options(const relax_tensor_options *options, const rela
     return RELAX_OK;
 }
 
-relax_status relax_tensor_create(relax_dtype dtype, const int64_t *shape, int32_t ndim, const relax_tensor_options *options,
-                                 relax_tensor **out, relax_error **out_error)
+relax_status relax_tensor_create(relax_dtype dtype, const int64_t *shape, int32_t ndim,
+                                 const relax_tensor_options *options, relax_tensor **out,
+                                 relax_error **out_error)
 {
     rlx_fault why;
     rlx_pool p;
@@ -74,15 +80,18 @@ relax_status relax_tensor_create(relax_dtype dtype, const int64_t *shape, int32_
         return rlx_error_no_memory(out_error);
     bool fits = check_shape(dtype, shape, ndim, &bytes, &why);
     rlx_tensor_object *t = fits ? rlx_tensor_make(&p, dtype, ndim, shape) : NULL;
-    relax_status status = t ? RELAX_OK : fits ? rlx_error_no_memory(out_error) : rlx_error_give(p.memory, out_error, &why);
+    relax_status status = t      ? RELAX_OK
+                          : fits ? rlx_error_no_memory(out_error)
+                                 : rlx_error_give(p.memory, out_error, &why);
     rlx_pool_free(&p);
     *out = (relax_tensor *)t;
     return status;
 }
 
 /* A tensor over foreign bytes. destroy runs also on failure. */
-static relax_status wrap(rlx_dtype dtype, const int64_t *shape, int32_t ndim, void *data, size_t bytes, bool read_only, void *user,
-                         void (*destroy)(void *), relax_tensor **out, relax_error **out_error)
+static relax_status wrap(rlx_dtype dtype, const int64_t *shape, int32_t ndim, void *data,
+                         size_t bytes, bool read_only, void *user, void (*destroy)(void *),
+                         relax_tensor **out, relax_error **out_error)
 {
     rlx_pool p;
     if (!open_pool(&p, NULL)) {
@@ -107,11 +116,13 @@ static bool check_data(rlx_dtype dtype, const void *data, size_t bytes, rlx_faul
     if (bytes && !data)
         return rlx_fail(why, RLX_OP01, "the data of the tensor is NULL");
     return !bytes || (uintptr_t)data % element == 0 ||
-           rlx_fail(why, RLX_OP03, "the data is not aligned to its elements of %zu bytes", element);
+           rlx_fail(why, RLX_OP03, "the data is not aligned to its elements of %zu bytes",
+                    element);
 }
 
-relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, int32_t ndim, void *data, void *user,
-                                      void (*destroy)(void *user), relax_tensor **out, relax_error **out_error)
+relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, int32_t ndim,
+                                      void *data, void *user, void (*destroy)(void *user),
+                                      relax_tensor **out, relax_error **out_error)
 {
     rlx_fault why = { 0 };
     size_t bytes = 0;
@@ -119,8 +130,9 @@ relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, i
         *out = NULL;
     if (out_error)
         *out_error = NULL;
-    bool ok = out ? check_shape(dtype, shape, ndim, &bytes, &why) && check_data(dtype, data, bytes, &why)
-                  : rlx_fail(&why, RLX_OP01, "relax_tensor_from_memory: out is NULL");
+    bool ok =
+        out ? check_shape(dtype, shape, ndim, &bytes, &why) && check_data(dtype, data, bytes, &why)
+            : rlx_fail(&why, RLX_OP01, "relax_tensor_from_memory: out is NULL");
     if (ok)
         return wrap(dtype, shape, ndim, data, bytes, false, user, destroy, out, out_error);
     if (destroy)
@@ -128,7 +140,7 @@ relax_status relax_tensor_from_memory(relax_dtype dtype, const int64_t *shape, i
     return fail(out_error, &why);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 relax_tensor *relax_tensor_retain(relax_tensor *tensor)
 {
@@ -220,7 +232,7 @@ const DLTensor *relax_tensor_view(const relax_tensor *tensor)
     return is_tensor(tensor) ? &object_of(tensor)->view : NULL;
 }
 
-/* ---- DLPack in ---------------------------------------------------------------------------------------------------- */
+/* ---- DLPack in ------------------------------------------------------------------------------ */
 
 typedef struct DLManagedTensorVersioned versioned;
 
@@ -241,28 +253,32 @@ static void end_legacy(void *managed)
 static bool check_import(const DLTensor *t, size_t *bytes, rlx_fault *why)
 {
     if (t->device.device_type != 1)
-        return rlx_fail(why, RLX_RT13, "the tensor is on device type %d, expected the CPU", (int)t->device.device_type);
+        return rlx_fail(why, RLX_RT13, "the tensor is on device type %d, expected the CPU",
+                        (int)t->device.device_type);
     if (!check_shape(rlx_dl_dtype(t), t->shape, t->ndim, bytes, why))
         return false;
     if (!rlx_view_is_compact(t))
-        return rlx_fail(why, RLX_OP02, "the tensor is not contiguous in row-major order: make it so before handing it over");
+        return rlx_fail(
+            why, RLX_OP02,
+            "the tensor is not contiguous in row-major order: make it so before handing it over");
     return check_data(rlx_dl_dtype(t), *bytes ? rlx_view_data(t) : NULL, *bytes, why);
 }
 
 /* Both forms, from here on: `end` gives the tensor back. */
-static relax_status import(const DLTensor *t, bool read_only, void *managed, void (*end)(void *), relax_tensor **out,
-                           relax_error **out_error)
+static relax_status import(const DLTensor *t, bool read_only, void *managed, void (*end)(void *),
+                           relax_tensor **out, relax_error **out_error)
 {
     rlx_fault why = { 0 };
     size_t bytes;
     if (check_import(t, &bytes, &why))
-        return wrap(rlx_dl_dtype(t), t->shape, t->ndim, bytes ? rlx_view_data(t) : NULL, bytes, read_only, managed, end, out,
-                    out_error);
+        return wrap(rlx_dl_dtype(t), t->shape, t->ndim, bytes ? rlx_view_data(t) : NULL, bytes,
+                    read_only, managed, end, out, out_error);
     end(managed);
     return fail(out_error, &why);
 }
 
-relax_status relax_tensor_from_dlpack(versioned *managed, relax_tensor **out, relax_error **out_error)
+relax_status relax_tensor_from_dlpack(versioned *managed, relax_tensor **out,
+                                      relax_error **out_error)
 {
     if (out)
         *out = NULL;
@@ -275,12 +291,14 @@ relax_status relax_tensor_from_dlpack(versioned *managed, relax_tensor **out, re
     }
     if (managed->version.major != 1) { /* nothing but the head may be looked at */
         end_versioned(managed);
-        return misuse(out_error, RLX_OP02, "relax_tensor_from_dlpack: this library reads version 1 of DLPack");
+        return misuse(out_error, RLX_OP02,
+                      "relax_tensor_from_dlpack: this library reads version 1 of DLPack");
     }
     return import(&managed->dl_tensor, managed->flags & 1, managed, end_versioned, out, out_error);
 }
 
-relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed, relax_tensor **out, relax_error **out_error)
+relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed, relax_tensor **out,
+                                             relax_error **out_error)
 {
     if (out)
         *out = NULL;
@@ -294,7 +312,7 @@ relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed, relax_ten
     return import(&managed->dl_tensor, false, managed, end_legacy, out, out_error);
 }
 
-/* ---- DLPack out ------------------------------------------------------------------------------------------------------ */
+/* ---- DLPack out ----------------------------------------------------------------------------- */
 
 static void delete_versioned(versioned *self)
 {
@@ -321,7 +339,8 @@ relax_status relax_tensor_to_dlpack(relax_tensor *tensor, versioned **out, relax
     if (out_error)
         *out_error = NULL;
     if (!is_tensor(tensor) || !out)
-        return misuse(out_error, tensor && out ? RLX_OP02 : RLX_OP01, "relax_tensor_to_dlpack: an argument is NULL or no tensor");
+        return misuse(out_error, tensor && out ? RLX_OP02 : RLX_OP01,
+                      "relax_tensor_to_dlpack: an argument is NULL or no tensor");
     rlx_tensor_object *t = object_of(tensor);
     versioned *m = rlx_mem_alloc_zero(&t->memory->memory, sizeof *m);
     if (!m)
@@ -336,17 +355,21 @@ relax_status relax_tensor_to_dlpack(relax_tensor *tensor, versioned **out, relax
     return RELAX_OK;
 }
 
-relax_status relax_tensor_to_dlpack_legacy(relax_tensor *tensor, DLManagedTensor **out, relax_error **out_error)
+relax_status relax_tensor_to_dlpack_legacy(relax_tensor *tensor, DLManagedTensor **out,
+                                           relax_error **out_error)
 {
     if (out)
         *out = NULL;
     if (out_error)
         *out_error = NULL;
     if (!is_tensor(tensor) || !out)
-        return misuse(out_error, tensor && out ? RLX_OP02 : RLX_OP01, "relax_tensor_to_dlpack_legacy: an argument is NULL or no tensor");
+        return misuse(out_error, tensor && out ? RLX_OP02 : RLX_OP01,
+                      "relax_tensor_to_dlpack_legacy: an argument is NULL or no tensor");
     rlx_tensor_object *t = object_of(tensor);
     if (t->read_only)
-        return misuse(out_error, RLX_OP02, "relax_tensor_to_dlpack_legacy: the tensor is read-only, which this form cannot say");
+        return misuse(
+            out_error, RLX_OP02,
+            "relax_tensor_to_dlpack_legacy: the tensor is read-only, which this form cannot say");
     DLManagedTensor *m = rlx_mem_alloc_zero(&t->memory->memory, sizeof *m);
     if (!m)
         return rlx_error_no_memory(out_error);

@@ -5,7 +5,7 @@
 
 static const rlx_slice no_text = { "", 0 };
 
-/* ---- any value ---------------------------------------------------------------------------------------------- */
+/* ---- any value ------------------------------------------------------------------------------ */
 
 static int32_t kind_of_object(const relax_value *v)
 {
@@ -44,7 +44,8 @@ int32_t relax_value_kind(const relax_value *value)
     int32_t tag = value->type_index;
     if (tag == RELAX_VALUE_OBJECT)
         return value->v.p ? kind_of_object(value) : RELAX_KIND_OTHER;
-    bool known = tag >= 0 && tag < (int32_t)RLX_COUNT(kinds) && (tag <= RELAX_VALUE_SMALL_BYTES || tag >= RLX_TAG_BOXED);
+    bool known = tag >= 0 && tag < (int32_t)RLX_COUNT(kinds) &&
+                 (tag <= RELAX_VALUE_SMALL_BYTES || tag >= RLX_TAG_BOXED);
     return known ? kinds[tag] : RELAX_KIND_OTHER;
 }
 
@@ -82,9 +83,12 @@ relax_status relax_value_keep(const relax_value *value, relax_value *out)
         status = relax_value_set_string(&v, text, strlen(text));
         *out = v;
         return status;
-    } else if (v.type_index == RELAX_VALUE_SMALL_STRING) { /* `reserved` is not ours to use outside the cell it is in */
-        return relax_value_set_string(out, (const char *)v.v.bytes, v.reserved > 7 ? 7 : v.reserved);
-    } else if (v.type_index == RELAX_VALUE_SMALL_BYTES || v.type_index == RELAX_VALUE_BYTE_ARRAY || v.type_index == RELAX_VALUE_RVALUE_REF) {
+    /* `reserved` is not ours to use outside the cell it is in */
+    } else if (v.type_index == RELAX_VALUE_SMALL_STRING) {
+        return relax_value_set_string(out, (const char *)v.v.bytes,
+                                      v.reserved > 7 ? 7 : v.reserved);
+    } else if (v.type_index == RELAX_VALUE_SMALL_BYTES || v.type_index == RELAX_VALUE_BYTE_ARRAY ||
+               v.type_index == RELAX_VALUE_RVALUE_REF) {
         return RELAX_ERROR_INVALID_ARGUMENT;
     }
     relax_value_retain(&v);
@@ -92,7 +96,7 @@ relax_status relax_value_keep(const relax_value *value, relax_value *out)
     return RELAX_OK;
 }
 
-/* ---- plain values ------------------------------------------------------------------------------------------- */
+/* ---- plain values --------------------------------------------------------------------------- */
 
 void relax_value_set_null(relax_value *out)
 {
@@ -168,7 +172,7 @@ relax_status relax_value_get_dtype(const relax_value *value, relax_dtype *out)
     return ok ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
-/* ---- boxed values ---------------------------------------------------------------------------------------------- */
+/* ---- boxed values --------------------------------------------------------------------------- */
 
 /* Memory for one object of the host's. */
 static bool open_pool(rlx_pool *p)
@@ -284,9 +288,10 @@ relax_status relax_value_tuple_get(const relax_value *value, size_t index, relax
     return ok ? RELAX_OK : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
-/* ---- failing ------------------------------------------------------------------------------------------------------ */
+/* ---- failing -------------------------------------------------------------------------------- */
 
-int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len, const char *message, size_t message_len)
+int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len,
+                          const char *message, size_t message_len)
 {
     if (!result)
         return -1;
@@ -316,7 +321,7 @@ int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)
     return -1;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static rlx_packed *packed_of(const relax_function *f) { return (rlx_packed *)(uintptr_t)f; }
 static bool is_function(const relax_function *f) { return rlx_handle_is(f, RELAX_VALUE_FUNCTION); }
@@ -344,7 +349,8 @@ void relax_function_release(relax_function *function)
         rlx_object_release(function);
 }
 
-int relax_function_call(const relax_function *function, const relax_value *args, int32_t num_args, relax_value *result)
+int relax_function_call(const relax_function *function, const relax_value *args, int32_t num_args,
+                        relax_value *result)
 {
     const rlx_packed *f = packed_of(function);
     if (result)
@@ -358,7 +364,8 @@ void relax_value_set_function(relax_value *out, relax_function *function)
 {
     if (!out)
         return;
-    *out = is_function(function) ? rlx_value_object(RELAX_VALUE_FUNCTION, function) : rlx_value_none();
+    *out = is_function(function) ? rlx_value_object(RELAX_VALUE_FUNCTION, function)
+                                 : rlx_value_none();
     relax_value_retain(out);
 }
 

@@ -3,10 +3,12 @@
 
 #include "vm/vm.h"
 
-/* ---- helpers ------------------------------------------------------------------------------------------------- */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
-/* The error comes from the memory of the object that the call is about; NULL: there is none yet, malloc. */
-static relax_status fault(rlx_shared_memory *memory, relax_error **out_error, enum rlx_code_id code, const char *what)
+/* The error comes from the memory of the object that the call is about; NULL: there is none
+ * yet, malloc. */
+static relax_status fault(rlx_shared_memory *memory, relax_error **out_error,
+                          enum rlx_code_id code, const char *what)
 {
     rlx_fault why;
     rlx_fail(&why, code, "%s", what);
@@ -47,12 +49,16 @@ static const char *give_name(rlx_slice name, size_t *len)
 static int shown(size_t len) { return (int)(len < 200 ? len : 200); }
 
 static bool is_registry(const relax_registry *r) { return rlx_handle_is(r, RLX_TAG_REGISTRY); }
-static bool is_executable(const relax_executable *e) { return rlx_handle_is(e, RLX_TAG_EXECUTABLE); }
+static bool is_executable(const relax_executable *e)
+{
+    return rlx_handle_is(e, RLX_TAG_EXECUTABLE);
+}
 static bool is_vm(const relax_vm *vm) { return rlx_handle_is(vm, RLX_TAG_VM); }
 
-/* ---- registries ------------------------------------------------------------------------------------------------ */
+/* ---- registries ----------------------------------------------------------------------------- */
 
-relax_status relax_registry_create(const relax_allocator *allocator, relax_registry **out, relax_error **out_error)
+relax_status relax_registry_create(const relax_allocator *allocator, relax_registry **out,
+                                   relax_error **out_error)
 {
     clear_error(out_error);
     if (out)
@@ -88,7 +94,8 @@ void relax_registry_release(relax_registry *registry)
     rlx_map_entry *it = NULL;
     rlx_slice name;
     void *function;
-    if (!is_registry(registry) || atomic_fetch_sub_explicit(&registry->refs, 1, memory_order_acq_rel) != 1)
+    if (!is_registry(registry) ||
+        atomic_fetch_sub_explicit(&registry->refs, 1, memory_order_acq_rel) != 1)
         return;
     rlx_shared_memory *memory = registry->memory;
     while (rlx_map_next(&registry->functions, &it, &name, &function))
@@ -99,16 +106,20 @@ void relax_registry_release(relax_registry *registry)
     rlx_shared_memory_release(memory);
 }
 
-relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len, relax_packed_fn fn, void *user,
-                                     void (*destroy)(void *user), relax_error **out_error)
+relax_status relax_registry_register(relax_registry *registry, const char *name, size_t name_len,
+                                     relax_packed_fn fn, void *user, void (*destroy)(void *user),
+                                     relax_error **out_error)
 {
     clear_error(out_error);
     bool fits = is_registry(registry) && fn && name_fits(name, name_len);
     if (!fits) {
         if (destroy)
             destroy(user);
-        return is_registry(registry) && fn && name ? misuse(out_error, RLX_OP04, "relax_registry_register: the name is empty or not UTF-8")
-                                      : misuse(out_error, RLX_OP01, "relax_registry_register: an argument is NULL or no registry");
+        return is_registry(registry) && fn && name
+                   ? misuse(out_error, RLX_OP04,
+                            "relax_registry_register: the name is empty or not UTF-8")
+                   : misuse(out_error, RLX_OP01,
+                            "relax_registry_register: an argument is NULL or no registry");
     }
     rlx_slice key = { name, name_len };
     rlx_packed *f = rlx_packed_make(registry->memory, fn, user, destroy);
@@ -123,16 +134,19 @@ relax_status relax_registry_register(relax_registry *registry, const char *name,
     return RELAX_OK;
 }
 
-relax_function *relax_registry_lookup(const relax_registry *registry, const char *name, size_t name_len)
+relax_function *relax_registry_lookup(const relax_registry *registry, const char *name,
+                                      size_t name_len)
 {
-    return is_registry(registry) && name ? rlx_map_get(&registry->functions, (rlx_slice){ name, name_len }) : NULL;
+    return is_registry(registry) && name
+               ? rlx_map_get(&registry->functions, (rlx_slice){ name, name_len })
+               : NULL;
 }
 
-/* ---- loading and saving ------------------------------------------------------------------------------------------ */
+/* ---- loading and saving --------------------------------------------------------------------- */
 
-static const relax_load_options load_defaults = {
-    .struct_size = sizeof(relax_load_options), .max_bytes = (uint64_t)16 << 30, .check_constants = 1
-};
+static const relax_load_options load_defaults = { .struct_size = sizeof(relax_load_options),
+                                                  .max_bytes = (uint64_t)16 << 30,
+                                                  .check_constants = 1 };
 
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size)
 {
@@ -142,15 +156,18 @@ relax_status relax_load_options_init(relax_load_options *options, size_t struct_
 static bool read_load_options(const relax_load_options *given, relax_load_options *o)
 {
     *o = load_defaults;
-    return rlx_options_read(o, sizeof *o, given) && o->reserved == 0 && allocator_fits(o->allocator);
+    return rlx_options_read(o, sizeof *o, given) && o->reserved == 0 &&
+           allocator_fits(o->allocator);
 }
 
 /* Takes over the image. */
-static relax_status load_image(rlx_shared_memory *memory, rlx_blob *image, const relax_load_options *o, relax_executable **out,
+static relax_status load_image(rlx_shared_memory *memory, rlx_blob *image,
+                               const relax_load_options *o, relax_executable **out,
                                relax_error **out_error)
 {
     rlx_fault why = { 0 };
-    rlx_load_how how = { .check_constants = o->check_constants != 0, .allow_native = o->allow_native != 0 };
+    rlx_load_how how = { .check_constants = o->check_constants != 0,
+                         .allow_native = o->allow_native != 0 };
     relax_status status = RELAX_OK;
     if (!rlx_executable_load(memory, image, how, out, &why))
         status = rlx_error_give(memory, out_error, &why);
@@ -158,7 +175,8 @@ static relax_status load_image(rlx_shared_memory *memory, rlx_blob *image, const
     return status;
 }
 
-relax_status relax_executable_load(const void *data, size_t size, const relax_load_options *options, relax_executable **out,
+relax_status relax_executable_load(const void *data, size_t size,
+                                   const relax_load_options *options, relax_executable **out,
                                    relax_error **out_error)
 {
     relax_load_options o;
@@ -174,7 +192,9 @@ relax_status relax_executable_load(const void *data, size_t size, const relax_lo
     rlx_blob *image = memory && fits ? rlx_blob_create(&memory->memory, data, size) : NULL;
     if (image)
         return load_image(memory, image, &o, out, out_error);
-    relax_status status = !memory || fits ? rlx_error_no_memory(out_error) : fault(memory, out_error, RLX_LD13, "the program is larger than the options allow");
+    relax_status status = !memory || fits ? rlx_error_no_memory(out_error)
+                                          : fault(memory, out_error, RLX_LD13,
+                                                  "the program is larger than the options allow");
     rlx_shared_memory_release(memory);
     return status;
 }
@@ -191,18 +211,21 @@ static char *copy_path(rlx_memory *m, const char *path, size_t len)
 }
 
 /* file.h says why it failed as text; a failed allocation is one of them. */
-static relax_status file_failed(rlx_shared_memory *memory, relax_error **out_error, enum rlx_code_id code, const char *path, size_t path_len,
+static relax_status file_failed(rlx_shared_memory *memory, relax_error **out_error,
+                                enum rlx_code_id code, const char *path, size_t path_len,
                                 const char *why_text)
 {
     rlx_fault why;
     if (strcmp(why_text, "out of memory") == 0)
         return rlx_error_no_memory(out_error);
-    rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s", shown(path_len), path, why_text);
+    rlx_fail(&why, strcmp(why_text, "too large") == 0 ? RLX_LD13 : code, "%.*s: %s",
+             shown(path_len), path, why_text);
     return rlx_error_give(memory, out_error, &why);
 }
 
-relax_status relax_executable_load_file(const char *path, size_t path_len, const relax_load_options *options,
-                                        relax_executable **out, relax_error **out_error)
+relax_status relax_executable_load_file(const char *path, size_t path_len,
+                                        const relax_load_options *options, relax_executable **out,
+                                        relax_error **out_error)
 {
     relax_load_options o;
     const char *why = "out of memory";
@@ -220,7 +243,8 @@ relax_status relax_executable_load_file(const char *path, size_t path_len, const
     char *z = memory ? copy_path(&memory->memory, path, path_len) : NULL;
     size_t max = o.max_bytes > SIZE_MAX - 1 ? SIZE_MAX - 1 : (size_t)o.max_bytes;
     if (z)
-        image = o.map_file ? rlx_file_map(&memory->memory, z, max, &why) : rlx_file_read(&memory->memory, z, max, &why);
+        image = o.map_file ? rlx_file_map(&memory->memory, z, max, &why)
+                           : rlx_file_read(&memory->memory, z, max, &why);
     if (z)
         rlx_mem_free(&memory->memory, z, path_len + 1);
     if (image)
@@ -240,51 +264,61 @@ relax_executable *relax_executable_retain(relax_executable *executable)
 
 void relax_executable_release(relax_executable *executable)
 {
-    if (is_executable(executable) && atomic_fetch_sub_explicit(&executable->refs, 1, memory_order_acq_rel) == 1)
+    if (is_executable(executable) &&
+        atomic_fetch_sub_explicit(&executable->refs, 1, memory_order_acq_rel) == 1)
         rlx_executable_free(executable);
 }
 
-relax_status relax_executable_save(const relax_executable *executable, const char *path, size_t path_len, relax_error **out_error)
+relax_status relax_executable_save(const relax_executable *executable, const char *path,
+                                   size_t path_len, relax_error **out_error)
 {
     const char *why = "out of memory";
     clear_error(out_error);
     if (!is_executable(executable) || !path)
-        return misuse(out_error, RLX_OP01, "relax_executable_save: an argument is NULL or of another kind");
+        return misuse(out_error, RLX_OP01,
+                      "relax_executable_save: an argument is NULL or of another kind");
     if (!path_len || memchr(path, 0, path_len))
-        return fault(executable->memory, out_error, RLX_OP04, "relax_executable_save: malformed path");
+        return fault(executable->memory, out_error, RLX_OP04,
+                     "relax_executable_save: malformed path");
     rlx_memory *m = &executable->memory->memory;
     char *z = copy_path(m, path, path_len);
     bool ok = z && rlx_file_write(m, z, executable->image->data, executable->image->size, &why);
     if (z)
         rlx_mem_free(m, z, path_len + 1);
-    return ok ? RELAX_OK : file_failed(executable->memory, out_error, RLX_IO02, path, path_len, why);
+    return ok ? RELAX_OK
+              : file_failed(executable->memory, out_error, RLX_IO02, path, path_len, why);
 }
 
 /* The content of a buffer as bytes of the host's. */
-static relax_status give_bytes(rlx_shared_memory *memory, rlx_buf *buf, relax_bytes **out, relax_error **out_error)
+static relax_status give_bytes(rlx_shared_memory *memory, rlx_buf *buf, relax_bytes **out,
+                               relax_error **out_error)
 {
     *out = rlx_bytes_make(memory, buf);
     return *out ? RELAX_OK : rlx_error_no_memory(out_error);
 }
 
-relax_status relax_executable_serialize(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
+relax_status relax_executable_serialize(const relax_executable *executable, relax_bytes **out,
+                                        relax_error **out_error)
 {
     rlx_buf buf;
     clear_error(out_error);
     if (out)
         *out = NULL;
     if (!is_executable(executable) || !out)
-        return misuse(out_error, RLX_OP01, "relax_executable_serialize: an argument is NULL or of another kind");
+        return misuse(out_error, RLX_OP01,
+                      "relax_executable_serialize: an argument is NULL or of another kind");
     rlx_buf_init(&buf, &executable->memory->memory);
     rlx_buf_put(&buf, (const char *)executable->image->data, executable->image->size);
     return give_bytes(executable->memory, &buf, out, out_error);
 }
 
-/* ---- what is in it ---------------------------------------------------------------------------------------------------- */
+/* ---- what is in it -------------------------------------------------------------------------- */
 
 static const rlx_file_function *function_at(const relax_executable *e, int32_t i)
 {
-    return is_executable(e) && i >= 0 && (uint32_t)i < e->num_public ? &e->functions[e->public_functions[i]] : NULL;
+    return is_executable(e) && i >= 0 && (uint32_t)i < e->num_public
+               ? &e->functions[e->public_functions[i]]
+               : NULL;
 }
 
 uint32_t relax_executable_num_native_kernels(const relax_executable *executable)
@@ -302,7 +336,8 @@ int32_t relax_executable_num_functions(const relax_executable *executable)
     return is_executable(executable) ? (int32_t)executable->num_public : 0;
 }
 
-const char *relax_executable_function_name(const relax_executable *executable, int32_t function, size_t *len)
+const char *relax_executable_function_name(const relax_executable *executable, int32_t function,
+                                           size_t *len)
 {
     const rlx_file_function *f = function_at(executable, function);
     if (f)
@@ -310,11 +345,13 @@ const char *relax_executable_function_name(const relax_executable *executable, i
     return give_name((rlx_slice){ NULL, 0 }, len);
 }
 
-int32_t relax_executable_find_function(const relax_executable *executable, const char *name, size_t name_len)
+int32_t relax_executable_find_function(const relax_executable *executable, const char *name,
+                                       size_t name_len)
 {
     if (!is_executable(executable) || !name)
         return -1;
-    return (int32_t)(uintptr_t)rlx_map_get(&executable->by_name, (rlx_slice){ name, name_len }) - 1;
+    return (int32_t)(uintptr_t)rlx_map_get(&executable->by_name, (rlx_slice){ name, name_len }) -
+           1;
 }
 
 int32_t relax_executable_num_params(const relax_executable *executable, int32_t function)
@@ -322,11 +359,14 @@ int32_t relax_executable_num_params(const relax_executable *executable, int32_t 
     const rlx_file_function *f = function_at(executable, function);
     if (!f)
         return -1;
-    return (f->flags & RLX_FUNCTION_KERNEL) ? (int32_t)rlx_kernel_num_params(executable->kernels[f->code]) : (int32_t)f->num_params;
+    return (f->flags & RLX_FUNCTION_KERNEL)
+               ? (int32_t)rlx_kernel_num_params(executable->kernels[f->code])
+               : (int32_t)f->num_params;
 }
 
 /* The node of a parameter; PrimFuncs have one only if their signature is in the file. */
-static const int64_t *param_node(const relax_executable *e, int32_t function, int32_t param, uint32_t *name)
+static const int64_t *param_node(const relax_executable *e, int32_t function, int32_t param,
+                                 uint32_t *name)
 {
     const rlx_file_function *f = function_at(e, function);
     *name = RLX_NO_INDEX;
@@ -334,10 +374,13 @@ static const int64_t *param_node(const relax_executable *e, int32_t function, in
         return NULL;
     if (!(f->flags & RLX_FUNCTION_KERNEL))
         return rlx_desc_param_at(e->descs, f->params, (uint32_t)param, name);
-    return f->signature == RLX_NO_INDEX ? NULL : rlx_desc_child_at(rlx_item_node(e->descs, f->signature), (uint32_t)param);
+    return f->signature == RLX_NO_INDEX
+               ? NULL
+               : rlx_desc_child_at(rlx_item_node(e->descs, f->signature), (uint32_t)param);
 }
 
-const char *relax_executable_param_name(const relax_executable *executable, int32_t function, int32_t param, size_t *len)
+const char *relax_executable_param_name(const relax_executable *executable, int32_t function,
+                                        int32_t param, size_t *len)
 {
     uint32_t name;
     if (param >= 0 && param < relax_executable_num_params(executable, function)) {
@@ -347,7 +390,8 @@ const char *relax_executable_param_name(const relax_executable *executable, int3
     return give_name((rlx_slice){ NULL, 0 }, len);
 }
 
-static bool describe(const relax_executable *e, int32_t function, int32_t param, rlx_desc_info *info)
+static bool describe(const relax_executable *e, int32_t function, int32_t param,
+                     rlx_desc_info *info)
 {
     uint32_t name;
     const int64_t *node = param_node(e, function, param, &name);
@@ -365,12 +409,14 @@ static int32_t scalar_kind(rlx_dtype t)
     return rlx_dtype_is_int(t) ? RELAX_KIND_INT : RELAX_KIND_OTHER;
 }
 
-int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function, int32_t param)
+int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
+                                    int32_t param)
 {
     rlx_desc_info info;
     static const uint8_t kinds[RLX_DESC_KINDS] = {
-        [RLX_DESC_OBJECT] = RELAX_KIND_OTHER, [RLX_DESC_PRIM] = RELAX_KIND_OTHER,   [RLX_DESC_SHAPE] = RELAX_KIND_SHAPE,
-        [RLX_DESC_TENSOR] = RELAX_KIND_TENSOR, [RLX_DESC_TUPLE] = RELAX_KIND_TUPLE, [RLX_DESC_FUNC] = RELAX_KIND_FUNCTION,
+        [RLX_DESC_OBJECT] = RELAX_KIND_OTHER, [RLX_DESC_PRIM] = RELAX_KIND_OTHER,
+        [RLX_DESC_SHAPE] = RELAX_KIND_SHAPE,  [RLX_DESC_TENSOR] = RELAX_KIND_TENSOR,
+        [RLX_DESC_TUPLE] = RELAX_KIND_TUPLE,  [RLX_DESC_FUNC] = RELAX_KIND_FUNCTION,
         [RLX_DESC_PARAMS] = RELAX_KIND_OTHER,
     };
     if (!describe(executable, function, param, &info))
@@ -378,23 +424,26 @@ int32_t relax_executable_param_kind(const relax_executable *executable, int32_t 
     return info.kind == RLX_DESC_PRIM ? scalar_kind(info.dtype) : kinds[info.kind];
 }
 
-relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function, int32_t param)
+relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function,
+                                         int32_t param)
 {
     rlx_desc_info info;
     return describe(executable, function, param, &info) ? info.dtype : RELAX_VOID;
 }
 
-int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function, int32_t param)
+int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function,
+                                    int32_t param)
 {
     rlx_desc_info info;
     return describe(executable, function, param, &info) ? info.ndim : -1;
 }
 
-int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function, int32_t param, int32_t dim)
+int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function,
+                                   int32_t param, int32_t dim)
 {
     rlx_desc_info info;
-    if (!describe(executable, function, param, &info) || !info.dims || dim < 0 || dim >= info.ndim ||
-        rlx_dim_tag(info.dims[dim]) != RLX_DIM_LITERAL)
+    if (!describe(executable, function, param, &info) || !info.dims || dim < 0 ||
+        dim >= info.ndim || rlx_dim_tag(info.dims[dim]) != RLX_DIM_LITERAL)
         return -1;
     return rlx_dim_value(info.dims[dim]);
 }
@@ -410,7 +459,8 @@ static relax_bytes *node_text(const relax_executable *e, const int64_t *node)
     return rlx_bytes_make(e->memory, &buf);
 }
 
-relax_bytes *relax_executable_param_text(const relax_executable *executable, int32_t function, int32_t param)
+relax_bytes *relax_executable_param_text(const relax_executable *executable, int32_t function,
+                                         int32_t param)
 {
     uint32_t name;
     const int64_t *node = param_node(executable, function, param, &name);
@@ -426,10 +476,13 @@ relax_bytes *relax_executable_result_text(const relax_executable *executable, in
         const int64_t *node = rlx_item_node(executable->descs, f->signature);
         return node_text(executable, rlx_desc_child_at(node, rlx_node_count(node)));
     }
-    return f->result == RLX_NO_INDEX ? NULL : node_text(executable, rlx_item_node(executable->descs, f->result));
+    return f->result == RLX_NO_INDEX
+               ? NULL
+               : node_text(executable, rlx_item_node(executable->descs, f->result));
 }
 
-static relax_status disassemble(rlx_shared_memory *memory, const void *data, size_t size, relax_bytes **out, relax_error **out_error)
+static relax_status disassemble(rlx_shared_memory *memory, const void *data, size_t size,
+                                relax_bytes **out, relax_error **out_error)
 {
     rlx_buf buf;
     rlx_buf_init(&buf, &memory->memory);
@@ -437,7 +490,8 @@ static relax_status disassemble(rlx_shared_memory *memory, const void *data, siz
     return give_bytes(memory, &buf, out, out_error);
 }
 
-relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out, relax_error **out_error)
+relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out,
+                               relax_error **out_error)
 {
     clear_error(out_error);
     if (out)
@@ -452,34 +506,41 @@ relax_status relax_disassemble(const void *data, size_t size, relax_bytes **out,
     return status;
 }
 
-relax_status relax_executable_disassemble(const relax_executable *executable, relax_bytes **out, relax_error **out_error)
+relax_status relax_executable_disassemble(const relax_executable *executable, relax_bytes **out,
+                                          relax_error **out_error)
 {
     clear_error(out_error);
     if (out)
         *out = NULL;
     if (!is_executable(executable) || !out)
-        return misuse(out_error, RLX_OP01, "relax_executable_disassemble: an argument is NULL or of another kind");
-    return disassemble(executable->memory, executable->image->data, executable->image->size, out, out_error);
+        return misuse(out_error, RLX_OP01,
+                      "relax_executable_disassemble: an argument is NULL or of another kind");
+    return disassemble(executable->memory, executable->image->data, executable->image->size, out,
+                       out_error);
 }
 
-/* ---- machines ------------------------------------------------------------------------------------------------------------- */
+/* ---- machines ------------------------------------------------------------------------------- */
 
-static const relax_vm_options vm_defaults = { .struct_size = sizeof(relax_vm_options), .max_depth = 10000 };
+static const relax_vm_options vm_defaults = { .struct_size = sizeof(relax_vm_options),
+                                              .max_depth = 10000 };
 
 relax_status relax_vm_options_init(relax_vm_options *options, size_t struct_size)
 {
     return rlx_options_init(options, struct_size, &vm_defaults, sizeof vm_defaults);
 }
 
-relax_status relax_vm_create(relax_executable *executable, const relax_vm_options *options, relax_vm **out, relax_error **out_error)
+relax_status relax_vm_create(relax_executable *executable, const relax_vm_options *options,
+                             relax_vm **out, relax_error **out_error)
 {
     relax_vm_options o = vm_defaults;
     clear_error(out_error);
     if (out)
         *out = NULL;
     if (!is_executable(executable) || !out)
-        return misuse(out_error, RLX_OP01, "relax_vm_create: an argument is NULL or of another kind");
-    if (!rlx_options_read(&o, sizeof o, options) || !allocator_fits(o.allocator) || (o.registry && !is_registry(o.registry)))
+        return misuse(out_error, RLX_OP01,
+                      "relax_vm_create: an argument is NULL or of another kind");
+    if (!rlx_options_read(&o, sizeof o, options) || !allocator_fits(o.allocator) ||
+        (o.registry && !is_registry(o.registry)))
         return misuse(out_error, RLX_OP05, "relax_vm_create: malformed options");
     size_t cap = o.max_memory && o.max_memory < SIZE_MAX ? (size_t)o.max_memory : SIZE_MAX;
     size_t depth = o.max_depth < SIZE_MAX ? (size_t)o.max_depth : SIZE_MAX;
@@ -509,21 +570,25 @@ relax_executable *relax_vm_executable(const relax_vm *vm)
 }
 
 /* What every call needs; fills *status and says whether it may go on. */
-static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args, relax_error **out_error, relax_status *status)
+static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
+                     relax_error **out_error, relax_status *status)
 {
     if (!is_vm(vm) || (!args && num_args))
-        *status = misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL or of another kind");
+        *status =
+            misuse(out_error, RLX_OP01, "call of a VM: an argument is NULL or of another kind");
     else if (rlx_vm_is_running(vm))
-        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP09, "the VM is running: a packed function cannot call the VM that called it");
+        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP09,
+                        "the VM is running: a packed function cannot call the VM that called it");
     else if (function < 0 || (uint32_t)function >= rlx_vm_executable(vm)->num_public)
-        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP03, "the program has no public function of that number");
+        *status = fault(rlx_vm_memory(vm), out_error, RLX_OP03,
+                        "the program has no public function of that number");
     else
         return true;
     return false;
 }
 
-relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args, relax_value *result,
-                                    relax_error **out_error)
+relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args,
+                                    size_t num_args, relax_value *result, relax_error **out_error)
 {
     relax_status status;
     clear_error(out_error);
@@ -537,13 +602,15 @@ relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_
     return status;
 }
 
-relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, const relax_value *args, size_t num_args,
-                           relax_value *result, relax_error **out_error)
+relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
+                           const relax_value *args, size_t num_args, relax_value *result,
+                           relax_error **out_error)
 {
     clear_error(out_error);
     relax_value_set_null(result);
     if (!is_vm(vm) || !name || !result)
-        return misuse(out_error, RLX_OP01, "relax_vm_call: an argument is NULL or of another kind");
+        return misuse(out_error, RLX_OP01,
+                      "relax_vm_call: an argument is NULL or of another kind");
     int32_t function = relax_executable_find_function(rlx_vm_executable(vm), name, name_len);
     if (function >= 0)
         return relax_vm_call_function(vm, function, args, num_args, result, out_error);
@@ -552,19 +619,23 @@ relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len, cons
     return rlx_error_give(rlx_vm_memory(vm), out_error, &why);
 }
 
-relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
-                                relax_tensor *const *buffers, size_t num_buffers, relax_error **out_error)
+relax_status relax_vm_call_into(relax_vm *vm, int32_t function, const relax_value *args,
+                                size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
+                                relax_error **out_error)
 {
     relax_status status;
     clear_error(out_error);
     if (!buffers && num_buffers)
         return misuse(out_error, RLX_OP01, "relax_vm_call_into: buffers is NULL");
     for (size_t i = 0; i < num_buffers; i++)
-        if (!rlx_handle_is(buffers[i], RELAX_VALUE_TENSOR) || relax_tensor_is_read_only(buffers[i]))
-            return misuse(out_error, buffers[i] ? RLX_OP02 : RLX_OP01, "relax_vm_call_into: a buffer is NULL, no tensor or read-only");
+        if (!rlx_handle_is(buffers[i], RELAX_VALUE_TENSOR) ||
+            relax_tensor_is_read_only(buffers[i]))
+            return misuse(out_error, buffers[i] ? RLX_OP02 : RLX_OP01,
+                          "relax_vm_call_into: a buffer is NULL, no tensor or read-only");
     if (!may_call(vm, function, args, num_args, out_error, &status))
         return status;
-    status = rlx_vm_call_into(vm, (uint32_t)function, args, num_args, buffers, num_buffers, out_error);
+    status =
+        rlx_vm_call_into(vm, (uint32_t)function, args, num_args, buffers, num_buffers, out_error);
     rlx_vm_settle(vm);
     return status;
 }
@@ -588,7 +659,8 @@ relax_status relax_vm_set_cancel_flag(relax_vm *vm, const volatile int32_t *flag
 relax_status relax_vm_get_counters(const relax_vm *vm, relax_vm_counters *counters)
 {
     relax_vm_counters all = { .struct_size = 0 };
-    if (!is_vm(vm) || !counters || counters->struct_size < sizeof(size_t) || counters->struct_size > 4096)
+    if (!is_vm(vm) || !counters || counters->struct_size < sizeof(size_t) ||
+        counters->struct_size > 4096)
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t size = counters->struct_size;
     rlx_vm_read_counters(vm, &all);
@@ -620,7 +692,8 @@ relax_status relax_vm_profile_json(const relax_vm *vm, relax_bytes **out, relax_
     if (out)
         *out = NULL;
     if (!is_vm(vm) || !out)
-        return misuse(out_error, RLX_OP01, "relax_vm_profile_json: an argument is NULL or of another kind");
+        return misuse(out_error, RLX_OP01,
+                      "relax_vm_profile_json: an argument is NULL or of another kind");
     rlx_buf_init(&buf, &rlx_vm_memory(vm)->memory);
     rlx_vm_profile_text(vm, &buf);
     return give_bytes(rlx_vm_memory(vm), &buf, out, out_error);

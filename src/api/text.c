@@ -1,21 +1,27 @@
-/* text.c: TVMScript in and out. The only file of this room that calls script, so that a static link without text works. */
+/* text.c: TVMScript in and out. The only file of this room that calls script, so that a static
+ * link without text works. */
 #include <relax/text.h>
 #include "api/api_int.h"
 
 #include "script/script.h"
 
-static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
+static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len, const char *text,
+                           size_t text_len)
 {
     rlx_slice slice;
-    if (!api_text(ctx, name, name_len, "name", &slice) || (text_len && !api_required(ctx, text, "text")))
+    if (!api_text(ctx, name, name_len, "name", &slice) ||
+        (text_len && !api_required(ctx, text, "text")))
         return 0;
     uint32_t source = rlx_diags_add_read_source(&ctx->diags, slice, text ? text : "", text_len);
     if (!source)
-        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE, "%.*s is too large to read, or there are too many sources", api_width(slice), slice.data);
+        rlx_error(ctx, RLX_OP18, RLX_NO_PLACE,
+                  "%.*s is too large to read, or there are too many sources", api_width(slice),
+                  slice.data);
     return source;
 }
 
-relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t name_len, const char *text, size_t text_len)
+relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t name_len,
+                                 const char *text, size_t text_len)
 {
     rlx_parsed parsed = { 0 };
     if (!API_CONTEXT(ctx))
@@ -32,16 +38,22 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
     return give(ctx, parsed.module);
 }
 
-relax_struct_info *relax_struct_info_parse(relax_context *ctx, const char *text, size_t text_len, const relax_prim_expr *const *vars, size_t num_vars)
+relax_struct_info *relax_struct_info_parse(relax_context *ctx, const char *text, size_t text_len,
+                                           const relax_prim_expr *const *vars, size_t num_vars)
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool ok = api_required(ctx, text, "text") && api_family_array(ctx, (const void *const *)vars, num_vars, RLX_FAMILY_PRIM, "vars");
+    bool ok = api_required(ctx, text, "text") &&
+              api_family_array(ctx, (const void *const *)vars, num_vars, RLX_FAMILY_PRIM, "vars");
     for (size_t i = 0; ok && i < num_vars; i++)
         if (node_of(vars[i])->kind != RLX_NODE_PRIM_VAR)
-            ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) != NULL;
+            ok = rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) !=
+                 NULL;
     uint32_t source = ok ? add_source(ctx, "<annotation>", 12, text, text_len) : 0;
-    return give(ctx, source ? rlx_script_parse_sinfo(ctx, source, (const rlx_prim_var *const *)(const void *)vars, num_vars) : NULL);
+    return give(
+        ctx, source ? rlx_script_parse_sinfo(
+                          ctx, source, (const rlx_prim_var *const *)(const void *)vars, num_vars)
+                    : NULL);
 }
 
 int32_t relax_module_is_standalone(const relax_module *module)
@@ -50,7 +62,9 @@ int32_t relax_module_is_standalone(const relax_module *module)
     return rlx_as_module(n) && n->flags & RLX_FLAG_STANDALONE ? 1 : 0;
 }
 
-static const relax_print_options print_defaults = { .struct_size = sizeof(relax_print_options), .metadata = 1, .struct_info = 1 };
+static const relax_print_options print_defaults = { .struct_size = sizeof(relax_print_options),
+                                                    .metadata = 1,
+                                                    .struct_info = 1 };
 
 relax_status relax_print_options_init(relax_print_options *options, size_t struct_size)
 {
@@ -61,7 +75,8 @@ relax_status relax_print_options_init(relax_print_options *options, size_t struc
 static bool is_class_name(const char *name)
 {
     size_t n = 0;
-    while (name[n] == '_' || (name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') || (n && name[n] >= '0' && name[n] <= '9'))
+    while (name[n] == '_' || (name[n] >= 'a' && name[n] <= 'z') ||
+           (name[n] >= 'A' && name[n] <= 'Z') || (n && name[n] >= '0' && name[n] <= '9'))
         n++;
     return n && !name[n];
 }
@@ -69,35 +84,45 @@ static bool is_class_name(const char *name)
 static bool read_print_options(const relax_print_options *given, relax_print_options *o)
 {
     *o = print_defaults;
-    return rlx_options_read(o, sizeof *o, given) && !o->reserved && (!o->module_name || is_class_name(o->module_name));
+    return rlx_options_read(o, sizeof *o, given) && !o->reserved &&
+           (!o->module_name || is_class_name(o->module_name));
 }
 
 /* Diagnostics are not written: printing may run beside other readers of the context. */
-static relax_status print(relax_context *ctx, const relax_node *node, const relax_print_options *options, relax_bytes **out)
+static relax_status print(relax_context *ctx, const relax_node *node,
+                          const relax_print_options *options, relax_bytes **out)
 {
     relax_print_options o;
     api_bytes b;
     *out = NULL;
-    if (!API_READS(ctx) || !node || node_of(node)->kind <= RLX_NODE_NONE || node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
+    if (!API_READS(ctx) || !node || node_of(node)->kind <= RLX_NODE_NONE ||
+        node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
         return RELAX_ERROR_INVALID_ARGUMENT;
     if (!api_bytes_begin(&b, ctx))
         return RELAX_ERROR_OUT_OF_MEMORY;
-    rlx_print_options inner = { .standalone = o.standalone || relax_module_is_standalone((const relax_module *)(const void *)node),
-                                .no_metadata = !o.metadata, .no_struct_info = !o.struct_info, .module_name = o.module_name };
+    rlx_print_options inner = { .standalone =
+                                    o.standalone || relax_module_is_standalone(
+                                                        (const relax_module *)(const void *)node),
+                                .no_metadata = !o.metadata,
+                                .no_struct_info = !o.struct_info,
+                                .module_name = o.module_name };
     rlx_script_print(&b.memory->memory, node_of(node), &inner, &b.buf);
     *out = api_bytes_end(&b);
     return *out ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
 }
 
-relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node, const relax_print_options *options)
+relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node,
+                              const relax_print_options *options)
 {
     relax_bytes *text;
     print(ctx, node, options, &text);
     return text;
 }
 
-relax_status relax_node_print_to(relax_context *ctx, const relax_node *node, const relax_print_options *options,
-                                 int32_t (*write)(void *user, const char *data, size_t size), void *user)
+relax_status relax_node_print_to(relax_context *ctx, const relax_node *node,
+                                 const relax_print_options *options,
+                                 int32_t (*write)(void *user, const char *data, size_t size),
+                                 void *user)
 {
     enum { PIECE = 1 << 16 };
     relax_bytes *text = NULL;

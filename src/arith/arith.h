@@ -1,31 +1,50 @@
 /* arith: integer reasoning about sizes.
  *
- * Nodes keep the form in which they were written. Beside it, the prover computes a canonical form on first use (a
- * polynomial with sorted monomials over atoms: floor division, modulus, min, max, select, anything else) and
- * remembers it per context, outside the node. Answers are sound: equal, different and true hold for all admissible
- * values of the variables; whatever is beyond the budget (4096 monomials, 64-bit coefficients, a step limit) is unknown.
- * Same input, same answer.
+ * Nodes keep the form in which they were written. Beside it, the prover computes a canonical
+ * form on first use (a polynomial with sorted monomials over atoms: floor division, modulus,
+ * min, max, select, anything else) and remembers it per context, outside the node. Answers are
+ * sound: equal, different and true hold for all admissible values of the variables; whatever is
+ * beyond the budget (4096 monomials, 64-bit coefficients, a step limit) is unknown. Same input,
+ * same answer.
  */
 #ifndef RLX_ARITH_H
 #define RLX_ARITH_H
 
 #include "ir/ir.h"
 
-/* ---- building with the folding rules of the text form (tvmscript reference 6.3): literal by literal, nothing more */
-const rlx_prim *rlx_fold_binary(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b); /* matches operand types, folds; comparisons do not fold */
-RLX_INLINE const rlx_prim *rlx_fold_add(rlx_context *c, const rlx_prim *a, const rlx_prim *b) { return rlx_fold_binary(c, RLX_NODE_ADD, a, b); }
-RLX_INLINE const rlx_prim *rlx_fold_sub(rlx_context *c, const rlx_prim *a, const rlx_prim *b) { return rlx_fold_binary(c, RLX_NODE_SUB, a, b); }
-RLX_INLINE const rlx_prim *rlx_fold_mul(rlx_context *c, const rlx_prim *a, const rlx_prim *b) { return rlx_fold_binary(c, RLX_NODE_MUL, a, b); }
-const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a);                                /* literals re-typed, same dtype unchanged */
-const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f);      /* T.if_then_else: constant condition picks a side */
+/* ---- building with the folding rules of the text form (tvmscript reference 6.3): literal by
+ * literal, nothing more */
+/* matches operand types, folds; comparisons do not fold */
+const rlx_prim *rlx_fold_binary(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
+                                const rlx_prim *b);
+RLX_INLINE const rlx_prim *rlx_fold_add(rlx_context *c, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_binary(c, RLX_NODE_ADD, a, b);
+}
+RLX_INLINE const rlx_prim *rlx_fold_sub(rlx_context *c, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_binary(c, RLX_NODE_SUB, a, b);
+}
+RLX_INLINE const rlx_prim *rlx_fold_mul(rlx_context *c, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_fold_binary(c, RLX_NODE_MUL, a, b);
+}
+/* literals re-typed, same dtype unchanged */
+const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a);
+/* T.if_then_else: constant condition picks a side */
+const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,
+                                const rlx_prim *f);
 const rlx_prim *rlx_fold_not(rlx_context *ctx, const rlx_prim *a);
-/* Brings both to a common dtype (6.3); false: cannot (the reason is reported as an error by the caller). */
+/* Brings both to a common dtype (6.3); false: cannot (the reason is reported as an error by the
+ * caller). */
 bool rlx_match_types(rlx_context *ctx, const rlx_prim **a, const rlx_prim **b);
-/* Would rlx_fold_binary(kind, a, b) of this node's operands give another node? (the printer then writes T.Add(a, b)) */
+/* Would rlx_fold_binary(kind, a, b) of this node's operands give another node? (the printer
+ * then writes T.Add(a, b)) */
 bool rlx_refolds(rlx_context *ctx, const rlx_prim *p);
 
 /* ---- scopes: what is known about shape variables */
-typedef struct rlx_fact { const rlx_prim_var *var; int64_t low, high; } rlx_fact; /* INT64_MIN / INT64_MAX: no bound */
+/* INT64_MIN / INT64_MAX: no bound */
+typedef struct rlx_fact { const rlx_prim_var *var; int64_t low, high; } rlx_fact;
 typedef struct rlx_scope rlx_scope;
 struct rlx_scope {
     rlx_context *ctx;
@@ -35,29 +54,44 @@ struct rlx_scope {
 };
 void rlx_scope_init(rlx_scope *s, rlx_context *ctx, const rlx_scope *parent);
 void rlx_scope_free(rlx_scope *s);
-/* Brings a variable into scope. non_negative: bound by at least one Tensor or Shape position (language 10.3.1). Again: bounds are intersected. */
+/* Brings a variable into scope. non_negative: bound by at least one Tensor or Shape position
+ * (language 10.3.1). Again: bounds are intersected. */
 bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative);
 bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t high);
 bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var); /* here or in a parent */
-void rlx_scope_forget(rlx_scope *s, size_t count); /* leaves the first `count` facts of this very scope; keeps its memory */
+/* leaves the first `count` facts of this very scope; keeps its memory */
+void rlx_scope_forget(rlx_scope *s, size_t count);
 
-/* ---- the prover. scope may be NULL: then nothing is known of variables but that they are integers... >= 0 is NOT assumed */
+/* ---- the prover. scope may be NULL: then nothing is known of variables but that they are
+ * integers... >= 0 is NOT assumed */
 enum rlx_answer { RLX_UNKNOWN = 0, RLX_EQUAL = 1, RLX_DIFFERENT = 2 };
 enum rlx_truth { RLX_MAYBE = 0, RLX_TRUE = 1, RLX_FALSE = 2 };
-enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a, const rlx_prim *b);
+enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
+                                const rlx_prim *b);
 /* A comparison, and, or, not over integers. */
 enum rlx_truth rlx_prove(rlx_context *ctx, const rlx_scope *s, const rlx_prim *condition);
-enum rlx_truth rlx_prove_compare(rlx_context *ctx, const rlx_scope *s, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b);
+enum rlx_truth rlx_prove_compare(rlx_context *ctx, const rlx_scope *s, enum rlx_node_kind kind,
+                                 const rlx_prim *a, const rlx_prim *b);
 /* Two lists of dimensions (language 5.3.3). */
-enum rlx_answer rlx_prove_equal_list(rlx_context *ctx, const rlx_scope *s, const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb);
+enum rlx_answer rlx_prove_equal_list(rlx_context *ctx, const rlx_scope *s,
+                                     const rlx_prim *const *a, size_t na, const rlx_prim *const *b,
+                                     size_t nb);
 /* Interval that holds for all admissible values; INT64_MIN / INT64_MAX: none. */
-void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t *low, int64_t *high);
-/* A shorter equal expression, in canonical order; p itself if nothing is shorter. Needs no scope to be right. */
+void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t *low,
+                int64_t *high);
+/* A shorter equal expression, in canonical order; p itself if nothing is shorter. Needs no
+ * scope to be right. */
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
 /* Does c > 0 divide p for all values? */
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
-/* Value for given values of the variables; false: overflow, division by zero, a variable without value. */
-typedef struct rlx_assignment { const rlx_prim_var *const *vars; const int64_t *values; size_t count; } rlx_assignment;
-bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m, int64_t *out);
+/* Value for given values of the variables; false: overflow, division by zero, a variable
+ * without value. */
+typedef struct rlx_assignment {
+    const rlx_prim_var *const *vars;
+    const int64_t *values;
+    size_t count;
+} rlx_assignment;
+bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
+                       int64_t *out);
 
 #endif

@@ -8,29 +8,32 @@
  *      VAR            a shape variable
  *      FLOOR_DIV p q  p // q; for a constant q: q > 1, coefficients of p in [0, q), gcd of all 1
  *      FLOOR_MOD p q  only for q that is no constant; p % c is p - c * (p // c)
- *      TRUNC_DIV p q  division toward zero, where it is not known to be a floor division; TRUNC_MOD p q likewise
- *      MIN p...       at least two; least coefficient of each monomial over the operands is 0, gcd 1; sorted.
- *                     max(a, b) is -min(-a, -b), which becomes a + b - min(a, b)
- *      SELECT p q     node: the condition
- *      OPAQUE         any other node, by identity
+ *      TRUNC_DIV p q  division toward zero, where it is not known to be a floor division;
+ * TRUNC_MOD p q likewise MIN p...       at least two; least coefficient of each monomial over the
+ * operands is 0, gcd 1; sorted. max(a, b) is -min(-a, -b), which becomes a + b - min(a, b) SELECT
+ * p q     node: the condition OPAQUE         any other node, by identity
  *
- * All of it lives in the state that arith keeps per context: it is a cache over nodes, dropped whenever it has
- * grown too large or a layer of nodes goes away. Canonical forms depend on no scope; what a scope knows is used
- * on the difference of two of them (resolve.c, bounds.c).
+ * All of it lives in the state that arith keeps per context: it is a cache over nodes, dropped
+ * whenever it has grown too large or a layer of nodes goes away. Canonical forms depend on no
+ * scope; what a scope knows is used on the difference of two of them (resolve.c, bounds.c).
  */
 #ifndef RLX_ARITH_INT_H
 #define RLX_ARITH_INT_H
 
 #include "arith/arith.h"
 
-enum atom_kind { ATOM_VAR, ATOM_FLOOR_DIV, ATOM_FLOOR_MOD, ATOM_TRUNC_DIV, ATOM_TRUNC_MOD, ATOM_MIN, ATOM_SELECT, ATOM_OPAQUE };
+enum atom_kind {
+    ATOM_VAR, ATOM_FLOOR_DIV, ATOM_FLOOR_MOD, ATOM_TRUNC_DIV, ATOM_TRUNC_MOD, ATOM_MIN,
+    ATOM_SELECT, ATOM_OPAQUE
+};
 
 typedef struct rlx_poly rlx_poly;
 typedef struct rlx_atom {
     uint32_t number; /* order of creation: sorts factors */
     uint8_t kind, depth;
     uint16_t num_ops;
-    uint64_t hash; /* of the content: neither addresses nor history, so it decides where an order shows */
+    /* of the content: neither addresses nor history, so it decides where an order shows */
+    uint64_t hash;
     const rlx_node *node;
     const rlx_poly *ops[];
 } rlx_atom;
@@ -48,7 +51,8 @@ typedef struct rlx_term { int64_t coef; const rlx_mono *mono; } rlx_term;
 struct rlx_poly { uint32_t len; uint32_t depth; rlx_term terms[]; };
 
 /* A canonical form of a node. divisors: what the expression divides by and is not a
- * constant, sorted by address-free hash; two expressions that cannot fail on the same values are never called equal. */
+ * constant, sorted by address-free hash; two expressions that cannot fail on the same values
+ * are never called equal. */
 typedef struct rlx_canon {
     const rlx_poly *poly;
     uint32_t cost;
@@ -56,8 +60,9 @@ typedef struct rlx_canon {
     const rlx_poly *const *divisors;
 } rlx_canon;
 
-/* Limits. A node over those of size, or that takes more than NODE_STEPS by itself, becomes an OPAQUE atom; what comes
- * after the canonical forms is unknown beyond QUERY_STEPS. So an answer does not depend on what was asked before. */
+/* Limits. A node over those of size, or that takes more than NODE_STEPS by itself, becomes an
+ * OPAQUE atom; what comes after the canonical forms is unknown beyond QUERY_STEPS. So an answer
+ * does not depend on what was asked before. */
 #define MAX_MONOMIALS 4096
 #define MAX_PRODUCTS (4 * MAX_MONOMIALS)
 #define MAX_FACTORS 64
@@ -81,8 +86,9 @@ typedef struct rlx_arith {
     rlx_ptrmap hashes; /* node -> structural hash */
 } rlx_arith;
 
-/* One question. `failed`: memory ran out; `too_big`: one construction hit a limit of size, whoever can go on without it
- * clears it; `spent`: no steps are left. All constructors give NULL then. */
+/* One question. `failed`: memory ran out; `too_big`: one construction hit a limit of size,
+ * whoever can go on without it clears it; `spent`: no steps are left. All constructors give
+ * NULL then. */
 typedef struct rlx_query {
     rlx_arith *a;
     const rlx_scope *scope;
@@ -109,7 +115,8 @@ bool rlx_scope_fact(const rlx_scope *s, const rlx_prim_var *var, int64_t *low, i
 const rlx_poly *rlx_poly_const(rlx_query *q, int64_t value);
 const rlx_poly *rlx_poly_atom(rlx_query *q, const rlx_atom *atom);
 /* ka * a + kb * b */
-const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, const rlx_poly *b, int64_t kb);
+const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, const rlx_poly *b,
+                                 int64_t kb);
 const rlx_poly *rlx_poly_scale(rlx_query *q, const rlx_poly *a, int64_t k);
 const rlx_poly *rlx_poly_mul(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 /* Sum of the terms, in any order; sorts them in place. */
@@ -121,12 +128,15 @@ int64_t rlx_poly_constant_part(const rlx_poly *p);
 /* gcd of the coefficients, without the constant one if `varying`; 0 if there are none. */
 uint64_t rlx_poly_content(const rlx_poly *p, bool varying);
 /* Replaces an atom by a polynomial. Occurrences with a power other than 1 are multiplied out. */
-const rlx_poly *rlx_poly_replace(rlx_query *q, const rlx_poly *p, const rlx_atom *atom, const rlx_poly *by);
+const rlx_poly *rlx_poly_replace(rlx_query *q, const rlx_poly *p, const rlx_atom *atom,
+                                 const rlx_poly *by);
 const rlx_mono *rlx_mono_without(rlx_query *q, const rlx_mono *m, const rlx_atom *atom);
 const rlx_mono *rlx_mono_product(rlx_query *q, const rlx_mono *a, const rlx_mono *b);
 const rlx_atom *rlx_mono_single(const rlx_mono *m); /* the atom if m is one atom with power 1 */
-const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_node *node, const rlx_poly *const *ops, size_t count);
-const rlx_poly *rlx_poly_keep(rlx_query *q, const rlx_poly *p); /* a copy that outlives the query */
+const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_node *node,
+                                const rlx_poly *const *ops, size_t count);
+/* a copy that outlives the query */
+const rlx_poly *rlx_poly_keep(rlx_query *q, const rlx_poly *p);
 
 /* ---- what stands for an operation (atom.c) */
 const rlx_poly *rlx_make_floor_div(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
@@ -135,7 +145,8 @@ const rlx_poly *rlx_make_trunc_div(rlx_query *q, const rlx_poly *a, const rlx_po
 const rlx_poly *rlx_make_trunc_mod(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 const rlx_poly *rlx_make_min(rlx_query *q, const rlx_poly *const *ops, size_t count);
 const rlx_poly *rlx_make_max(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
-const rlx_poly *rlx_make_select(rlx_query *q, const rlx_node *cond, const rlx_poly *t, const rlx_poly *f);
+const rlx_poly *rlx_make_select(rlx_query *q, const rlx_node *cond, const rlx_poly *t,
+                                const rlx_poly *f);
 /* The same polynomial with every atom made again under what the scope knows. */
 const rlx_poly *rlx_resolve(rlx_query *q, const rlx_poly *p);
 

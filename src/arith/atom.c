@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static const rlx_poly *atom2(rlx_query *q, enum atom_kind kind, const rlx_poly *a, const rlx_poly *b)
+static const rlx_poly *atom2(rlx_query *q, enum atom_kind kind, const rlx_poly *a,
+                             const rlx_poly *b)
 {
     const rlx_poly *ops[] = { a, b };
     return rlx_poly_atom(q, rlx_atom_intern(q, kind, NULL, ops, 2));
@@ -33,7 +34,8 @@ static void put(rlx_poly *p, int64_t coef, const rlx_mono *mono)
 }
 
 /* p = c * whole + rest, coefficients of rest in [0, c). c > 0. */
-static bool split(rlx_query *q, const rlx_poly *p, int64_t c, const rlx_poly **whole, const rlx_poly **rest)
+static bool split(rlx_query *q, const rlx_poly *p, int64_t c, const rlx_poly **whole,
+                  const rlx_poly **rest)
 {
     rlx_poly *w = empty_like(q, p), *r = empty_like(q, p);
     if (!w || !r)
@@ -57,7 +59,8 @@ static const rlx_poly *floor_coefs(rlx_query *q, const rlx_poly *p, int64_t g)
     return out;
 }
 
-/* A term 1 * (a // b) with constant b > 0; among several the one with the least hash. NULL: none. */
+/* A term 1 * (a // b) with constant b > 0; among several the one with the least hash. NULL:
+ * none. */
 static const rlx_atom *inner_quotient(const rlx_poly *p, int64_t *b)
 {
     const rlx_atom *best = NULL;
@@ -157,7 +160,8 @@ static const rlx_poly *divide_by_mono(rlx_query *q, const rlx_poly *p, rlx_term 
     return rlx_poly_of_terms(q, terms, p->len);
 }
 
-/* a / b where b > 0 is known and divides a: the only case in which a variable divisor goes away. */
+/* a / b where b > 0 is known and divides a: the only case in which a variable divisor goes
+ * away. */
 static const rlx_poly *exact_quotient(rlx_query *q, const rlx_poly *a, const rlx_poly *b)
 {
     if (!q->use_scope || b->len != 1 || b->terms[0].coef <= 0 || rlx_low(q, b) < 1)
@@ -284,7 +288,8 @@ static const rlx_poly *common_part(rlx_query *q, const min_list *l)
     size_t total = 0, n = 0;
     for (size_t i = 0; i < l->count; i++)
         total += l->ops[i]->len;
-    rlx_term *terms = rlx_query_step(q, total * l->count) ? rlx_query_new(q, (total + 1) * sizeof *terms) : NULL;
+    rlx_term *terms =
+        rlx_query_step(q, total * l->count) ? rlx_query_new(q, (total + 1) * sizeof *terms) : NULL;
     if (!terms)
         return NULL;
     for (size_t i = 0; i < l->count; i++) {
@@ -332,7 +337,9 @@ static const rlx_poly *min_atom(rlx_query *q, min_list *l)
         if (!(l->ops[i] = floor_coefs(q, l->ops[i], (int64_t)g)))
             return NULL;
     sort_operands(l);
-    return rlx_poly_scale(q, rlx_poly_atom(q, rlx_atom_intern(q, ATOM_MIN, NULL, l->ops, l->count)), g ? (int64_t)g : 1);
+    return rlx_poly_scale(q,
+                          rlx_poly_atom(q, rlx_atom_intern(q, ATOM_MIN, NULL, l->ops, l->count)),
+                          g ? (int64_t)g : 1);
 }
 
 const rlx_poly *rlx_make_min(rlx_query *q, const rlx_poly *const *ops, size_t count)
@@ -342,8 +349,8 @@ const rlx_poly *rlx_make_min(rlx_query *q, const rlx_poly *const *ops, size_t co
     for (size_t i = 0; i < count; i++)
         if (!ops[i] || !put_flat(q, &l, ops[i]))
             return NULL;
-    /* Taking out the common part may show a min inside an operand again (+M on the others of a -M); each round
-     * removes one such, and a rest that did not settle is still right. */
+    /* Taking out the common part may show a min inside an operand again (+M on the others of a
+     * -M); each round removes one such, and a rest that did not settle is still right. */
     for (int round = 0; round < 4 && l.count > 1; round++) {
         const rlx_poly *common = common_part(q, &l);
         min_list next = { .count = 0 };
@@ -368,7 +375,8 @@ const rlx_poly *rlx_make_max(rlx_query *q, const rlx_poly *a, const rlx_poly *b)
     return rlx_poly_scale(q, rlx_make_min(q, ops, 2), -1);
 }
 
-const rlx_poly *rlx_make_select(rlx_query *q, const rlx_node *cond, const rlx_poly *t, const rlx_poly *f)
+const rlx_poly *rlx_make_select(rlx_query *q, const rlx_node *cond, const rlx_poly *t,
+                                const rlx_poly *f)
 {
     if (!t || !f)
         return NULL;
@@ -429,7 +437,8 @@ const rlx_poly *rlx_resolve(rlx_query *q, const rlx_poly *p)
             return NULL;
         *one = (rlx_poly){ 0 };
         put(one, p->terms[i].coef, p->terms[i].mono);
-        sum = rlx_poly_combine(q, sum, 1, p->terms[i].mono->depth ? resolve_term(q, p->terms[i]) : one, 1);
+        sum = rlx_poly_combine(q, sum, 1,
+                               p->terms[i].mono->depth ? resolve_term(q, p->terms[i]) : one, 1);
     }
     q->use_scope = before;
     return sum;

@@ -1,9 +1,9 @@
 /* Least and greatest value of a polynomial.
  *
- * Besides the plain interval (each monomial by itself), atoms are taken out one by one, deepest first, by what bounds
- * them in terms of their operands, so that related parts cancel:
- *     (p - c + 1) / c <= p // c <= p / c            the whole is multiplied by c, the result divided again
- *     min(p, q) is p or q, and below both; a select is one of its arms
+ * Besides the plain interval (each monomial by itself), atoms are taken out one by one, deepest
+ * first, by what bounds them in terms of their operands, so that related parts cancel:
+ *     (p - c + 1) / c <= p // c <= p / c            the whole is multiplied by c, the result
+ * divided again min(p, q) is p or q, and below both; a select is one of its arms
  */
 #include "arith/arith_int.h"
 
@@ -44,7 +44,8 @@ static int64_t product_end(int64_t a, int64_t b)
 
 static rlx_interval interval_mul(rlx_interval a, rlx_interval b)
 {
-    int64_t ends[] = { product_end(a.low, b.low), product_end(a.low, b.high), product_end(a.high, b.low), product_end(a.high, b.high) };
+    int64_t ends[] = { product_end(a.low, b.low), product_end(a.low, b.high),
+                       product_end(a.high, b.low), product_end(a.high, b.high) };
     rlx_interval out = { ends[0], ends[0] };
     for (int i = 1; i < 4; i++) {
         out.low = ends[i] < out.low ? ends[i] : out.low;
@@ -76,7 +77,8 @@ static rlx_interval dtype_interval(rlx_dtype t)
 {
     int bits = rlx_dtype_bits(t), code = rlx_dtype_code(t);
     if (code == RELAX_DTYPE_UINT)
-        return bits >= 63 ? (rlx_interval){ 0, NO_HIGH } : (rlx_interval){ 0, ((int64_t)1 << bits) - 1 };
+        return bits >= 63 ? (rlx_interval){ 0, NO_HIGH }
+                          : (rlx_interval){ 0, ((int64_t)1 << bits) - 1 };
     if (code != RELAX_DTYPE_INT || bits >= 64 || bits <= 0)
         return everything;
     int64_t half = (int64_t)1 << (bits - 1);
@@ -149,7 +151,8 @@ static rlx_interval mono_interval(rlx_query *q, const rlx_mono *m)
 {
     rlx_interval out = { 1, 1 };
     for (size_t i = 0; i < m->len; i++)
-        out = interval_mul(out, interval_power(atom_interval(q, m->factors[i].atom), m->factors[i].power));
+        out = interval_mul(
+            out, interval_power(atom_interval(q, m->factors[i].atom), m->factors[i].power));
     return out;
 }
 
@@ -161,10 +164,13 @@ rlx_interval rlx_interval_of(rlx_query *q, const rlx_poly *p)
     for (size_t i = 0; i < p->len && (sum.low != NO_LOW || sum.high != NO_HIGH); i++) {
         int64_t c = p->terms[i].coef;
         rlx_interval t = interval_mul(mono_interval(q, p->terms[i].mono), (rlx_interval){ c, c });
-        sum = (rlx_interval){ add_end(sum.low, t.low, NO_LOW), add_end(sum.high, t.high, NO_HIGH) };
+        sum =
+            (rlx_interval){ add_end(sum.low, t.low, NO_LOW), add_end(sum.high, t.high, NO_HIGH) };
     }
     /* A sum cut off at an end of the number range has no bound on the other side of it either. */
-    return q->spent ? everything : (rlx_interval){ sum.low == NO_HIGH ? NO_LOW : sum.low, sum.high == NO_LOW ? NO_HIGH : sum.high };
+    return q->spent ? everything
+                    : (rlx_interval){ sum.low == NO_HIGH ? NO_LOW : sum.low,
+                                      sum.high == NO_LOW ? NO_HIGH : sum.high };
 }
 
 /* --- taking atoms out --- */
@@ -184,14 +190,16 @@ static const rlx_atom *deepest(const rlx_poly *p)
         const rlx_mono *m = p->terms[i].mono;
         for (size_t k = 0; m->depth && k < m->len; k++) {
             const rlx_atom *t = m->factors[k].atom;
-            if (can_take_out(t) && (!best || t->depth > best->depth || (t->depth == best->depth && t->hash < best->hash)))
+            if (can_take_out(t) && (!best || t->depth > best->depth ||
+                                    (t->depth == best->depth && t->hash < best->hash)))
                 best = t;
         }
     }
     return best;
 }
 
-/* Sign of what the atom is multiplied with, over all its occurrences: 1, -1, or 0 if it varies or is not known. */
+/* Sign of what the atom is multiplied with, over all its occurrences: 1, -1, or 0 if it varies
+ * or is not known. */
 static int sign_of_use(rlx_query *q, const rlx_poly *p, const rlx_atom *t)
 {
     int sign = 0;
@@ -219,11 +227,14 @@ static int64_t low_without_quotient(rlx_query *q, const rlx_poly *p, const rlx_a
 {
     int64_t c = 0, low;
     rlx_poly_is_const(t->ops[1], &c);
-    const rlx_poly *bound = sign > 0 ? rlx_poly_combine(q, t->ops[0], 1, rlx_poly_const(q, c - 1), -1) : t->ops[0];
-    /* c * (k * t + rest) = k * (c * t) + c * rest: replacing t by itself plus nothing gives rest. */
+    const rlx_poly *bound =
+        sign > 0 ? rlx_poly_combine(q, t->ops[0], 1, rlx_poly_const(q, c - 1), -1) : t->ops[0];
+    /* c * (k * t + rest) = k * (c * t) + c * rest: replacing t by itself plus nothing gives
+     * rest. */
     const rlx_poly *rest = rlx_poly_replace(q, p, t, rlx_poly_const(q, 0));
     const rlx_poly *uses = rlx_poly_combine(q, p, 1, rest, -1);
-    const rlx_poly *all = uses ? rlx_poly_combine(q, rlx_poly_replace(q, uses, t, bound), 1, rest, c) : NULL;
+    const rlx_poly *all =
+        uses ? rlx_poly_combine(q, rlx_poly_replace(q, uses, t, bound), 1, rest, c) : NULL;
     if (!all) {
         q->too_big = false;
         return NO_LOW;
@@ -232,7 +243,8 @@ static int64_t low_without_quotient(rlx_query *q, const rlx_poly *p, const rlx_a
     return low == NO_LOW ? NO_LOW : -rlx_floor_div(-low, c);
 }
 
-/* Greatest (where the smallest operand counts against us) or least of the bounds with t replaced by each operand. */
+/* Greatest (where the smallest operand counts against us) or least of the bounds with t
+ * replaced by each operand. */
 static int64_t low_by_cases(rlx_query *q, const rlx_poly *p, const rlx_atom *t, int sign)
 {
     bool any_will_do = t->kind == ATOM_MIN && sign < 0;
@@ -248,7 +260,8 @@ static int64_t low_by_cases(rlx_query *q, const rlx_poly *p, const rlx_atom *t, 
     return best;
 }
 
-/* Each level takes one atom out, so the depth is bounded by the number of atoms that MAX_SPLITS allows. */
+/* Each level takes one atom out, so the depth is bounded by the number of atoms that MAX_SPLITS
+ * allows. */
 static int64_t low_of(rlx_query *q, const rlx_poly *p)
 {
     int64_t plain = rlx_interval_of(q, p).low, better = NO_LOW;

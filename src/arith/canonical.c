@@ -1,6 +1,7 @@
-/* From nodes to canonical forms. Sums (add, subtract, multiply by a literal, widening casts) are flattened in one go,
- * with the multiplicity of every shared node, so that a sum of thousands of terms costs a sort; every other node is
- * computed once and remembered. No recursion: a node that needs others not yet known waits on a stack.
+/* From nodes to canonical forms. Sums (add, subtract, multiply by a literal, widening casts)
+ * are flattened in one go, with the multiplicity of every shared node, so that a sum of
+ * thousands of terms costs a sort; every other node is computed once and remembered. No
+ * recursion: a node that needs others not yet known waits on a stack.
  */
 #include "arith/arith_int.h"
 
@@ -143,9 +144,12 @@ static bool is_signed(const rlx_prim *p)
 static bool widens(rlx_dtype from, rlx_dtype to)
 {
     int have = rlx_dtype_bits(from), want = rlx_dtype_bits(to);
-    if (rlx_dtype_code(to) != RELAX_DTYPE_INT || rlx_dtype_lanes(from) != 1 || rlx_dtype_lanes(to) != 1)
+    if (rlx_dtype_code(to) != RELAX_DTYPE_INT || rlx_dtype_lanes(from) != 1 ||
+        rlx_dtype_lanes(to) != 1)
         return false;
-    return rlx_dtype_code(from) == RELAX_DTYPE_INT ? have <= want : rlx_dtype_code(from) == RELAX_DTYPE_UINT && have < want;
+    return rlx_dtype_code(from) == RELAX_DTYPE_INT
+               ? have <= want
+               : rlx_dtype_code(from) == RELAX_DTYPE_UINT && have < want;
 }
 
 /* A linear node is factor[0] * child[0] + factor[1] * child[1]; 0: it is not linear. */
@@ -168,7 +172,10 @@ static int linear_parts(const rlx_prim *p, const rlx_prim *child[2], int64_t fac
     case RLX_NODE_PRIM_CALL: {
         const rlx_prim_call *c = rlx_as_prim_call(p);
         child[0] = c->num_args ? c->args[0] : NULL;
-        return c->op && c->num_args == 1 && rlx_slice_is(rlx_string_slice(c->op), "likely") && is_signed(p) ? 1 : 0;
+        return c->op && c->num_args == 1 && rlx_slice_is(rlx_string_slice(c->op), "likely") &&
+                       is_signed(p)
+                   ? 1
+                   : 0;
     }
     default:
         return 0;
@@ -186,7 +193,8 @@ static bool order_nodes(sum *s, const rlx_prim *root)
         const rlx_prim *child[2];
         int64_t factor[2];
         if (v.left) {
-            if (!rlx_vec_push(m, &s->order, ((sum_node){ v.node, 0 })) || !rlx_ptrmap_put(&s->index, v.node, s->order.len))
+            if (!rlx_vec_push(m, &s->order, ((sum_node){ v.node, 0 })) ||
+                !rlx_ptrmap_put(&s->index, v.node, s->order.len))
                 return false;
             continue;
         }
@@ -194,7 +202,8 @@ static bool order_nodes(sum *s, const rlx_prim *root)
             continue;
         if (!rlx_query_step(s->q, 1))
             return true; /* spent: seen by the caller */
-        if (!rlx_ptrmap_put(&s->index, v.node, 0) || !rlx_vec_push(m, &s->stack, ((struct visit){ v.node, true })))
+        if (!rlx_ptrmap_put(&s->index, v.node, 0) ||
+            !rlx_vec_push(m, &s->stack, ((struct visit){ v.node, true })))
             return false;
         for (int i = linear_parts(v.node, child, factor); i--;)
             if (!rlx_vec_push(m, &s->stack, ((struct visit){ child[i], false })))
@@ -216,11 +225,13 @@ static bool add_leaf(sum *s, const rlx_prim *p, int64_t coef, worklist *need)
     if (rlx_int_literal(p, &value)) {
         if (!rlx_mul_i64(value, coef, &value))
             return rlx_query_too_big(s->q) != NULL;
-        return rlx_vec_push(m, &s->terms, ((rlx_term){ value, s->q->a->one })) || rlx_query_fail(s->q);
+        return rlx_vec_push(m, &s->terms, ((rlx_term){ value, s->q->a->one })) ||
+               rlx_query_fail(s->q);
     }
     if (p->kind == RLX_NODE_PRIM_VAR) {
         const rlx_poly *v = rlx_poly_atom(s->q, rlx_atom_intern(s->q, ATOM_VAR, p, NULL, 0));
-        return v && (rlx_vec_push(m, &s->terms, ((rlx_term){ coef, v->terms[0].mono })) || rlx_query_fail(s->q));
+        return v && (rlx_vec_push(m, &s->terms, ((rlx_term){ coef, v->terms[0].mono })) ||
+                     rlx_query_fail(s->q));
     }
     const rlx_canon *known = memo_of(s->q, p);
     if (!known)
@@ -304,7 +315,8 @@ static bool add_divisors(divisor_set *set, const rlx_canon *c)
 /* Working form of rlx_canon. */
 typedef struct part { const rlx_poly *poly; uint64_t cost; divisor_set divisors; } part;
 
-/* The canonical form of p as the sum it is. False: p waits for the nodes now in `need`, or the query failed. */
+/* The canonical form of p as the sum it is. False: p waits for the nodes now in `need`, or the
+ * query failed. */
 static bool sum_of(rlx_query *q, const rlx_prim *p, worklist *need, part *out)
 {
     size_t before = need->len;
@@ -327,8 +339,8 @@ static bool sum_of(rlx_query *q, const rlx_prim *p, worklist *need, part *out)
 }
 
 /* Arithmetic whose operands are what they look like: select(a < b, a, b) is a min. */
-static const rlx_poly *select_of(rlx_query *q, const rlx_prim *cond, const rlx_poly *t, const rlx_poly *f, const rlx_poly *x,
-                                 const rlx_poly *y)
+static const rlx_poly *select_of(rlx_query *q, const rlx_prim *cond, const rlx_poly *t,
+                                 const rlx_poly *f, const rlx_poly *x, const rlx_poly *y)
 {
     bool less = cond->kind == RLX_NODE_LT || cond->kind == RLX_NODE_LE;
     bool more = cond->kind == RLX_NODE_GT || cond->kind == RLX_NODE_GE;
@@ -337,7 +349,8 @@ static const rlx_poly *select_of(rlx_query *q, const rlx_prim *cond, const rlx_p
         return value ? t : f;
     if (t && f && x && y && (less || more)) {
         const rlx_poly *ops[] = { t, f };
-        bool straight = rlx_poly_equal(t, x) && rlx_poly_equal(f, y), crossed = rlx_poly_equal(t, y) && rlx_poly_equal(f, x);
+        bool straight = rlx_poly_equal(t, x) && rlx_poly_equal(f, y),
+             crossed = rlx_poly_equal(t, y) && rlx_poly_equal(f, x);
         if (straight || crossed)
             return straight == less ? rlx_make_min(q, ops, 2) : rlx_make_max(q, t, f);
     }
@@ -359,7 +372,8 @@ static size_t operands(const rlx_prim *p, const rlx_prim *out[4])
     if (s) {
         out[0] = s->true_value, out[1] = s->false_value;
         compare = rlx_as_binary(s->cond);
-    } else if (c && c->op && c->num_args == 3 && rlx_slice_is(rlx_string_slice(c->op), "if_then_else")) {
+    } else if (c && c->op && c->num_args == 3 &&
+               rlx_slice_is(rlx_string_slice(c->op), "if_then_else")) {
         out[0] = c->args[1], out[1] = c->args[2];
         compare = rlx_as_binary(c->args[0]);
     } else {
@@ -390,13 +404,16 @@ static const rlx_poly *combine(rlx_query *q, const rlx_prim *p, const part *in, 
     case RLX_NODE_MOD: return rlx_make_trunc_mod(q, a, b);
     case RLX_NODE_MIN: return a && b ? rlx_make_min(q, both, 2) : NULL;
     case RLX_NODE_MAX: return a && b ? rlx_make_max(q, a, b) : NULL;
-    default: return select_of(q, condition_of(p), a, b, count == 4 ? in[2].poly : NULL, count == 4 ? in[3].poly : NULL);
+    default:
+        return select_of(q, condition_of(p), a, b, count == 4 ? in[2].poly : NULL,
+                         count == 4 ? in[3].poly : NULL);
     }
 }
 
 static bool divides(const rlx_prim *p)
 {
-    return p->kind == RLX_NODE_FLOOR_DIV || p->kind == RLX_NODE_FLOOR_MOD || p->kind == RLX_NODE_DIV || p->kind == RLX_NODE_MOD;
+    return p->kind == RLX_NODE_FLOOR_DIV || p->kind == RLX_NODE_FLOOR_MOD ||
+           p->kind == RLX_NODE_DIV || p->kind == RLX_NODE_MOD;
 }
 
 /* False: p waits, or the query failed. Limits of size make p opaque. */
@@ -444,7 +461,8 @@ static bool compute(rlx_query *q, const rlx_prim *p, bool as_sum, worklist *need
 static const rlx_canon *remember(rlx_query *q, const rlx_prim *p, const part *from)
 {
     rlx_canon *c = rlx_region_zero(&q->a->keep, sizeof *c);
-    const rlx_poly **divisors = c ? rlx_region_alloc(&q->a->keep, from->divisors.count * sizeof *divisors) : NULL;
+    const rlx_poly **divisors =
+        c ? rlx_region_alloc(&q->a->keep, from->divisors.count * sizeof *divisors) : NULL;
     const rlx_poly *poly = divisors ? rlx_poly_keep(q, from->poly) : NULL;
     if (!poly)
         return rlx_query_fail(q);
@@ -470,7 +488,8 @@ const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *root)
             (void)rlx_vec_pop(&stack);
             continue;
         }
-        bool as_sum = linear_parts(p, child, factor) || p->kind == RLX_NODE_PRIM_VAR || p->kind == RLX_NODE_INT_IMM;
+        bool as_sum = linear_parts(p, child, factor) || p->kind == RLX_NODE_PRIM_VAR ||
+                      p->kind == RLX_NODE_INT_IMM;
         if (!compute(q, p, as_sum, &stack, &made)) {
             c = NULL;
             continue; /* what it needs lies above it now */

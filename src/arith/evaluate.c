@@ -1,5 +1,6 @@
-/* Evaluation for given values, in int64 without wrapping. One stack of nodes under work, one memo, so that shared nodes
- * are computed once; only the chosen arm of a select, and of and / or as much as is needed, is looked at. */
+/* Evaluation for given values, in int64 without wrapping. One stack of nodes under work, one
+ * memo, so that shared nodes are computed once; only the chosen arm of a select, and of and /
+ * or as much as is needed, is looked at. */
 #include "arith/arith_int.h"
 
 typedef struct evaluator {
@@ -66,7 +67,8 @@ static bool apply_call(rlx_slice op, int64_t a, int64_t b, int64_t *out)
 static bool represents(rlx_dtype t, int64_t v)
 {
     int bits = rlx_dtype_bits(t), code = rlx_dtype_code(t);
-    if (rlx_dtype_lanes(t) != 1 || (code != RELAX_DTYPE_INT && code != RELAX_DTYPE_UINT) || bits < 1)
+    if (rlx_dtype_lanes(t) != 1 || (code != RELAX_DTYPE_INT && code != RELAX_DTYPE_UINT) ||
+        bits < 1)
         return false;
     if (code == RELAX_DTYPE_UINT)
         return v >= 0 && (bits >= 63 || v < (int64_t)1 << bits);
@@ -88,7 +90,8 @@ static bool is_leaf(const rlx_prim *p)
     return p->kind == RLX_NODE_PRIM_VAR || p->kind == RLX_NODE_INT_IMM;
 }
 
-/* An operand's value if it is known; else it goes on the stack and *wait is set. False: failure. */
+/* An operand's value if it is known; else it goes on the stack and *wait is set. False:
+ * failure. */
 static bool operand(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
 {
     uintptr_t v;
@@ -104,7 +107,8 @@ static bool operand(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
     return rlx_vec_push(e->memory, &e->stack, p);
 }
 
-static bool choose(evaluator *e, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f, int64_t *out, bool *wait)
+static bool choose(evaluator *e, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f,
+                   int64_t *out, bool *wait)
 {
     int64_t c;
     if (!operand(e, cond, &c, wait))
@@ -188,7 +192,8 @@ static bool run(evaluator *e, const rlx_prim *root, int64_t *out)
     return false;
 }
 
-bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m, int64_t *out)
+bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
+                       int64_t *out)
 {
     evaluator e = { .memory = m, .values = values };
     if (!p)

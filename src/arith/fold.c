@@ -70,12 +70,15 @@ static folded fold_int_literals(enum rlx_node_kind kind, rlx_dtype dtype, int64_
     case RLX_NODE_MIN: return an_int(a < b ? a : b);
     case RLX_NODE_MAX: return an_int(a > b ? a : b);
     default:
-        return b == 0 || (rest && !is_index(dtype)) ? keep : an_int(wrap((uint64_t)divide(kind, a, b), dtype));
+        return b == 0 || (rest && !is_index(dtype))
+                   ? keep
+                   : an_int(wrap((uint64_t)divide(kind, a, b), dtype));
     }
 }
 
 /* One operand is a literal: x + 0, x * 1, x * 0 and so on. */
-static folded fold_int_identity(enum rlx_node_kind kind, rlx_dtype dtype, const int64_t *a, const int64_t *b)
+static folded fold_int_identity(enum rlx_node_kind kind, rlx_dtype dtype, const int64_t *a,
+                                const int64_t *b)
 {
     bool a_is_0 = a && *a == 0, b_is_0 = b && *b == 0, b_is_1 = b && *b == 1;
     switch (kind) {
@@ -84,7 +87,10 @@ static folded fold_int_identity(enum rlx_node_kind kind, rlx_dtype dtype, const 
     case RLX_NODE_SUB:
         return (folded){ b_is_0 ? TAKE_A : KEEP, 0, 0 };
     case RLX_NODE_MUL:
-        return (folded){ (a && *a == 1) || b_is_0 ? TAKE_B : a_is_0 || b_is_1 ? TAKE_A : KEEP, 0, 0 };
+        return (folded){ (a && *a == 1) || b_is_0 ? TAKE_B
+                         : a_is_0 || b_is_1       ? TAKE_A
+                                                  : KEEP,
+                         0, 0 };
     case RLX_NODE_DIV:
     case RLX_NODE_FLOOR_DIV:
         return (folded){ b_is_0 ? KEEP : a_is_0 || b_is_1 ? TAKE_A : KEEP, 0, 0 };
@@ -130,7 +136,10 @@ static folded fold_float_identity(enum rlx_node_kind kind, const double *a, cons
     case RLX_NODE_SUB:
         return (folded){ b_is_0 ? TAKE_A : KEEP, 0, 0 };
     case RLX_NODE_MUL:
-        return (folded){ (a && *a == 1) || b_is_0 ? TAKE_B : a_is_0 || b_is_1 ? TAKE_A : KEEP, 0, 0 };
+        return (folded){ (a && *a == 1) || b_is_0 ? TAKE_B
+                         : a_is_0 || b_is_1       ? TAKE_A
+                                                  : KEEP,
+                         0, 0 };
     case RLX_NODE_DIV:
     case RLX_NODE_FLOOR_DIV:
         return (folded){ b_is_0 ? KEEP : a_is_0 || b_is_1 ? TAKE_A : KEEP, 0, 0 };
@@ -148,7 +157,8 @@ static folded fold(enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b
     if (ia && ib)
         return fold_int_literals(kind, ia->dtype, ia->value, ib->value);
     if (ia || ib)
-        return fold_int_identity(kind, ia ? ia->dtype : ib->dtype, ia ? &ia->value : NULL, ib ? &ib->value : NULL);
+        return fold_int_identity(kind, ia ? ia->dtype : ib->dtype, ia ? &ia->value : NULL,
+                                 ib ? &ib->value : NULL);
     const rlx_float_imm *fa = rlx_as_float_imm(a), *fb = rlx_as_float_imm(b);
     if (fa && fb)
         return fold_float_literals(kind, fa->dtype, fa->value, fb->value);
@@ -159,7 +169,8 @@ static folded fold(enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b
     return keep;
 }
 
-const rlx_prim *rlx_fold_binary(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+const rlx_prim *rlx_fold_binary(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
+                                const rlx_prim *b)
 {
     if (!a || !b || !rlx_match_types(ctx, &a, &b))
         return NULL;
@@ -178,12 +189,14 @@ bool rlx_refolds(rlx_context *ctx, const rlx_prim *p)
     const rlx_binary *b = rlx_as_binary(p);
     if (!b)
         return false;
-    return rlx_prim_dtype(b->a) != rlx_prim_dtype(b->b) || fold(p->kind, b->a, b->b).outcome != KEEP;
+    return rlx_prim_dtype(b->a) != rlx_prim_dtype(b->b) ||
+           fold(p->kind, b->a, b->b).outcome != KEEP;
 }
 
 /* --- matching of types --- */
 
-/* Groups of dtypes, the stronger with the higher number: an operand of the weaker group is cast. */
+/* Groups of dtypes, the stronger with the higher number: an operand of the weaker group is
+ * cast. */
 static int strength(rlx_dtype t)
 {
     switch (rlx_dtype_code(t)) {
@@ -274,7 +287,8 @@ static bool literal_casts(rlx_dtype to, const rlx_prim *a)
     const rlx_float_imm *f = rlx_as_float_imm(a);
     if (f && rlx_dtype_is_int(to))
         return f->value > -9.2e18 && f->value < 9.2e18;
-    return (f || rlx_is(a, RLX_NODE_INT_IMM)) && (rlx_dtype_is_int(to) || rlx_dtype_is_bool(to) || rlx_dtype_is_float(to));
+    return (f || rlx_is(a, RLX_NODE_INT_IMM)) &&
+           (rlx_dtype_is_int(to) || rlx_dtype_is_bool(to) || rlx_dtype_is_float(to));
 }
 
 static const rlx_prim *cast_scalar(rlx_context *ctx, rlx_dtype to, const rlx_prim *a)
@@ -306,7 +320,8 @@ const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim 
     return broadcast(ctx, rlx_fold_cast(ctx, rlx_dtype_with_lanes(dtype, 1), a), lanes);
 }
 
-const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f)
+const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,
+                                const rlx_prim *f)
 {
     if (!cond || !rlx_match_types(ctx, &t, &f))
         return NULL;

@@ -19,13 +19,16 @@ static const rlx_mono *intern_mono(rlx_query *q, const rlx_factor *factors, size
         depth = factors[i].atom->depth > depth ? factors[i].atom->depth : depth;
     }
     size_t at, bytes = count * sizeof *factors;
-    for (rlx_mono *m = rlx_intern_first(&a->monos, hash, &at); m; m = rlx_intern_next(&a->monos, hash, &at))
+    for (rlx_mono *m = rlx_intern_first(&a->monos, hash, &at); m;
+         m = rlx_intern_next(&a->monos, hash, &at))
         if (m->len == count && (!count || memcmp(m->factors, factors, bytes) == 0))
             return m;
     rlx_mono *m = rlx_region_alloc(&a->keep, sizeof *m + bytes);
     if (!m || !rlx_intern_add(&a->monos, hash, m))
         return rlx_query_fail(q);
-    *m = (rlx_mono){ .number = a->num_monos++, .len = (uint32_t)count, .depth = depth, .hash = hash };
+    *m = (rlx_mono){
+        .number = a->num_monos++, .len = (uint32_t)count, .depth = depth, .hash = hash
+    };
     if (count)
         memcpy(m->factors, factors, bytes);
     return m;
@@ -49,7 +52,8 @@ const rlx_mono *rlx_mono_product(rlx_query *q, const rlx_mono *a, const rlx_mono
     rlx_factor out[2 * MAX_FACTORS];
     size_t i = 0, j = 0, n = 0;
     while (i < a->len || j < b->len) {
-        const rlx_factor *x = i < a->len ? &a->factors[i] : NULL, *y = j < b->len ? &b->factors[j] : NULL;
+        const rlx_factor *x = i < a->len ? &a->factors[i] : NULL,
+                         *y = j < b->len ? &b->factors[j] : NULL;
         bool take_x = x && (!y || x->atom->number <= y->atom->number);
         bool take_y = y && (!x || y->atom->number <= x->atom->number);
         uint64_t power = (uint64_t)(take_x ? x->power : 0) + (take_y ? y->power : 0);
@@ -77,7 +81,8 @@ const rlx_atom *rlx_mono_single(const rlx_mono *m)
     return m->len == 1 && m->factors[0].power == 1 ? m->factors[0].atom : NULL;
 }
 
-static bool same_atom(const rlx_atom *a, enum atom_kind kind, const rlx_node *node, const rlx_poly *const *ops, size_t count)
+static bool same_atom(const rlx_atom *a, enum atom_kind kind, const rlx_node *node,
+                      const rlx_poly *const *ops, size_t count)
 {
     if (a->kind != kind || a->node != node || a->num_ops != count)
         return false;
@@ -87,7 +92,8 @@ static bool same_atom(const rlx_atom *a, enum atom_kind kind, const rlx_node *no
     return true;
 }
 
-/* Variables are told apart by their serial number, other nodes by structure: neither depends on addresses. */
+/* Variables are told apart by their serial number, other nodes by structure: neither depends on
+ * addresses. */
 static uint64_t node_hash(rlx_query *q, const rlx_node *n)
 {
     bool lost = false;
@@ -99,7 +105,8 @@ static uint64_t node_hash(rlx_query *q, const rlx_node *n)
     return hash;
 }
 
-const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_node *node, const rlx_poly *const *ops, size_t count)
+const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_node *node,
+                                const rlx_poly *const *ops, size_t count)
 {
     rlx_arith *a = q->a;
     uint64_t hash = rlx_hash_mix(rlx_hash_mix(kind + 1, node_hash(q, node)), count);
@@ -111,7 +118,8 @@ const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_nod
         depth = ops[i]->depth > depth ? ops[i]->depth : depth;
     }
     size_t at;
-    for (rlx_atom *t = rlx_intern_first(&a->atoms, hash, &at); t; t = rlx_intern_next(&a->atoms, hash, &at))
+    for (rlx_atom *t = rlx_intern_first(&a->atoms, hash, &at); t;
+         t = rlx_intern_next(&a->atoms, hash, &at))
         if (same_atom(t, kind, node, ops, count))
             return t;
     if (depth >= MAX_DEPTH)
@@ -119,8 +127,11 @@ const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_nod
     rlx_atom *t = rlx_region_alloc(&a->keep, sizeof *t + count * sizeof *ops);
     if (!t || q->failed)
         return rlx_query_fail(q);
-    *t = (rlx_atom){ .kind = (uint8_t)kind, .depth = (uint8_t)(kind == ATOM_VAR ? 0 : depth + 1), .num_ops = (uint16_t)count,
-                     .hash = hash, .node = node };
+    *t = (rlx_atom){ .kind = (uint8_t)kind,
+                     .depth = (uint8_t)(kind == ATOM_VAR ? 0 : depth + 1),
+                     .num_ops = (uint16_t)count,
+                     .hash = hash,
+                     .node = node };
     for (size_t i = 0; i < count; i++)
         if (!(t->ops[i] = rlx_poly_keep(q, ops[i])))
             return NULL;
@@ -165,7 +176,8 @@ const rlx_poly *rlx_poly_atom(rlx_query *q, const rlx_atom *atom)
     return p;
 }
 
-const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, const rlx_poly *b, int64_t kb)
+const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, const rlx_poly *b,
+                                 int64_t kb)
 {
     if (!a || !b || !rlx_query_step(q, a->len + b->len))
         return NULL;
@@ -174,12 +186,13 @@ const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, co
         return NULL;
     size_t i = 0, j = 0;
     while (i < a->len || j < b->len) {
-        const rlx_term *x = i < a->len ? &a->terms[i] : NULL, *y = j < b->len ? &b->terms[j] : NULL;
+        const rlx_term *x = i < a->len ? &a->terms[i] : NULL,
+                       *y = j < b->len ? &b->terms[j] : NULL;
         bool take_x = x && (!y || x->mono->number <= y->mono->number);
         bool take_y = y && (!x || y->mono->number <= x->mono->number);
         int64_t cx = 0, cy = 0, sum;
-        if ((take_x && !rlx_mul_i64(x->coef, ka, &cx)) || (take_y && !rlx_mul_i64(y->coef, kb, &cy)) ||
-            !rlx_add_i64(cx, cy, &sum))
+        if ((take_x && !rlx_mul_i64(x->coef, ka, &cx)) ||
+            (take_y && !rlx_mul_i64(y->coef, kb, &cy)) || !rlx_add_i64(cx, cy, &sum))
             return rlx_query_too_big(q);
         if (sum)
             add_term(p, sum, take_x ? x->mono : y->mono);
@@ -205,7 +218,9 @@ static const rlx_term *sort_terms(rlx_query *q, rlx_term *terms, size_t count)
             size_t i = begin, mid = begin + width < count ? begin + width : count;
             size_t j = mid, end = mid + width < count ? mid + width : count;
             for (size_t k = begin; k < end; k++)
-                to[k] = i < mid && (j >= end || from[i].mono->number <= from[j].mono->number) ? from[i++] : from[j++];
+                to[k] = i < mid && (j >= end || from[i].mono->number <= from[j].mono->number)
+                            ? from[i++]
+                            : from[j++];
         }
         rlx_term *swap = from;
         from = to;
@@ -244,7 +259,8 @@ const rlx_poly *rlx_poly_mul(rlx_query *q, const rlx_poly *a, const rlx_poly *b)
     size_t count = (size_t)a->len * b->len;
     if (count > MAX_PRODUCTS)
         return rlx_query_too_big(q);
-    rlx_term *terms = rlx_query_step(q, 4 * count) ? rlx_query_new(q, count * sizeof *terms) : NULL;
+    rlx_term *terms =
+        rlx_query_step(q, 4 * count) ? rlx_query_new(q, count * sizeof *terms) : NULL;
     if (!terms)
         return NULL;
     for (size_t i = 0, n = 0; i < a->len; i++) {
@@ -271,7 +287,8 @@ bool rlx_poly_equal(const rlx_poly *a, const rlx_poly *b)
 {
     if (a == b)
         return true;
-    return a->len == b->len && (!a->len || memcmp(a->terms, b->terms, a->len * sizeof *a->terms) == 0);
+    return a->len == b->len &&
+           (!a->len || memcmp(a->terms, b->terms, a->len * sizeof *a->terms) == 0);
 }
 
 /* Terms are sorted by history, so the hash must not depend on their order. */
@@ -279,13 +296,15 @@ uint64_t rlx_poly_hash(const rlx_poly *p)
 {
     uint64_t hash = p->len;
     for (size_t i = 0; i < p->len; i++)
-        hash += rlx_hash_mix(rlx_hash_mix(0x706f6c79, p->terms[i].mono->hash), (uint64_t)p->terms[i].coef);
+        hash += rlx_hash_mix(rlx_hash_mix(0x706f6c79, p->terms[i].mono->hash),
+                             (uint64_t)p->terms[i].coef);
     return hash;
 }
 
 int64_t rlx_poly_constant_part(const rlx_poly *p)
 {
-    return p->len && !p->terms[0].mono->len ? p->terms[0].coef : 0; /* the empty product is number 0 */
+    /* the empty product is number 0 */
+    return p->len && !p->terms[0].mono->len ? p->terms[0].coef : 0;
 }
 
 uint64_t rlx_poly_content(const rlx_poly *p, bool varying)
@@ -308,7 +327,8 @@ static uint32_t power_of(const rlx_mono *m, const rlx_atom *atom)
 }
 
 /* coef * rest * by^power */
-static const rlx_poly *replaced_term(rlx_query *q, rlx_term t, const rlx_atom *atom, const rlx_poly *by, uint32_t power)
+static const rlx_poly *replaced_term(rlx_query *q, rlx_term t, const rlx_atom *atom,
+                                     const rlx_poly *by, uint32_t power)
 {
     rlx_poly *p = new_poly(q, 1);
     const rlx_mono *rest = p ? rlx_mono_without(q, t.mono, atom) : NULL;
@@ -321,7 +341,8 @@ static const rlx_poly *replaced_term(rlx_query *q, rlx_term t, const rlx_atom *a
     return out;
 }
 
-const rlx_poly *rlx_poly_replace(rlx_query *q, const rlx_poly *p, const rlx_atom *atom, const rlx_poly *by)
+const rlx_poly *rlx_poly_replace(rlx_query *q, const rlx_poly *p, const rlx_atom *atom,
+                                 const rlx_poly *by)
 {
     rlx_poly *rest = by ? new_poly(q, p->len) : NULL;
     if (!rest || !rlx_query_step(q, p->len))

@@ -14,7 +14,8 @@ static bool is_integer(const rlx_prim *p)
 }
 
 /* Literals and variables need no canonical form. False: they are not that simple. */
-static bool equal_leaves(const rlx_scope *s, const rlx_prim *a, const rlx_prim *b, enum rlx_answer *out)
+static bool equal_leaves(const rlx_scope *s, const rlx_prim *a, const rlx_prim *b,
+                         enum rlx_answer *out)
 {
     int64_t va = 0, vb = 0, low, high, low2, high2;
     bool la = rlx_int_literal(a, &va), lb = rlx_int_literal(b, &vb);
@@ -50,7 +51,8 @@ static bool in_set(const rlx_canon *c, const rlx_poly *divisor)
 static bool fails_alone(rlx_query *q, const rlx_canon *a, const rlx_canon *b)
 {
     for (size_t i = 0; i < a->num_divisors; i++)
-        if (!in_set(b, a->divisors[i]) && rlx_low(q, a->divisors[i]) < 1 && rlx_high(q, a->divisors[i]) > -1)
+        if (!in_set(b, a->divisors[i]) && rlx_low(q, a->divisors[i]) < 1 &&
+            rlx_high(q, a->divisors[i]) > -1)
             return true;
     return false;
 }
@@ -98,7 +100,8 @@ static enum rlx_answer equal_others(const rlx_prim *a, const rlx_prim *b)
     return RLX_UNKNOWN;
 }
 
-enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a, const rlx_prim *b)
+enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
+                                const rlx_prim *b)
 {
     enum rlx_answer answer;
     if (RLX_LIKELY(a == b))
@@ -118,7 +121,9 @@ enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_
     return answer;
 }
 
-enum rlx_answer rlx_prove_equal_list(rlx_context *ctx, const rlx_scope *s, const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb)
+enum rlx_answer rlx_prove_equal_list(rlx_context *ctx, const rlx_scope *s,
+                                     const rlx_prim *const *a, size_t na, const rlx_prim *const *b,
+                                     size_t nb)
 {
     enum rlx_answer all = RLX_EQUAL;
     if (na != nb)
@@ -149,7 +154,8 @@ static enum rlx_truth non_negative(rlx_query *q, const rlx_poly *d)
 }
 
 /* a - b >= margin ? */
-static enum rlx_truth at_least(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a, const rlx_prim *b, int64_t margin)
+static enum rlx_truth at_least(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
+                               const rlx_prim *b, int64_t margin)
 {
     rlx_query q;
     enum rlx_truth truth = RLX_MAYBE;
@@ -172,7 +178,8 @@ static enum rlx_truth at_least(rlx_context *ctx, const rlx_scope *s, const rlx_p
     return truth;
 }
 
-enum rlx_truth rlx_prove_compare(rlx_context *ctx, const rlx_scope *s, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+enum rlx_truth rlx_prove_compare(rlx_context *ctx, const rlx_scope *s, enum rlx_node_kind kind,
+                                 const rlx_prim *a, const rlx_prim *b)
 {
     if (!a || !b)
         return RLX_MAYBE;
@@ -210,7 +217,8 @@ static enum rlx_truth combine_truth(const rlx_prim *p, enum rlx_truth a, enum rl
 {
     if (p->kind == RLX_NODE_NOT)
         return not_truth(b);
-    return p->kind == RLX_NODE_AND ? and_truth(a, b) : not_truth(and_truth(not_truth(a), not_truth(b)));
+    return p->kind == RLX_NODE_AND ? and_truth(a, b)
+                                   : not_truth(and_truth(not_truth(a), not_truth(b)));
 }
 
 static enum rlx_truth leaf_truth(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p)
@@ -272,7 +280,8 @@ enum rlx_truth rlx_prove(rlx_context *ctx, const rlx_scope *s, const rlx_prim *c
 
 /* --- other questions --- */
 
-void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t *low, int64_t *high)
+void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t *low,
+                int64_t *high)
 {
     rlx_query q;
     *low = INT64_MIN;

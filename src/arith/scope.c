@@ -25,7 +25,8 @@ static const rlx_fact *known(const rlx_scope *s, const rlx_prim_var *var)
     return NULL;
 }
 
-/* The fact of this very scope, made from what is known outside if it is new. NULL: out of memory. */
+/* The fact of this very scope, made from what is known outside if it is new. NULL: out of
+ * memory. */
 static rlx_fact *own_fact(rlx_scope *s, const rlx_prim_var *var)
 {
     uintptr_t index;

@@ -1,5 +1,5 @@
-/* Back from canonical forms to nodes. What the form has taken apart is put together again where the parts are there:
- * p - c * (p // c) becomes p % c, and a + b - min(a, b) becomes max(a, b). */
+/* Back from canonical forms to nodes. What the form has taken apart is put together again where
+ * the parts are there: p - c * (p // c) becomes p % c, and a + b - min(a, b) becomes max(a, b). */
 #include "arith/arith_int.h"
 
 #define MAX_NODES 2000 /* larger expressions are left alone */
@@ -17,7 +17,8 @@ static const rlx_prim *literal(rebuild *r, int64_t v)
     return rlx_int(r->ctx, r->dtype, v);
 }
 
-static const rlx_prim *binary(rebuild *r, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+static const rlx_prim *binary(rebuild *r, enum rlx_node_kind kind, const rlx_prim *a,
+                              const rlx_prim *b)
 {
     return a && b ? rlx_fold_binary(r->ctx, kind, a, b) : NULL;
 }
@@ -32,13 +33,16 @@ static const rlx_prim *from_min(rebuild *r, enum rlx_node_kind kind, const rlx_a
 
 static const rlx_prim *from_atom(rebuild *r, const rlx_atom *t)
 {
-    static const uint8_t kinds[] = { [ATOM_FLOOR_DIV] = RLX_NODE_FLOOR_DIV, [ATOM_FLOOR_MOD] = RLX_NODE_FLOOR_MOD,
-                                     [ATOM_TRUNC_DIV] = RLX_NODE_DIV, [ATOM_TRUNC_MOD] = RLX_NODE_MOD };
+    static const uint8_t kinds[] = { [ATOM_FLOOR_DIV] = RLX_NODE_FLOOR_DIV,
+                                     [ATOM_FLOOR_MOD] = RLX_NODE_FLOOR_MOD,
+                                     [ATOM_TRUNC_DIV] = RLX_NODE_DIV,
+                                     [ATOM_TRUNC_MOD] = RLX_NODE_MOD };
     switch (t->kind) {
     case ATOM_VAR:
     case ATOM_OPAQUE: return rlx_fold_cast(r->ctx, r->dtype, t->node);
     case ATOM_MIN: return from_min(r, RLX_NODE_MIN, t);
-    case ATOM_SELECT: return rlx_fold_select(r->ctx, t->node, from_poly(r, t->ops[0]), from_poly(r, t->ops[1]));
+    case ATOM_SELECT:
+        return rlx_fold_select(r->ctx, t->node, from_poly(r, t->ops[0]), from_poly(r, t->ops[1]));
     default: return binary(r, kinds[t->kind], from_poly(r, t->ops[0]), from_poly(r, t->ops[1]));
     }
 }
@@ -47,7 +51,8 @@ static const rlx_prim *from_atom(rebuild *r, const rlx_atom *t)
 
 static int compare_atoms(const rlx_atom *a, const rlx_atom *b)
 {
-    uint64_t x = a->kind == ATOM_VAR ? a->node->id : a->hash, y = b->kind == ATOM_VAR ? b->node->id : b->hash;
+    uint64_t x = a->kind == ATOM_VAR ? a->node->id : a->hash,
+             y = b->kind == ATOM_VAR ? b->node->id : b->hash;
     if ((a->kind == ATOM_VAR) != (b->kind == ATOM_VAR))
         return a->kind == ATOM_VAR ? -1 : 1;
     return x < y ? -1 : x > y;
@@ -98,7 +103,8 @@ typedef struct parts {
 
 static bool add_part(rebuild *r, parts *s, int64_t coef, const rlx_prim *value)
 {
-    return value && (rlx_vec_push(&r->ctx->memory, &s->list, ((struct piece){ coef, value })) || rlx_query_fail(r->q));
+    return value && (rlx_vec_push(&r->ctx->memory, &s->list, ((struct piece){ coef, value })) ||
+                     rlx_query_fail(r->q));
 }
 
 /* Does p contain every term of part times k (its constant aside)? */
@@ -111,13 +117,15 @@ static bool contains(const rlx_poly *p, const rlx_poly *part, int64_t k)
             continue;
         while (at < p->len && p->terms[at].mono != part->terms[i].mono)
             at++;
-        if (at == p->len || !rlx_mul_i64(part->terms[i].coef, k, &want) || p->terms[at].coef != want)
+        if (at == p->len || !rlx_mul_i64(part->terms[i].coef, k, &want) ||
+            p->terms[at].coef != want)
             return false;
     }
     return true;
 }
 
-/* One term that can be put together with others: they leave *p, the whole is added to the parts. */
+/* One term that can be put together with others: they leave *p, the whole is added to the
+ * parts. */
 static bool recombine(rebuild *r, const rlx_poly **p, rlx_term t, parts *out)
 {
     const rlx_atom *a = rlx_mono_single(t.mono);
@@ -133,7 +141,8 @@ static bool recombine(rebuild *r, const rlx_poly **p, rlx_term t, parts *out)
         return true;
     int64_t k = -(t.coef / c);
     const rlx_prim *whole = a->kind == ATOM_MIN ? from_min(r, RLX_NODE_MAX, a)
-                                                : binary(r, RLX_NODE_FLOOR_MOD, from_poly(r, a->ops[0]), literal(r, c));
+                                                : binary(r, RLX_NODE_FLOOR_MOD,
+                                                         from_poly(r, a->ops[0]), literal(r, c));
     const rlx_poly *rest = rlx_poly_combine(r->q, *p, 1, with, -k);
     *p = rlx_poly_combine(r->q, rest, 1, rlx_poly_atom(r->q, a), -t.coef);
     return *p && add_part(r, out, k, whole);
@@ -175,7 +184,8 @@ static const rlx_prim *assemble(rebuild *r, const parts *s)
             continue;
         struct piece p = s->list.data[i == 0 ? first : i - 1];
         bool minus = out && p.coef < 0 && p.coef != INT64_MIN;
-        const rlx_prim *one = binary(r, RLX_NODE_MUL, p.value, literal(r, minus ? -p.coef : p.coef));
+        const rlx_prim *one =
+            binary(r, RLX_NODE_MUL, p.value, literal(r, minus ? -p.coef : p.coef));
         out = out ? binary(r, minus ? RLX_NODE_SUB : RLX_NODE_ADD, out, one) : one;
         if (!out)
             return NULL;
@@ -213,7 +223,8 @@ static size_t count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit)
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p)
 {
     rlx_query q;
-    if (!p || !rlx_dtype_is_int(rlx_prim_dtype(p)) || p->kind == RLX_NODE_INT_IMM || p->kind == RLX_NODE_PRIM_VAR)
+    if (!p || !rlx_dtype_is_int(rlx_prim_dtype(p)) || p->kind == RLX_NODE_INT_IMM ||
+        p->kind == RLX_NODE_PRIM_VAR)
         return p;
     size_t size = count_nodes(ctx, p, MAX_NODES);
     if (size > MAX_NODES || !size || !rlx_query_begin(&q, ctx, s))

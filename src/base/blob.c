@@ -38,8 +38,8 @@ rlx_blob *rlx_blob_create(rlx_memory *m, const void *data_or_null, size_t size)
     return b;
 }
 
-rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size, void (*free_data)(void *, void *, size_t),
-                        void *user)
+rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,
+                        void (*free_data)(void *, void *, size_t), void *user)
 {
     rlx_blob *b = make_header(m, data, size);
     if (!b) {

@@ -11,7 +11,8 @@ typedef struct rlx_blob {
     atomic_size_t refs;
     rlx_memory *memory;      /* must outlive the blob: see rlx_shared_memory */
     size_t size;
-    unsigned char *data;     /* size + 1 bytes, data[size] is 0; or foreign when free_data is set */
+    /* size + 1 bytes, data[size] is 0; or foreign when free_data is set */
+    unsigned char *data;
     void (*free_data)(void *user, void *data, size_t size);
     void *free_user;
 } rlx_blob;
@@ -24,8 +25,8 @@ RLX_NODISCARD rlx_blob *rlx_blob_wrap(rlx_memory *m, void *data, size_t size,
 rlx_blob *rlx_blob_retain(rlx_blob *b);
 void rlx_blob_release(rlx_blob *b); /* NULL is fine */
 
-/* An rlx_memory that lives until its last user is gone: counted, created with one reference. Objects that may
- * outlive their creator (values, blobs, errors) hold one each. */
+/* An rlx_memory that lives until its last user is gone: counted, created with one reference.
+ * Objects that may outlive their creator (values, blobs, errors) hold one each. */
 typedef struct rlx_shared_memory { rlx_memory memory; atomic_size_t refs; } rlx_shared_memory;
 RLX_NODISCARD rlx_shared_memory *rlx_shared_memory_create(const relax_allocator *host, size_t cap);
 rlx_shared_memory *rlx_shared_memory_retain(rlx_shared_memory *s);

@@ -8,12 +8,14 @@
 
 #define RLX_LIKELY(x) __builtin_expect(!!(x), 1)
 #define RLX_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define RLX_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
+#define RLX_PRINTF(format_index, first_arg) \
+    __attribute__((format(printf, format_index, first_arg)))
 #define RLX_NODISCARD __attribute__((warn_unused_result))
 #define RLX_NOINLINE __attribute__((noinline))
 /* Small enough that the compiler may decide; RLX_ALWAYS_INLINE is for the strips of kernels. */
 #define RLX_INLINE static inline
-/* Jumping to a label taken from a table. A compiler without it gets the plain switch of the VM only. */
+/* Jumping to a label taken from a table. A compiler without it gets the plain switch of the VM
+ * only. */
 #if defined(__GNUC__)
 #define RLX_HAS_LABELS 1
 #define RLX_LABEL_ADDRESS(label) (&&label)
@@ -25,19 +27,24 @@
 #define RLX_LOWEST_BIT(bits) ((unsigned)__builtin_ctzll(bits))
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The iterations of the next loop do not depend on each other: exact overlap of operands is fine, a partial one is
- * the caller's fault. */
+/* The iterations of the next loop do not depend on each other: exact overlap of operands is
+ * fine, a partial one is the caller's fault. */
 #if defined(__clang__)
-#define RLX_INDEPENDENT /* clang checks for overlap while running; its pragma warns wherever it does not vectorise */
+#define RLX_INDEPENDENT /* clang checks for overlap while running; its pragma warns wherever it \
+                           does not vectorise */
 #else
 #define RLX_INDEPENDENT _Pragma("GCC ivdep")
 #endif
-/* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the target has. */
-#define RLX_VECTOR(type, bytes) type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
+/* A vector of `bytes` bytes that may lie anywhere and alias anything; lowered to what the
+ * target has. */
+#define RLX_VECTOR(type, bytes) \
+    type __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias))
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
-/* Code for wider vectors than the baseline has, chosen while running. Never for fused multiply-add: same numbers.
- * RLX_CLONES: the compiler makes both and chooses. RLX_WIDE: this function is for RLX_HAS_WIDE machines only. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(RLX_NO_CLONES)
+/* Code for wider vectors than the baseline has, chosen while running. Never for fused
+ * multiply-add: same numbers. RLX_CLONES: the compiler makes both and chooses. RLX_WIDE: this
+ * function is for RLX_HAS_WIDE machines only. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(RLX_NO_CLONES)
 #define RLX_CLONES __attribute__((target_clones("avx2", "default")))
 #define RLX_WIDE __attribute__((target("avx2")))
 #define RLX_HAS_WIDE() (__builtin_cpu_supports("avx2") != 0)
@@ -66,8 +73,9 @@
 #endif
 #endif
 
-/* The floating-point environment. Numbers do not depend on that of the host: what computes stands between enter, which goes over to rounding
- * to nearest, no traps, no flushing of small numbers, and leave, which puts everything back as found, exception flags included. */
+/* The floating-point environment. Numbers do not depend on that of the host: what computes
+ * stands between enter, which goes over to rounding to nearest, no traps, no flushing of small
+ * numbers, and leave, which puts everything back as found, exception flags included. */
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 typedef unsigned rlx_float_env;

@@ -13,8 +13,8 @@ const char *rlx_cpu_target(void)
     return RLX_ARCH "-linux";
 }
 
-/* Model and feature bits as the CPU gives them; leaf 1 EBX (which core this is) is left out, and of ECX the bit that says
- * whether the system saves the registers stays in. */
+/* Model and feature bits as the CPU gives them; leaf 1 EBX (which core this is) is left out,
+ * and of ECX the bit that says whether the system saves the registers stays in. */
 void rlx_cpu_features(char out[RLX_CPU_TEXT])
 {
     memset(out, 0, RLX_CPU_TEXT);
@@ -24,7 +24,8 @@ void rlx_cpu_features(char out[RLX_CPU_TEXT])
     __get_cpuid_count(7, 0, &ignored, &r[3], &r[4], &r[5]);
     __get_cpuid_count(7, 1, &r[6], &ignored, &ignored, &ignored);
     __get_cpuid(0x80000001u, &ignored, &ignored, &r[7], &ignored);
-    snprintf(out, RLX_CPU_TEXT, "%08x-%08x-%08x-%08x-%08x-%08x-%08x-%08x", r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);
+    snprintf(out, RLX_CPU_TEXT, "%08x-%08x-%08x-%08x-%08x-%08x-%08x-%08x", r[0], r[1], r[2], r[3],
+             r[4], r[5], r[6], r[7]);
 #else
     snprintf(out, RLX_CPU_TEXT, "%lx-%lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
 #endif

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* --- unsigned integers of up to 3072 bits, least significant limb first, no leading zero limb --- */
+/* --- unsigned integers of up to 3072 bits, least significant limb first, no leading zero limb
+ * --- */
 
 /* Largest values met: 801 digits (2661 bits) and 5^1131 (2627 bits), each shifted by at most the
  * difference of their lengths and doubled once; a double's expansion needs 53 + 2494 bits. */
@@ -35,8 +36,9 @@ static void big_mul_add(big *b, uint32_t factor, uint32_t add)
 
 static void big_mul_pow5(big *b, int power)
 {
-    static const uint32_t small[14] = { 1, 5, 25, 125, 625, 3125, 15625, 78125, 390625, 1953125, 9765625,
-                                        48828125, 244140625, 1220703125 };
+    static const uint32_t small[14] = { 1,       5,        25,        125,       625,
+                                        3125,    15625,    78125,     390625,    1953125,
+                                        9765625, 48828125, 244140625, 1220703125 };
     for (; power > 13; power -= 13)
         big_mul_add(b, small[13], 0);
     big_mul_add(b, small[power], 0);
@@ -105,10 +107,12 @@ static uint32_t big_divide_billion(big *b)
 
 /* --- binary --- */
 
-/* (q + something in [0, 1) that is 0 iff !sticky) * 2^exponent as bits of a double or float. q > 0. */
+/* (q + something in [0, 1) that is 0 iff !sticky) * 2^exponent as bits of a double or float. q
+ * > 0. */
 static uint64_t round_to_bits(uint64_t q, bool sticky, int exponent, bool is_float32)
 {
-    int precision = is_float32 ? 24 : 53, lowest = is_float32 ? -126 : -1022, highest = is_float32 ? 127 : 1023;
+    int precision = is_float32 ? 24 : 53, lowest = is_float32 ? -126 : -1022,
+        highest = is_float32 ? 127 : 1023;
     while (!(q >> 63)) {
         q <<= 1;
         exponent--;
@@ -123,7 +127,8 @@ static uint64_t round_to_bits(uint64_t q, bool sticky, int exponent, bool is_flo
     uint64_t kept = drop == 64 ? 0 : q >> drop, half = 1ull << (drop - 1);
     uint64_t rest = drop == 64 ? q : q & ((1ull << drop) - 1);
     kept += rest > half || (rest == half && (sticky || (kept & 1)));
-    /* The hidden bit of `kept` counts one step of the exponent, and so does a carry into the next. */
+    /* The hidden bit of `kept` counts one step of the exponent, and so does a carry into the
+     * next. */
     return top < lowest ? kept : ((uint64_t)(top - lowest) << (precision - 1)) + kept;
 }
 
@@ -162,7 +167,8 @@ static uint64_t short_to_bits(uint64_t w, int exponent, bool is_float32)
 
 static void big_from_digits(big *b, const rlx_decimal *d)
 {
-    static const uint32_t ten[10] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
+    static const uint32_t ten[10] = { 1,      10,      100,      1000,      10000,
+                                      100000, 1000000, 10000000, 100000000, 1000000000 };
     big_set(b, 0);
     for (int i = 0; i < d->len;) {
         uint32_t part = 0;
@@ -173,7 +179,8 @@ static void big_from_digits(big *b, const rlx_decimal *d)
     }
 }
 
-/* n / d * 2^exponent: both are shifted to the same length, then 64 bits of quotient come one by one. */
+/* n / d * 2^exponent: both are shifted to the same length, then 64 bits of quotient come one by
+ * one. */
 static uint64_t quotient_to_bits(big *n, big *d, int exponent, bool is_float32)
 {
     int difference = big_bits(d) - big_bits(n);

@@ -21,7 +21,9 @@ void rlx_diags_init(rlx_diags *d, rlx_memory *m)
 static bool source_bytes(size_t name_len, size_t len, bool has_text, size_t *out)
 {
     *out = sizeof(rlx_source) + 1;
-    return rlx_add_size(*out, name_len, out) && (!has_text || (rlx_add_size(*out, RLX_TEXT_PADDING, out) && rlx_add_size(*out, len, out)));
+    return rlx_add_size(*out, name_len, out) &&
+           (!has_text ||
+            (rlx_add_size(*out, RLX_TEXT_PADDING, out) && rlx_add_size(*out, len, out)));
 }
 
 static void free_source(rlx_memory *m, rlx_source *s)
@@ -85,7 +87,8 @@ static const char *put_text(char **at, const char *text, size_t len, size_t zero
 static rlx_source *make_source(rlx_diags *d, rlx_slice name, const char *text, size_t len)
 {
     size_t bytes;
-    rlx_source *s = source_bytes(name.len, len, text != NULL, &bytes) ? rlx_mem_alloc(d->memory, bytes) : NULL;
+    rlx_source *s =
+        source_bytes(name.len, len, text != NULL, &bytes) ? rlx_mem_alloc(d->memory, bytes) : NULL;
     if (!s)
         return NULL;
     char *at = (char *)(s + 1);
@@ -194,11 +197,13 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
     va_list again;
     va_copy(again, args);
     int needed = vsnprintf(NULL, 0, format, args);
-    size_t room = (size_t)needed > LONGEST_MESSAGE ? LONGEST_MESSAGE + sizeof "..." : (size_t)needed + 1;
+    size_t room =
+        (size_t)needed > LONGEST_MESSAGE ? LONGEST_MESSAGE + sizeof "..." : (size_t)needed + 1;
     char *text = needed >= 0 ? rlx_region_alloc(r, room) : NULL;
     if (text) {
         vsnprintf(text, room, format, again);
-        *len = (size_t)needed > LONGEST_MESSAGE ? cut_at(text, LONGEST_MESSAGE) + 3 : (size_t)needed;
+        *len =
+            (size_t)needed > LONGEST_MESSAGE ? cut_at(text, LONGEST_MESSAGE) + 3 : (size_t)needed;
         if ((size_t)needed > LONGEST_MESSAGE)
             memcpy(text + *len - 3, "...", 4);
     }
@@ -207,8 +212,9 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
     return text;
 }
 
-/* Counts it; false if it is only counted. Notes have no limit of their own: they share the warnings'. Once memory has run out
- * something is missing, and what is found wrong may be a mistake of nobody. */
+/* Counts it; false if it is only counted. Notes have no limit of their own: they share the
+ * warnings'. Once memory has run out something is missing, and what is found wrong may be a
+ * mistake of nobody. */
 static bool count_and_admit(rlx_diags *d, uint8_t severity)
 {
     d->num_diags++;
@@ -307,7 +313,8 @@ static bool index_lines(rlx_diags *d, rlx_source *s)
     for (const char *p = s->text, *end = p + s->len; (p = memchr(p, '\n', (size_t)(end - p))); p++)
         count++;
     size_t bytes;
-    uint32_t *lines = rlx_mul_size(count, sizeof *lines, &bytes) ? rlx_mem_alloc(d->memory, bytes) : NULL;
+    uint32_t *lines =
+        rlx_mul_size(count, sizeof *lines, &bytes) ? rlx_mem_alloc(d->memory, bytes) : NULL;
     if (!lines)
         return false;
     size_t n = 0;
@@ -374,7 +381,8 @@ static bool find_spot(rlx_diags *d, rlx_place p, size_t ahead, spot *out)
     return true;
 }
 
-bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *column, uint32_t *column_chars)
+bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *column,
+                      uint32_t *column_chars)
 {
     spot at;
     if (!find_spot(d, p, 0, &at))
@@ -492,8 +500,8 @@ static void put_location(rlx_diags *d, rlx_place place, rlx_buf *out)
     rlx_buf_lit(out, ": ");
 }
 
-static void put_entry(rlx_diags *d, uint8_t severity, const rlx_code *code, rlx_place place, rlx_slice message,
-                      rlx_buf *out, bool with_source_lines)
+static void put_entry(rlx_diags *d, uint8_t severity, const rlx_code *code, rlx_place place,
+                      rlx_slice message, rlx_buf *out, bool with_source_lines)
 {
     spot at;
     put_location(d, place, out);
@@ -512,11 +520,12 @@ static void put_entry(rlx_diags *d, uint8_t severity, const rlx_code *code, rlx_
 
 void rlx_diag_render(rlx_diags *d, const rlx_diag *diag, rlx_buf *out, bool with_source_lines)
 {
-    put_entry(d, diag->severity, diag->code, diag->place, (rlx_slice){ diag->message, diag->len }, out,
-              with_source_lines);
+    put_entry(d, diag->severity, diag->code, diag->place, (rlx_slice){ diag->message, diag->len },
+              out, with_source_lines);
     for (size_t i = 0; i < diag->num_labels; i++) {
         const rlx_label *l = &diag->labels[i];
-        put_entry(d, RLX_SEVERITY_NOTE, NULL, l->place, (rlx_slice){ l->text, l->len }, out, with_source_lines);
+        put_entry(d, RLX_SEVERITY_NOTE, NULL, l->place, (rlx_slice){ l->text, l->len }, out,
+                  with_source_lines);
     }
 }
 
@@ -542,8 +551,9 @@ static void put_json_place(rlx_diags *d, rlx_place place, rlx_buf *out)
                        (unsigned)rlx_place_len(place));
         return;
     }
-    rlx_buf_format(out, ",\"line\":%zu,\"column\":%zu,\"end_line\":%zu,\"end_column\":%zu", begin.line + 1,
-                   begin.offset - begin.line_begin + 1, end.line + 1, end.offset - end.line_begin + 1);
+    rlx_buf_format(out, ",\"line\":%zu,\"column\":%zu,\"end_line\":%zu,\"end_column\":%zu",
+                   begin.line + 1, begin.offset - begin.line_begin + 1, end.line + 1,
+                   end.offset - end.line_begin + 1);
 }
 
 void rlx_diag_render_json(rlx_diags *d, const rlx_diag *diag, rlx_buf *out)

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Codes beyond relax_dtype_code: the numbers of DLPack, for extension dtypes that we only carry. */
+/* Codes beyond relax_dtype_code: the numbers of DLPack, for extension dtypes that we only
+ * carry. */
 enum {
     CODE_COMPLEX = 5,
     CODE_FLOAT8_E3M4 = 7,
@@ -119,15 +120,18 @@ static bool take_lanes(rlx_slice *s, unsigned *lanes)
 }
 
 /* The names that programs are full of, and those that do not follow the pattern. */
-static const struct { char name[8]; uint8_t len; rlx_dtype dtype; } common[] = {
-    { "float32", 7, RELAX_FLOAT32 }, { "int64", 5, RELAX_INT64 }, { "void", 4, RELAX_VOID }, { "bool", 4, RELAX_BOOL },
-    { "float16", 7, RELAX_FLOAT16 }, { "int32", 5, RELAX_INT32 }, { "", 0, RELAX_VOID },
+static const struct { char name[8]; uint8_t len; rlx_dtype dtype;
+} common[] = {
+    { "float32", 7, RELAX_FLOAT32 }, { "int64", 5, RELAX_INT64 },     { "void", 4, RELAX_VOID },
+    { "bool", 4, RELAX_BOOL },       { "float16", 7, RELAX_FLOAT16 }, { "int32", 5, RELAX_INT32 },
+    { "", 0, RELAX_VOID },
 };
 
 bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out)
 {
     for (size_t i = 0; i < RLX_COUNT(common); i++) {
-        if (common[i].len == text.len && (text.len == 0 || memcmp(common[i].name, text.data, text.len) == 0)) {
+        if (common[i].len == text.len &&
+            (text.len == 0 || memcmp(common[i].name, text.data, text.len) == 0)) {
             *out = common[i].dtype;
             return true;
         }

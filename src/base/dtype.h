@@ -26,8 +26,8 @@ bool rlx_dtype_is_float(rlx_dtype t);    /* float, bfloat (float8/float4 codes t
 bool rlx_dtype_is_computable(rlx_dtype t);
 size_t rlx_dtype_bytes(rlx_dtype t);     /* per element, lanes included; bool 1; void 0 */
 
-/* "float32x4", "bool", "void", "handle", "int4", "float8_e4m3fn" ... Reads exactly one dtype; false if not one.
- * Digits may be absent (int = int32, float = float32). */
+/* "float32x4", "bool", "void", "handle", "int4", "float8_e4m3fn" ... Reads exactly one dtype;
+ * false if not one. Digits may be absent (int = int32, float = float32). */
 bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out);
 #define RLX_DTYPE_TEXT 32
 /* NUL-terminated name into out; returns its length. */

@@ -47,8 +47,8 @@ static int open_retry(const char *path, int flags)
     return fd;
 }
 
-/* Opens a regular file for reading and tells its size. -1 and *why on failure. Non-blocking, because
- * opening a pipe that nobody writes to would wait for ever; regular files do not care. */
+/* Opens a regular file for reading and tells its size. -1 and *why on failure. Non-blocking,
+ * because opening a pipe that nobody writes to would wait for ever; regular files do not care. */
 static int open_regular(const char *path, size_t max, size_t *size, const char **why)
 {
     struct stat st;
@@ -195,7 +195,8 @@ static int create_beside(const char *path, char name[PATH_MAX])
     struct timespec now = { 0 };
     for (unsigned i = 0; i < NAME_TRIES; i++) {
         clock_gettime(CLOCK_MONOTONIC, &now);
-        int len = snprintf(name, PATH_MAX, "%s.%ld-%lx%u.tmp", path, (long)getpid(), (unsigned long)now.tv_nsec, i);
+        int len = snprintf(name, PATH_MAX, "%s.%ld-%lx%u.tmp", path, (long)getpid(),
+                           (unsigned long)now.tv_nsec, i);
         if (len < 0 || len >= PATH_MAX) {
             errno = ENAMETOOLONG;
             return -1;
@@ -208,7 +209,8 @@ static int create_beside(const char *path, char name[PATH_MAX])
 }
 
 /* A new file replaces the old one as a whole and keeps its permissions. */
-static bool replace(const char *path, const struct stat *old, const void *data, size_t size, const char **why)
+static bool replace(const char *path, const struct stat *old, const void *data, size_t size,
+                    const char **why)
 {
     char name[PATH_MAX];
     int fd = create_beside(path, name);
@@ -258,7 +260,8 @@ static bool write_path(const char *path, const void *data, size_t size, const ch
     return replace(target, &st, data, size, why);
 }
 
-bool rlx_file_write(rlx_memory *m, const char *path, const void *data, size_t size, const char **why)
+bool rlx_file_write(rlx_memory *m, const char *path, const void *data, size_t size,
+                    const char **why)
 {
     int saved = errno;
     bool good = write_path(path, data, size, why);
@@ -278,10 +281,12 @@ uint32_t rlx_crc32c(uint32_t crc, const void *data, size_t len)
     const unsigned char *p = data;
     crc = ~crc;
     for (; len >= 8; p += 8, len -= 8) {
-        uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
-        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^ crc32c_table[5][low >> 16 & 0xff] ^
-              crc32c_table[4][low >> 24] ^ crc32c_table[3][p[4]] ^ crc32c_table[2][p[5]] ^
-              crc32c_table[1][p[6]] ^ crc32c_table[0][p[7]];
+        uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                              (uint32_t)p[3] << 24);
+        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^
+              crc32c_table[5][low >> 16 & 0xff] ^ crc32c_table[4][low >> 24] ^
+              crc32c_table[3][p[4]] ^ crc32c_table[2][p[5]] ^ crc32c_table[1][p[6]] ^
+              crc32c_table[0][p[7]];
     }
     for (; len; p++, len--)
         crc = crc_byte(crc, *p);

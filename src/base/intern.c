@@ -19,7 +19,8 @@ void rlx_intern_free(rlx_intern *t)
 
 void rlx_intern_clear(rlx_intern *t)
 {
-    if (t->cap > MOST_CLEARED_SLOTS && t->len < t->cap / 16) { /* clearing costs no more than filling did */
+    /* clearing costs no more than filling did */
+    if (t->cap > MOST_CLEARED_SLOTS && t->len < t->cap / 16) {
         rlx_intern_free(t);
         return;
     }

@@ -1,6 +1,7 @@
 /* intern.h: hashing and the open-addressing table behind every interned thing.
  *
- * The table stores (hash, item) pairs; equality is the caller's. Look-up and insertion are one probe:
+ * The table stores (hash, item) pairs; equality is the caller's. Look-up and insertion are one
+ * probe:
  *
  *     size_t at;
  *     for (item = rlx_intern_first(t, hash, &at); item; item = rlx_intern_next(t, hash, &at))
@@ -13,7 +14,11 @@
 #include "base/memory.h"
 
 typedef struct rlx_intern_slot { uint64_t hash; void *item; } rlx_intern_slot;
-typedef struct rlx_intern { rlx_memory *memory; rlx_intern_slot *slots; size_t len, cap; } rlx_intern;
+typedef struct rlx_intern {
+    rlx_memory *memory;
+    rlx_intern_slot *slots;
+    size_t len, cap;
+} rlx_intern;
 
 void rlx_intern_init(rlx_intern *t, rlx_memory *memory);
 void rlx_intern_free(rlx_intern *t);

@@ -183,9 +183,10 @@ static bool take_number(reader *r, rlx_json *v)
 
 static bool take_word(reader *r, rlx_json *v)
 {
-    static const struct { const char *text; uint8_t kind; bool value; } words[] = {
-        { "true", RLX_JSON_BOOL, true }, { "false", RLX_JSON_BOOL, false }, { "null", RLX_JSON_NULL, false }
-    };
+    static const struct { const char *text; uint8_t kind; bool value;
+    } words[] = { { "true", RLX_JSON_BOOL, true },
+                  { "false", RLX_JSON_BOOL, false },
+                  { "null", RLX_JSON_NULL, false } };
     for (size_t i = 0; i < RLX_COUNT(words); i++) {
         size_t len = strlen(words[i].text);
         if ((size_t)(r->end - r->at) < len || memcmp(r->at, words[i].text, len) != 0)
@@ -276,7 +277,8 @@ static bool close_levels(reader *r, stack *s)
         if (parent->count == 0)
             return true;
         if (!take(r, ','))
-            return fail(r, parent->kind == RLX_JSON_ARRAY ? "expected ',' or ']'" : "expected ',' or '}'");
+            return fail(r, parent->kind == RLX_JSON_ARRAY ? "expected ',' or ']'"
+                                                          : "expected ',' or '}'");
         skip_space(r);
         return true;
     }
@@ -310,7 +312,8 @@ static const rlx_json *take_document(reader *r)
     return root;
 }
 
-const rlx_json *rlx_json_parse(rlx_region *region, rlx_slice text, size_t *error_at, const char **why)
+const rlx_json *rlx_json_parse(rlx_region *region, rlx_slice text, size_t *error_at,
+                               const char **why)
 {
     const char *data = text.len ? text.data : "";
     reader r = { .region = region, .begin = data, .at = data, .end = data + text.len };
@@ -375,7 +378,8 @@ void rlx_json_quote(rlx_buf *b, rlx_slice s)
 
 /* --- base64 --- */
 
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* Value of a digit; -1: none. */
 static int base64_value(char c)

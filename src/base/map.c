@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-/* uthash is told where memory comes from and what to do when there is none. Its macros expand inside
- * functions that have a local `memory`. */
+/* uthash is told where memory comes from and what to do when there is none. Its macros expand
+ * inside functions that have a local `memory`. */
 #define HASH_NONFATAL_OOM 1
 #define uthash_malloc(size) rlx_mem_alloc(memory, (size))
 #define uthash_free(ptr, size) rlx_mem_free(memory, (ptr), (size))

@@ -11,8 +11,8 @@
 #define DEFAULT_ALIGN ((size_t)16)
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
-/* First touch of memory costs as much per small page as the work on it: large blocks ask for large pages, where the system gives
- * them to who asks. An advice only, whatever comes of it. */
+/* First touch of memory costs as much per small page as the work on it: large blocks ask for
+ * large pages, where the system gives them to who asks. An advice only, whatever comes of it. */
 static void advise_huge(void *block, size_t size)
 {
 #ifdef MADV_HUGEPAGE
@@ -50,7 +50,8 @@ static void system_free(void *user, void *ptr, size_t size, size_t align)
 static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
 {
     bool grows_huge = new_size >= HUGE_PAGE && new_size > old_size;
-    if (align > _Alignof(max_align_t) || grows_huge) { /* realloc would lose the alignment, or take small pages */
+    /* realloc would lose the alignment, or take small pages */
+    if (align > _Alignof(max_align_t) || grows_huge) {
         void *moved = system_alloc(user, new_size, align);
         if (!moved)
             return NULL;
@@ -82,7 +83,8 @@ bool rlx_memory_init(rlx_memory *m, const relax_allocator *host, size_t cap)
     m->host = system_allocator;
     if (!host)
         return true;
-    if (host->struct_size < sizeof(relax_allocator) || !host->alloc || !host->resize || !host->free)
+    if (host->struct_size < sizeof(relax_allocator) || !host->alloc || !host->resize ||
+        !host->free)
         return false;
     m->host = *host;
     m->host.struct_size = sizeof(relax_allocator);
@@ -96,12 +98,12 @@ static bool charge(rlx_memory *m, size_t size)
     do {
         if (live > m->cap || size > m->cap - live)
             return false;
-    } while (!atomic_compare_exchange_weak_explicit(&m->live, &live, live + size, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&m->live, &live, live + size,
+                                                    memory_order_relaxed, memory_order_relaxed));
     size_t now = live + size;
     size_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
-    while (now > peak && !atomic_compare_exchange_weak_explicit(&m->peak, &peak, now, memory_order_relaxed,
-                                                                memory_order_relaxed))
+    while (now > peak && !atomic_compare_exchange_weak_explicit(
+                             &m->peak, &peak, now, memory_order_relaxed, memory_order_relaxed))
         ;
     return true;
 }
@@ -154,7 +156,8 @@ void *rlx_mem_alloc(rlx_memory *m, size_t size)
     return alloc_raw(m, size, DEFAULT_ALIGN);
 }
 
-/* Fresh pages of the system are zero: calloc need not touch them. Blocks of huge pages are touched as a whole in any case. */
+/* Fresh pages of the system are zero: calloc need not touch them. Blocks of huge pages are
+ * touched as a whole in any case. */
 static void *system_alloc_zero(size_t size)
 {
     int saved = errno;

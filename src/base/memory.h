@@ -14,9 +14,12 @@ typedef struct rlx_memory {
     relax_allocator host;
     atomic_size_t live;   /* bytes handed out and not yet freed */
     atomic_size_t peak;
-    atomic_size_t count;  /* allocations ever made; with fail_at the n-th can be made to fail by a host */
+    /* allocations ever made; with fail_at the n-th can be made to fail by a host */
+    atomic_size_t count;
     size_t cap;           /* live may not exceed it; SIZE_MAX: none */
-    bool *latch;          /* set when a request is refused, so that a failure that nobody passes on is known all the same; may be NULL */
+    /* set when a request is refused, so that a failure that nobody passes on is known all the
+     * same; may be NULL */
+    bool *latch;
 } rlx_memory;
 
 /* Copies `host` (NULL: malloc). False if `host` is malformed (struct_size, missing functions). */
@@ -24,7 +27,8 @@ bool rlx_memory_init(rlx_memory *m, const relax_allocator *host, size_t cap);
 
 /* 16-byte aligned, not cleared. NULL if the host refuses, the cap is reached or size is 0. */
 RLX_NODISCARD void *rlx_mem_alloc(rlx_memory *m, size_t size);
-/* For what the caller can do without (a cache, a tidying up): a refusal is not latched. What a result depends on is never of that kind. */
+/* For what the caller can do without (a cache, a tidying up): a refusal is not latched. What a
+ * result depends on is never of that kind. */
 RLX_NODISCARD void *rlx_mem_try(rlx_memory *m, size_t size);
 RLX_NODISCARD void *rlx_mem_alloc_zero(rlx_memory *m, size_t size);
 RLX_NODISCARD void *rlx_mem_alloc_aligned(rlx_memory *m, size_t size, size_t align);
@@ -36,10 +40,25 @@ void rlx_mem_free_aligned(rlx_memory *m, void *ptr, size_t size, size_t align);
 size_t rlx_mem_live(const rlx_memory *m);
 
 /* Sizes from files and callers: false on overflow, *out untouched. */
-RLX_INLINE bool rlx_mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
-RLX_INLINE bool rlx_add_size(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
-RLX_INLINE bool rlx_mul_i64(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
-RLX_INLINE bool rlx_add_i64(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
-RLX_INLINE bool rlx_sub_i64(int64_t a, int64_t b, int64_t *out) { return !__builtin_sub_overflow(a, b, out); }
+RLX_INLINE bool rlx_mul_size(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+RLX_INLINE bool rlx_add_size(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+RLX_INLINE bool rlx_mul_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+RLX_INLINE bool rlx_add_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+RLX_INLINE bool rlx_sub_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_sub_overflow(a, b, out);
+}
 
 #endif

@@ -13,7 +13,8 @@ typedef struct reader {
     const char *at, *end;
 } reader;
 
-/* Position of a digit at the front, past one underscore if digits came before; NULL if there is none. */
+/* Position of a digit at the front, past one underscore if digits came before; NULL if there is
+ * none. */
 static const char *next_digit(const reader *r, bool after_digit)
 {
     const char *p = r->at;
@@ -22,7 +23,8 @@ static const char *next_digit(const reader *r, bool after_digit)
     return p < r->end && is_digit(*p) ? p : NULL;
 }
 
-/* Appends a digit; beyond the limit only "something not zero follows" is kept, as a last digit 1. */
+/* Appends a digit; beyond the limit only "something not zero follows" is kept, as a last digit
+ * 1. */
 static void add_digit(rlx_decimal *d, char c, bool fraction)
 {
     if (d->len == 0 && c == '0') {
@@ -73,7 +75,8 @@ static bool take_exponent(reader *r, int *exponent)
     return any;
 }
 
-/* 800 digits and a limit on the exponent keep sums of both within int, however long the text is. */
+/* 800 digits and a limit on the exponent keep sums of both within int, however long the text
+ * is. */
 #define LENGTH_LIMIT 500000000
 
 bool rlx_parse_double(rlx_slice text, double *out)
@@ -109,7 +112,10 @@ static int digit_value(char c)
 /* Takes "0x" and the like off the front. */
 static unsigned take_base(rlx_slice *text)
 {
-    static const struct { char letter; unsigned base; } bases[] = { { 'x', 16 }, { 'o', 8 }, { 'b', 2 } };
+    static const struct {
+        char letter;
+        unsigned base;
+    } bases[] = { { 'x', 16 }, { 'o', 8 }, { 'b', 2 } };
     if (text->len < 2 || text->data[0] != '0')
         return 10;
     for (size_t i = 0; i < RLX_COUNT(bases); i++) {

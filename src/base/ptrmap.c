@@ -1,4 +1,5 @@
-/* ptrmap.c: maps from pointers, linear probing, a power of two of slots, at most 2/3 of them used. */
+/* ptrmap.c: maps from pointers, linear probing, a power of two of slots, at most 2/3 of them
+ * used. */
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/region.h"
@@ -27,7 +28,8 @@ static size_t home(const void *key, size_t mask)
     return (size_t)rlx_hash_mix(0, (uint64_t)(uintptr_t)key) & mask;
 }
 
-/* The slot that holds the key, or the empty one where it belongs. Needs at least one empty slot. */
+/* The slot that holds the key, or the empty one where it belongs. Needs at least one empty
+ * slot. */
 static rlx_ptrslot *slot_of(rlx_ptrslot *slots, size_t cap, const void *key)
 {
     size_t mask = cap - 1;
@@ -218,7 +220,8 @@ void rlx_ptrmap_free(rlx_ptrmap *m)
     rlx_ptrmap_init(m, m->memory);
 }
 
-/* What was large for few keys is given back: clearing again and again costs no more than filling did. */
+/* What was large for few keys is given back: clearing again and again costs no more than
+ * filling did. */
 void rlx_ptrmap_clear(rlx_ptrmap *m)
 {
     if (m->pages || (m->cap > MOST_CLEARED_SLOTS && m->len < m->cap / 16)) {

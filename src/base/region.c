@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* With RLX_TINY_REGIONS nearly every request goes to the allocator: a build for tests that refuse requests or watch the ends of blocks. */
+/* With RLX_TINY_REGIONS nearly every request goes to the allocator: a build for tests that
+ * refuse requests or watch the ends of blocks. */
 #ifdef RLX_TINY_REGIONS
 #define FIRST_CHUNK ((size_t)64)
 #define LARGEST_CHUNK ((size_t)64)
@@ -11,9 +12,9 @@
 #define LARGEST_CHUNK ((size_t)2 * 1024 * 1024) /* a huge page, see memory.c */
 #endif
 
-/* The payload follows the header. Chunks hang newest first. A chunk of its own ("single") holds one
- * large request; `bump` is then the chunk that small requests were taken from when it was made, so
- * that rewinding to it finds that chunk in one step. */
+/* The payload follows the header. Chunks hang newest first. A chunk of its own ("single") holds
+ * one large request; `bump` is then the chunk that small requests were taken from when it was
+ * made, so that rewinding to it finds that chunk in one step. */
 struct rlx_chunk {
     rlx_chunk *older;
     rlx_chunk *bump; /* itself, unless single */

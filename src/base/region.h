@@ -2,9 +2,11 @@
  *
  *   region -> [chunk n] -> [chunk n-1] -> ... each: header, then payload handed out upward
  *
- * A region is used by one thread at a time. It must be made by rlx_region_init (all zero is not enough).
+ * A region is used by one thread at a time. It must be made by rlx_region_init (all zero is not
+ * enough).
  *
- * Chunks grow with the region, a quarter of it each, from 16 KiB to 2 MiB; a request larger than a quarter of a chunk gets one of its own.
+ * Chunks grow with the region, a quarter of it each, from 16 KiB to 2 MiB; a request larger
+ * than a quarter of a chunk gets one of its own.
  */
 #ifndef RLX_BASE_REGION_H
 #define RLX_BASE_REGION_H
@@ -25,11 +27,14 @@ typedef struct rlx_region_mark { rlx_chunk *chunk; char *next; size_t bytes; } r
 
 void rlx_region_init(rlx_region *r, rlx_memory *m);
 void rlx_region_drop(rlx_region *r);              /* frees all; usable again */
-/* Empties `from`; up to `most` bytes of its chunks wait in r for reuse. Memory that has been touched is cheaper than new memory. */
+/* Empties `from`; up to `most` bytes of its chunks wait in r for reuse. Memory that has been
+ * touched is cheaper than new memory. */
 void rlx_region_inherit(rlx_region *r, rlx_region *from, size_t most);
 rlx_region_mark rlx_region_save(const rlx_region *r);
-void rlx_region_rewind(rlx_region *r, rlx_region_mark mark); /* forgets what came after the mark, keeps one chunk for reuse */
-RLX_NODISCARD void *rlx_region_grow(rlx_region *r, size_t size); /* slow path of rlx_region_alloc */
+/* forgets what came after the mark, keeps one chunk for reuse */
+void rlx_region_rewind(rlx_region *r, rlx_region_mark mark);
+/* slow path of rlx_region_alloc */
+RLX_NODISCARD void *rlx_region_grow(rlx_region *r, size_t size);
 
 /* 8-byte aligned, not cleared; NULL when out of memory. size 0 gives a valid pointer. */
 RLX_INLINE void *rlx_region_alloc(rlx_region *r, size_t size)
@@ -47,7 +52,8 @@ RLX_INLINE void *rlx_region_alloc(rlx_region *r, size_t size)
 RLX_NODISCARD void *rlx_region_zero(rlx_region *r, size_t size);
 RLX_NODISCARD void *rlx_region_copy(rlx_region *r, const void *data, size_t size);
 #ifdef RLX_DEBUG
-bool rlx_region_owns(const rlx_region *r, const void *p); /* does p lie in memory of r? Looks through all chunks */
+/* does p lie in memory of r? Looks through all chunks */
+bool rlx_region_owns(const rlx_region *r, const void *p);
 #endif
 /* count * size with overflow check. */
 RLX_NODISCARD void *rlx_region_array(rlx_region *r, size_t count, size_t size);

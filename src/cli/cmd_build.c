@@ -29,7 +29,8 @@ static int emit(const cli *c, const cli_file *file, const cli_arrays *params)
     relax_bytes *source = NULL, *header = NULL;
     int status = CLI_OK;
     if (cli_compile_to_c(c, file, params, &source, &header, &status)) {
-        bool ok = cli_make_directory(c, c->output) && write_text(c, "relax_kernels.h", header) && write_text(c, "kernels.c", source);
+        bool ok = cli_make_directory(c, c->output) && write_text(c, "relax_kernels.h", header) &&
+                  write_text(c, "kernels.c", source);
         status = ok ? CLI_OK : CLI_FAULT;
     }
     relax_bytes_release(source);

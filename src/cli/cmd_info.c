@@ -3,9 +3,22 @@
 
 #include <string.h>
 
-static const char *const arg_kinds[] = { "?", "tensor", "tensor or scalar", "shape", "scalar", "tuple", "function", "string", "dtype", "any value" };
-static const char *const attr_types[] = { "?", "int", "bool", "float", "string", "dtype", "list of int", "int or None", "list of int or None",
-                                          "float or None", "string or None", "int or list of int", "other" };
+static const char *const arg_kinds[] = { "?",      "tensor",   "tensor or scalar", "shape",
+                                         "scalar", "tuple",    "function",         "string",
+                                         "dtype",  "any value" };
+static const char *const attr_types[] = { "?",
+                                          "int",
+                                          "bool",
+                                          "float",
+                                          "string",
+                                          "dtype",
+                                          "list of int",
+                                          "int or None",
+                                          "list of int or None",
+                                          "float or None",
+                                          "string or None",
+                                          "int or list of int",
+                                          "other" };
 
 static const char *name_of(const char *const *names, size_t count, int32_t index)
 {
@@ -17,14 +30,18 @@ static void show_op(int32_t op)
     int32_t flags = relax_op_flags(op), kind, optional, type;
     const char *name, *deflt, *help;
     printf("%s: %s\n", relax_op_name(op), relax_op_help(op) ? relax_op_help(op) : "");
-    printf("  %s%s\n", flags & RELAX_OP_FLAG_PURE ? "pure" : "impure", flags & RELAX_OP_FLAG_LOWERS ? "" : ", no kernel of its own");
+    printf("  %s%s\n", flags & RELAX_OP_FLAG_PURE ? "pure" : "impure",
+           flags & RELAX_OP_FLAG_LOWERS ? "" : ", no kernel of its own");
     for (int32_t i = 0; (name = relax_op_arg(op, i, &kind, &optional)); i++)
-        printf("  argument   %-24s %s%s\n", name, name_of(arg_kinds, sizeof arg_kinds / sizeof *arg_kinds, kind), optional ? ", optional" : "");
+        printf("  argument   %-24s %s%s\n", name,
+               name_of(arg_kinds, sizeof arg_kinds / sizeof *arg_kinds, kind),
+               optional ? ", optional" : "");
     for (int32_t i = 0; (name = relax_op_attr(op, i, &type, &deflt, &help)); i++) {
         char left[128];
         snprintf(left, sizeof left, "%s%s%s", name, deflt ? "=" : "", deflt ? deflt : "");
-        printf("  attribute  %-24s %s%s%s%s\n", left, name_of(attr_types, sizeof attr_types / sizeof *attr_types, type), deflt ? "" : ", required",
-               help && *help ? ": " : "", help ? help : "");
+        printf("  attribute  %-24s %s%s%s%s\n", left,
+               name_of(attr_types, sizeof attr_types / sizeof *attr_types, type),
+               deflt ? "" : ", required", help && *help ? ": " : "", help ? help : "");
     }
 }
 
@@ -42,7 +59,8 @@ int cli_ops(cli *c)
         return CLI_OK;
     }
     const char *near = relax_op_suggest(name, strlen(name));
-    return cli_error(c, "OP06", NULL, "unknown operator %s%s%s", name, near ? "; did you mean " : "", near ? near : "");
+    return cli_error(c, "OP06", NULL, "unknown operator %s%s%s", name,
+                     near ? "; did you mean " : "", near ? near : "");
 }
 
 static bool same_pass(const char *a, const char *b)
@@ -60,7 +78,8 @@ static void show_pass(int32_t pass)
     if (needs)
         printf("  needs      %s\n", needs);
     for (int32_t i = 0; (name = relax_pass_option(pass, i, &deflt, &help)); i++)
-        printf("  option     %s%s%s%s%s\n", name, deflt ? "=" : "", deflt ? deflt : "", help ? ": " : "", help ? help : "");
+        printf("  option     %s%s%s%s%s\n", name, deflt ? "=" : "", deflt ? deflt : "",
+               help ? ": " : "", help ? help : "");
 }
 
 int cli_passes(cli *c)
@@ -74,7 +93,9 @@ int cli_passes(cli *c)
             return CLI_OK;
         }
     }
-    return c->num_files ? cli_error(c, "OP10", NULL, "unknown pass %s; relax passes lists them", c->files[0]) : CLI_OK;
+    return c->num_files ? cli_error(c, "OP10", NULL, "unknown pass %s; relax passes lists them",
+                                    c->files[0])
+                        : CLI_OK;
 }
 
 static void show_text(const char *title, const char *text)
@@ -93,7 +114,8 @@ int cli_explain(cli *c)
 {
     const char *title, *rule, *bad, *cure, *code = c->files[0];
     if (relax_code_explain(code, strlen(code), &title, &rule, &bad, &cure) != RELAX_OK)
-        return cli_error(c, "OP19", NULL, "there is no code %s; codes look like WF03 or TY08", code);
+        return cli_error(c, "OP19", NULL, "there is no code %s; codes look like WF03 or TY08",
+                         code);
     printf("%s: %s\n", code, title);
     show_text("Rule", rule);
     show_text("Example that breaks it", bad);

@@ -25,7 +25,8 @@ static relax_executable *load(const cli *c, const cli_file *file, int *status)
     return exe;
 }
 
-/* R.print: the library never prints, so the tool provides the function. The first argument is the format. */
+/* R.print: the library never prints, so the tool provides the function. The first argument is
+ * the format. */
 static int print_values(void *self, const relax_value *args, int32_t num_args, relax_value *result)
 {
     (void)self;
@@ -48,7 +49,8 @@ static relax_registry *make_registry(const cli *c, int *status)
     relax_error *error = NULL;
     static const char name[] = "relax.run.print";
     if (relax_registry_create(NULL, &registry, &error) != RELAX_OK ||
-        relax_registry_register(registry, name, sizeof name - 1, print_values, NULL, NULL, &error) != RELAX_OK)
+        relax_registry_register(registry, name, sizeof name - 1, print_values, NULL, NULL,
+                                &error) != RELAX_OK)
         *status = cli_run_error(c, NULL, error);
     return registry;
 }
@@ -85,10 +87,12 @@ static int compare_times(const void *a, const void *b)
 static void show_times(double *times, size_t count)
 {
     qsort(times, count, sizeof *times, compare_times);
-    printf("time: best %.6f ms, median %.6f ms of %zu runs\n", times[0] * 1e3, times[count / 2] * 1e3, count);
+    printf("time: best %.6f ms, median %.6f ms of %zu runs\n", times[0] * 1e3,
+           times[count / 2] * 1e3, count);
 }
 
-static int call(const cli *c, relax_vm *vm, int32_t function, const relax_value *args, size_t num_args, relax_value *result)
+static int call(const cli *c, relax_vm *vm, int32_t function, const relax_value *args,
+                size_t num_args, relax_value *result)
 {
     size_t runs = (size_t)c->repeat;
     double *times = runs < SIZE_MAX / sizeof *times ? malloc(runs * sizeof *times) : NULL;
@@ -118,7 +122,10 @@ static int write_profile(const cli *c, relax_vm *vm)
     if (relax_vm_profile_json(vm, &json, &error) != RELAX_OK)
         return cli_run_error(c, NULL, error);
     if (c->profile_file)
-        status = cli_write(c, c->profile_file, NULL, 0, relax_bytes_data(json), relax_bytes_size(json)) ? CLI_OK : CLI_FAULT;
+        status =
+            cli_write(c, c->profile_file, NULL, 0, relax_bytes_data(json), relax_bytes_size(json))
+                ? CLI_OK
+                : CLI_FAULT;
     else
         printf("%s\n", relax_bytes_data(json));
     relax_bytes_release(json);
@@ -134,8 +141,11 @@ static int find_entry(const cli *c, const relax_executable *exe, int32_t *functi
     char names[256] = "";
     size_t used = 0;
     for (int32_t i = 0; i < relax_executable_num_functions(exe) && used + 2 < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", relax_executable_function_name(exe, i, NULL));
-    return cli_error(c, "RT20", c->files[0], "there is no public function %s; there are: %s (--entry NAME chooses)", entry, names);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 relax_executable_function_name(exe, i, NULL));
+    return cli_error(c, "RT20", c->files[0],
+                     "there is no public function %s; there are: %s (--entry NAME chooses)", entry,
+                     names);
 }
 
 static int run_executable(const cli *c, relax_executable *exe, const cli_arrays *params)

@@ -13,7 +13,8 @@ static int check_one(const cli *c, const char *path)
     relax_context *ctx = cli_context(c, &status);
     if (ctx) {
         relax_module *module = cli_parse_module(c, ctx, &file);
-        if (module && !relax_context_num_errors(ctx) && relax_well_formed(ctx, module, RELAX_CHECK_ALL) == 1)
+        if (module && !relax_context_num_errors(ctx) &&
+            relax_well_formed(ctx, module, RELAX_CHECK_ALL) == 1)
             relax_infer(ctx, module);
         status = cli_diagnostics(c, ctx, 0);
         if (!module && status == CLI_OK)
@@ -34,7 +35,7 @@ int cli_check(cli *c)
     return worst;
 }
 
-/* ---- print ------------------------------------------------------------------------------------------ */
+/* ---- print ---------------------------------------------------------------------------------- */
 
 static relax_module *run_passes(const cli *c, relax_context *ctx, relax_module *module)
 {
@@ -45,7 +46,8 @@ static relax_module *run_passes(const cli *c, relax_context *ctx, relax_module *
             break;
         p += len + (p[len] == ',');
     }
-    module = pipeline && !relax_context_num_errors(ctx) ? relax_pipeline_run(pipeline, module) : NULL;
+    module =
+        pipeline && !relax_context_num_errors(ctx) ? relax_pipeline_run(pipeline, module) : NULL;
     relax_pipeline_destroy(pipeline);
     return module;
 }
@@ -58,13 +60,16 @@ static relax_module *run_passes(const cli *c, relax_context *ctx, relax_module *
 
 static bool is_word(char ch)
 {
-    return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
+    return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+           (ch >= '0' && ch <= '9');
 }
 
 static bool is_keyword(const char *word, size_t len)
 {
-    static const char *const words[] = { "class", "def", "with", "as", "for", "in", "while", "if", "else", "return", "assert", "and",
-                                         "or", "not", "lambda", "None", "True", "False", "pass" };
+    static const char *const words[] = { "class",  "def",   "with",  "as",   "for",
+                                         "in",     "while", "if",    "else", "return",
+                                         "assert", "and",   "or",    "not",  "lambda",
+                                         "None",   "True",  "False", "pass" };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strlen(words[i]) == len && !memcmp(words[i], word, len))
             return true;
@@ -112,7 +117,8 @@ static void put_coloured(const char *text, size_t size)
     }
 }
 
-static int put_module(const cli *c, relax_context *ctx, const relax_module *module, bool standalone)
+static int put_module(const cli *c, relax_context *ctx, const relax_module *module,
+                      bool standalone)
 {
     relax_print_options options;
     relax_print_options_init(&options, sizeof options);

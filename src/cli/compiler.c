@@ -1,4 +1,5 @@
-/* compiler.c: how the tool has kernels compiled: which target, which compiler, where compiled kernels are kept. */
+/* compiler.c: how the tool has kernels compiled: which target, which compiler, where compiled
+ * kernels are kept. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@ static bool is_executable(const char *dir, size_t dir_len, const char *name, siz
     struct stat s;
     if (dir_len + len + 2 > sizeof path)
         return false;
-    snprintf(path, sizeof path, "%.*s%s%.*s", (int)dir_len, dir, dir_len ? "/" : "", (int)len, name);
+    snprintf(path, sizeof path, "%.*s%s%.*s", (int)dir_len, dir, dir_len ? "/" : "", (int)len,
+             name);
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
@@ -35,7 +37,8 @@ static bool has_compiler(void)
         return len > 0;
     if (memchr(name, '/', len))
         return is_executable("", 0, name, len);
-    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL)
+    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p;
+         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL)
         if (is_executable(p, strcspn(p, ":"), name, len))
             return true;
     return false;

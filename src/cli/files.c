@@ -87,7 +87,8 @@ static bool is_special(const char *path)
     return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-bool cli_write(const cli *c, const char *path, const void *head, size_t head_size, const void *data, size_t size)
+bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
+               const void *data, size_t size)
 {
     bool direct = is_special(path);
     size_t len = strlen(path);

@@ -1,6 +1,7 @@
 /* inputs.c: from --input texts and --params arrays to the arguments of a call.
  *
- *   SPEC   [NAME[.FIELD]...=]VALUE        VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 | bool:1 | shape:2,3 | str:TEXT
+ *   SPEC   [NAME[.FIELD]...=]VALUE        VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 |
+ * bool:1 | shape:2,3 | str:TEXT
  */
 #include "cli/cli.h"
 
@@ -23,7 +24,7 @@ static void free_slot(slot *s)
     free(s->fields);
 }
 
-/* ---- one value ------------------------------------------------------------------------------------------ */
+/* ---- one value ------------------------------------------------------------------------------ */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -61,7 +62,9 @@ static int read_shape(const cli *c, const char *text, relax_value *out)
             return cli_usage(c, "shape:2,3 lists numbers, found shape:%s", text);
         p += len + (p[len] == ',');
     }
-    return relax_value_set_shape(out, dims, ndim) == RELAX_OK ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+    return relax_value_set_shape(out, dims, ndim) == RELAX_OK
+               ? CLI_OK
+               : cli_error(c, "IN02", NULL, "out of memory");
 }
 
 static int read_scalar(const cli *c, relax_dtype dtype, const char *text, relax_value *out)
@@ -85,10 +88,13 @@ static int read_value(const cli *c, const char *text, relax_value *out)
     const char *colon = strrchr(text, ':'), *first = strchr(text, ':');
     relax_dtype dtype;
     if (!strncmp(text, "str:", 4))
-        return relax_value_set_string(out, text + 4, strlen(text + 4)) == RELAX_OK ? CLI_OK : cli_error(c, "IN02", NULL, "out of memory");
+        return relax_value_set_string(out, text + 4, strlen(text + 4)) == RELAX_OK
+                   ? CLI_OK
+                   : cli_error(c, "IN02", NULL, "out of memory");
     if (!strncmp(text, "shape:", 6))
         return read_shape(c, text + 6, out);
-    if (first && relax_dtype_parse(text, (size_t)(first - text), &dtype) == RELAX_OK && dtype != RELAX_VOID)
+    if (first && relax_dtype_parse(text, (size_t)(first - text), &dtype) == RELAX_OK &&
+        dtype != RELAX_VOID)
         return read_scalar(c, dtype, first + 1, out);
     if (colon && colon - text > 4 && !strncmp(colon - 4, ".npz", 4))
         return read_npz_member(c, text, colon, out);
@@ -102,9 +108,10 @@ static int read_value(const cli *c, const char *text, relax_value *out)
     return CLI_OK;
 }
 
-/* ---- where it goes --------------------------------------------------------------------------------------- */
+/* ---- where it goes -------------------------------------------------------------------------- */
 
-static int32_t find_param(const relax_executable *exe, int32_t function, const char *name, size_t len)
+static int32_t find_param(const relax_executable *exe, int32_t function, const char *name,
+                          size_t len)
 {
     for (int32_t i = 0; i < relax_executable_num_params(exe, function); i++) {
         size_t n;
@@ -115,7 +122,8 @@ static int32_t find_param(const relax_executable *exe, int32_t function, const c
     return -1;
 }
 
-/* Field `index` of a tuple under construction; NULL when it is no sensible number or memory is out. */
+/* Field `index` of a tuple under construction; NULL when it is no sensible number or memory is
+ * out. */
 static slot *field_of(slot *s, const char *text, size_t len)
 {
     size_t index = 0;
@@ -138,7 +146,8 @@ static slot *field_of(slot *s, const char *text, size_t len)
 }
 
 /* "NAME.0.1" -> slot. */
-static slot *named_slot(const cli *c, const relax_executable *exe, int32_t function, slot *slots, const char *name, size_t len)
+static slot *named_slot(const cli *c, const relax_executable *exe, int32_t function, slot *slots,
+                        const char *name, size_t len)
 {
     const char *dot = memchr(name, '.', len);
     size_t head = dot ? (size_t)(dot - name) : len;
@@ -160,17 +169,19 @@ static slot *named_slot(const cli *c, const relax_executable *exe, int32_t funct
     return s;
 }
 
-/* The NAME of NAME=VALUE: what stands before the first '=', if it looks like a name (a path may hold '=' too). */
+/* The NAME of NAME=VALUE: what stands before the first '=', if it looks like a name (a path may
+ * hold '=' too). */
 static size_t name_length(const char *text)
 {
     size_t n = 0;
-    while (text[n] == '_' || text[n] == '.' || (text[n] >= '0' && text[n] <= '9') || (text[n] >= 'a' && text[n] <= 'z') ||
-           (text[n] >= 'A' && text[n] <= 'Z'))
+    while (text[n] == '_' || text[n] == '.' || (text[n] >= '0' && text[n] <= '9') ||
+           (text[n] >= 'a' && text[n] <= 'z') || (text[n] >= 'A' && text[n] <= 'Z'))
         n++;
     return text[n] == '=' ? n : 0;
 }
 
-static int place_input(const cli *c, const relax_executable *exe, int32_t function, slot *slots, size_t count, size_t *position, const char *text)
+static int place_input(const cli *c, const relax_executable *exe, int32_t function, slot *slots,
+                       size_t count, size_t *position, const char *text)
 {
     size_t len = name_length(text);
     slot *s;
@@ -182,7 +193,8 @@ static int place_input(const cli *c, const relax_executable *exe, int32_t functi
             ++*position;
         s = *position < count ? &slots[*position] : NULL;
         if (!s)
-            return cli_error(c, "RT01", NULL, "the function takes %zu arguments, found one more: %s", count, text);
+            return cli_error(c, "RT01", NULL,
+                             "the function takes %zu arguments, found one more: %s", count, text);
     }
     if (!s)
         return CLI_FAULT;
@@ -220,7 +232,8 @@ static bool is_weight_of(const char *weight, const char *param, size_t len)
     return same;
 }
 
-static int fill_from_params(const cli *c, const relax_executable *exe, int32_t function, const cli_arrays *params, slot *slots, size_t count)
+static int fill_from_params(const cli *c, const relax_executable *exe, int32_t function,
+                            const cli_arrays *params, slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (slots[i].num_fields && close_tuple(c, &slots[i]) != CLI_OK)
@@ -236,13 +249,17 @@ static int fill_from_params(const cli *c, const relax_executable *exe, int32_t f
             slots[i].set = true;
         }
         if (!slots[i].set)
-            return cli_error(c, "RT01", c->files[0], "no argument for parameter %zu (%s): give it with --input%s", i + 1, name ? name : "?",
-                             params->count ? "; --params has no array of that name" : " or --params");
+            return cli_error(c, "RT01", c->files[0],
+                             "no argument for parameter %zu (%s): give it with --input%s", i + 1,
+                             name ? name : "?",
+                             params->count ? "; --params has no array of that name"
+                                           : " or --params");
     }
     return CLI_OK;
 }
 
-int cli_bind_inputs(const cli *c, const relax_executable *exe, int32_t function, const cli_arrays *params, relax_value **args, size_t *num_args)
+int cli_bind_inputs(const cli *c, const relax_executable *exe, int32_t function,
+                    const cli_arrays *params, relax_value **args, size_t *num_args)
 {
     int32_t n = relax_executable_num_params(exe, function);
     size_t count = n > 0 ? (size_t)n : 0, position = 0;

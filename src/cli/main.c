@@ -14,23 +14,34 @@ typedef struct command {
 
 static const command commands[] = {
     { "check", cli_check, "sanj", 1, CLI_MAX_LIST,
-      "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard error.\n" },
+      "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
+      "error.\n" },
     { "print", cli_print, "sanjPc", 1, 1,
-      "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the named passes.\n" },
-    { "opt", cli_print, "sanjPc", 1, 1, "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
+      "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the "
+      "named passes.\n" },
+    { "opt", cli_print, "sanjPc", 1, 1,
+      "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
     { "build", cli_build, "sanjowtEuUCOd", 1, 1,
-      "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds weights by parameter name; the file is then complete.\n"
-      "Target c: kernels are in the file as machine code too, which relax run --allow-native uses. The compiler is cc, or what\n"
+      "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
+      "weights by parameter name; the file is then complete.\n"
+      "Target c: kernels are in the file as machine code too, which relax run --allow-native "
+      "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
     { "run", cli_run, "sanjewtuUCiOpRxmTDV", 1, 1,
-      "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output DIR]\n\n"
-      "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, NAME=int64:5,\n"
-      "NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as NAME.0=... Parameters left over are filled by name from --params.\n"
+      "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
+      "DIR]\n\n"
+      "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "
+      "NAME=int64:5,\n"
+      "NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as NAME.0=... Parameters left over are "
+      "filled by name from --params.\n"
       "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output.\n" },
-    { "dis", cli_dis, "v", 1, 1, "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text; --verify checks it and says so.\n" },
+    { "dis", cli_dis, "v", 1, 1,
+      "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text; --verify checks it "
+      "and says so.\n" },
     { "ops", cli_ops, "", 0, 1, "relax ops [NAME]\n\nThe operators, or all about one.\n" },
     { "passes", cli_passes, "", 0, 1, "relax passes [NAME]\n\nThe passes, or all about one.\n" },
-    { "explain", cli_explain, "", 1, 1, "relax explain CODE\n\nWhat a diagnostic code means, with an example and the cure.\n" },
+    { "explain", cli_explain, "", 1, 1,
+      "relax explain CODE\n\nWhat a diagnostic code means, with an example and the cure.\n" },
     { "version", cli_version, "", 0, 0, "relax version\n\nVersion of tool and library.\n" },
 };
 
@@ -42,7 +53,8 @@ static const char overview[] =
     "  relax run FILE|OUT.rlx              run a program\n"
     "  relax dis OUT.rlx                   show a compiled file\n"
     "  relax ops [NAME], relax passes [NAME], relax explain CODE, relax version\n\n"
-    "relax COMMAND --help tells more. Exit code: 0 success, 1 the program or its input is at fault, 2 wrong usage, 3 our fault.\n";
+    "relax COMMAND --help tells more. Exit code: 0 success, 1 the program or its input is at "
+    "fault, 2 wrong usage, 3 our fault.\n";
 
 void cli_print_options(const char *options); /* options.c */
 

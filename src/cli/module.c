@@ -38,7 +38,8 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
     return relax_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
 }
 
-static relax_module *bind(const cli *c, relax_context *ctx, relax_module *module, const cli_arrays *params)
+static relax_module *bind(const cli *c, relax_context *ctx, relax_module *module,
+                          const cli_arrays *params)
 {
     const char **names = calloc(params->count + 1, sizeof *names);
     const relax_tensor **tensors = calloc(params->count + 1, sizeof *tensors);
@@ -59,19 +60,25 @@ static relax_module *bind(const cli *c, relax_context *ctx, relax_module *module
 
 typedef struct dump { const cli *c; relax_context *ctx; } dump;
 
-static void dump_after(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed)
+static void dump_after(void *user, const char *pass, const relax_module *module, double seconds,
+                       int32_t changed)
 {
     dump *d = user;
     (void)seconds;
     if (strcmp(d->c->dump_after, "all") && strcmp(d->c->dump_after, pass))
         return;
     relax_bytes *text = relax_node_print(d->ctx, relax_module_as_node(module), NULL);
-    printf("# ---- after %s%s\n%s\n", pass, changed ? "" : " (nothing changed)", text ? relax_bytes_data(text) : "");
+    printf("# ---- after %s%s\n%s\n", pass, changed ? "" : " (nothing changed)",
+           text ? relax_bytes_data(text) : "");
     relax_bytes_release(text);
 }
 
 /* What a job makes: a program, or its kernels as C. */
-typedef struct product { relax_executable *exe; relax_bytes *source, *header; bool as_c, here; } product;
+typedef struct product {
+    relax_executable *exe;
+    relax_bytes *source, *header;
+    bool as_c, here;
+} product;
 
 static void make(const cli *c, relax_context *ctx, const relax_module *module, product *p)
 {
@@ -93,7 +100,8 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     }
 }
 
-static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p, int *status)
+static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p,
+                    int *status)
 {
     relax_context *ctx = cli_context(c, status);
     if (!ctx)
@@ -107,12 +115,14 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
     cli_progress(NULL);
     *status = cli_diagnostics(c, ctx, 0);
     if (!p->exe && !(p->source && p->header) && *status == CLI_OK)
-        *status = cli_error(c, "IN01", file->name, "could not be compiled, and no diagnostic says why");
+        *status =
+            cli_error(c, "IN01", file->name, "could not be compiled, and no diagnostic says why");
     relax_context_release(ctx);
     return *status == CLI_OK;
 }
 
-relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params, bool here, int *status)
+relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arrays *params,
+                              bool here, int *status)
 {
     product p = { .here = here };
     if (run_job(c, file, params, &p, status))
@@ -121,7 +131,8 @@ relax_executable *cli_compile(const cli *c, const cli_file *file, const cli_arra
     return NULL;
 }
 
-bool cli_compile_to_c(const cli *c, const cli_file *file, const cli_arrays *params, relax_bytes **source, relax_bytes **header, int *status)
+bool cli_compile_to_c(const cli *c, const cli_file *file, const cli_arrays *params,
+                      relax_bytes **source, relax_bytes **header, int *status)
 {
     product p = { .as_c = true };
     bool ok = run_job(c, file, params, &p, status);

@@ -1,8 +1,10 @@
 /* npy.c: arrays in numpy's format.
  *
- *   \x93NUMPY  major minor  header length (2 bytes, 4 from version 2 on)  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n  data
+ *   \x93NUMPY  major minor  header length (2 bytes, 4 from version 2 on)  {'descr': '<f4',
+ * 'fortran_order': False, 'shape': (2, 3), }\n  data
  *
- * Every size is checked against the bytes that are there. Source: the NEP 1 description of the format.
+ * Every size is checked against the bytes that are there. Source: the NEP 1 description of the
+ * format.
  */
 #include "cli/cli.h"
 
@@ -12,10 +14,22 @@
 #define MAX_RANK 64
 #define MAX_HEADER (1u << 20)
 
-static const struct { const char *descr; relax_dtype dtype; } dtypes[] = {
-    { "|b1", RELAX_BOOL },   { "|i1", RELAX_INT8 },    { "<i2", RELAX_INT16 },   { "<i4", RELAX_INT32 },  { "<i8", RELAX_INT64 },
-    { "|u1", RELAX_UINT8 },  { "<u2", RELAX_UINT16 },  { "<u4", RELAX_UINT32 },  { "<u8", RELAX_UINT64 }, { "<f2", RELAX_FLOAT16 },
-    { "<f4", RELAX_FLOAT32 }, { "<f8", RELAX_FLOAT64 }, { "<V2", RELAX_BFLOAT16 }, /* what numpy writes for ml_dtypes.bfloat16 */
+static const struct { const char *descr; relax_dtype dtype;
+} dtypes[] = {
+    { "|b1", RELAX_BOOL },
+    { "|i1", RELAX_INT8 },
+    { "<i2", RELAX_INT16 },
+    { "<i4", RELAX_INT32 },
+    { "<i8", RELAX_INT64 },
+    { "|u1", RELAX_UINT8 },
+    { "<u2", RELAX_UINT16 },
+    { "<u4", RELAX_UINT32 },
+    { "<u8", RELAX_UINT64 },
+    { "<f2", RELAX_FLOAT16 },
+    /* what numpy writes for ml_dtypes.bfloat16 */
+    { "<f4", RELAX_FLOAT32 },
+    { "<f8", RELAX_FLOAT64 },
+    { "<V2", RELAX_BFLOAT16 },
 };
 
 typedef struct header {
@@ -26,7 +40,7 @@ typedef struct header {
     bool fortran;
 } header;
 
-/* ---- the header: a Python dictionary of three known keys ------------------------------------------------ */
+/* ---- the header: a Python dictionary of three known keys ------------------------------------ */
 
 typedef struct cursor { const char *p, *end; } cursor;
 
@@ -64,7 +78,8 @@ static bool take_size(cursor *at, int64_t *out)
     const char *from = at->p;
     int64_t value = 0;
     while (at->p < at->end && *at->p >= '0' && *at->p <= '9') {
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *at->p - '0', &value))
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *at->p - '0', &value))
             return false;
         at->p++;
     }
@@ -103,7 +118,9 @@ static bool find_dtype(const char *descr, relax_dtype *out)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
         bool one_byte = dtypes[i].descr[0] == '|';
-        if (!strcmp(descr, dtypes[i].descr) || (descr[0] && !strcmp(descr + 1, dtypes[i].descr + 1) && (one_byte || descr[0] == '='))) {
+        if (!strcmp(descr, dtypes[i].descr) ||
+            (descr[0] && !strcmp(descr + 1, dtypes[i].descr + 1) &&
+             (one_byte || descr[0] == '='))) {
             *out = dtypes[i].dtype;
             return true;
         }
@@ -151,10 +168,11 @@ static bool read_header(const char *text, size_t size, header *h, char descr[64]
     return at.p == at.end && h->has_descr && h->has_order && h->has_shape;
 }
 
-/* ---- the data ---------------------------------------------------------------------------------------------- */
+/* ---- the data ------------------------------------------------------------------------------- */
 
 /* Column-major to row-major: the last index varies fastest on our side. */
-static void reorder(const header *h, size_t item, const unsigned char *from, unsigned char *to, size_t count)
+static void reorder(const header *h, size_t item, const unsigned char *from, unsigned char *to,
+                    size_t count)
 {
     size_t strides[MAX_RANK], index[MAX_RANK] = { 0 }, stride = item, at = 0;
     for (int i = 0; i < h->ndim; i++) {
@@ -187,7 +205,8 @@ static bool data_size(const header *h, size_t *count, size_t *bytes)
     return !__builtin_mul_overflow(*count, relax_dtype_size(h->dtype), bytes);
 }
 
-static relax_tensor *make_tensor(const cli *c, const char *file, const header *h, const unsigned char *data, size_t size)
+static relax_tensor *make_tensor(const cli *c, const char *file, const header *h,
+                                 const unsigned char *data, size_t size)
 {
     size_t count, bytes;
     if (!data_size(h, &count, &bytes)) {
@@ -195,7 +214,9 @@ static relax_tensor *make_tensor(const cli *c, const char *file, const header *h
         return NULL;
     }
     if (bytes != size) {
-        cli_error(c, "NP04", file, "the array needs %zu bytes by its shape and dtype, the file holds %zu", bytes, size);
+        cli_error(c, "NP04", file,
+                  "the array needs %zu bytes by its shape and dtype, the file holds %zu", bytes,
+                  size);
         return NULL;
     }
     relax_tensor *t = NULL;
@@ -219,7 +240,8 @@ relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char 
     header h = { .dtype = RELAX_VOID };
     char descr[64] = "";
     if (size < 10 || memcmp(data, "\x93NUMPY", 6)) {
-        cli_error(c, "NP01", file, "is not an .npy file: it does not begin with numpy's signature");
+        cli_error(c, "NP01", file,
+                  "is not an .npy file: it does not begin with numpy's signature");
         return NULL;
     }
     size_t wide = data[6] >= 2, at = wide ? 12 : 10;
@@ -230,12 +252,16 @@ relax_tensor *cli_npy_parse(const cli *c, const char *file, const unsigned char 
     size_t len = (size_t)data[8] | (size_t)data[9] << 8;
     if (wide)
         len |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
-    if (len > size - at || len > MAX_HEADER || !read_header((const char *)data + at, len, &h, descr)) {
+    if (len > size - at || len > MAX_HEADER ||
+        !read_header((const char *)data + at, len, &h, descr)) {
         cli_error(c, "NP02", file, "the header is malformed");
         return NULL;
     }
     if (h.dtype == RELAX_VOID) {
-        cli_error(c, "NP03", file, "dtype %s is not supported: Booleans, integers and floats in little-endian order are", descr);
+        cli_error(
+            c, "NP03", file,
+            "dtype %s is not supported: Booleans, integers and floats in little-endian order are",
+            descr);
         return NULL;
     }
     return make_tensor(c, file, &h, data + at + len, size - at - len);
@@ -251,7 +277,8 @@ relax_tensor *cli_npy_read(const cli *c, const char *path)
     return t;
 }
 
-bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape, int ndim, const void *data, size_t size)
+bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int64_t *shape,
+                   int ndim, const void *data, size_t size)
 {
     char head[2048];
     const char *descr = NULL;
@@ -261,10 +288,13 @@ bool cli_npy_write(const cli *c, const char *path, relax_dtype dtype, const int6
         cli_error(c, "NP03", path, "results of this dtype have no form in .npy files");
         return false;
     }
-    int n = snprintf(head, sizeof head, "\x93NUMPY\x01%c__{'descr': '%s', 'fortran_order': False, 'shape': (", 1, descr);
+    int n =
+        snprintf(head, sizeof head,
+                 "\x93NUMPY\x01%c__{'descr': '%s', 'fortran_order': False, 'shape': (", 1, descr);
     head[7] = 0;
     for (int i = 0; i < ndim; i++)
-        n += snprintf(head + n, sizeof head - (size_t)n, "%s%lld", i ? ", " : "", (long long)shape[i]);
+        n += snprintf(head + n, sizeof head - (size_t)n, "%s%lld", i ? ", " : "",
+                      (long long)shape[i]);
     n += snprintf(head + n, sizeof head - (size_t)n, "%s), }", ndim == 1 ? "," : "");
     while ((n + 1) % 64)
         head[n++] = ' ';

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #define MAX_MEMBER ((uint64_t)1 << 36)
-/* Deflate cannot shrink data further than about 1032:1; a member that claims more is lying about its size. */
+/* Deflate cannot shrink data further than about 1032:1; a member that claims more is lying
+ * about its size. */
 #define MAX_RATIO 1040
 
-/* `packed` and `unpacked`: bytes of the members read so far. Members that lie apart cannot have more bytes than the file:
- * so a small file cannot unfold without end by naming one member many times. */
+/* `packed` and `unpacked`: bytes of the members read so far. Members that lie apart cannot have
+ * more bytes than the file: so a small file cannot unfold without end by naming one member many
+ * times. */
 typedef struct archive {
     const cli *c;
     const char *path;
@@ -50,7 +52,9 @@ static bool read_bytes(const archive *a, const char *label, unsigned char *data,
         unsigned want = size - at > 1u << 30 ? 1u << 30 : (unsigned)(size - at);
         int got = unzReadCurrentFile(a->zip, data + at, want);
         if (got <= 0)
-            return cli_error(a->c, "NP05", label, "the member is truncated or its compressed data is damaged"), false;
+            return cli_error(a->c, "NP05", label,
+                             "the member is truncated or its compressed data is damaged"),
+                   false;
         at += (uint64_t)got;
     }
     char extra;
@@ -65,10 +69,13 @@ static bool has_room(archive *a, const char *label, const unz_file_info64 *info)
     a->packed += info->compressed_size;
     a->unpacked += info->uncompressed_size;
     if (a->packed > a->file_size)
-        return cli_error(a->c, "NP05", label, "the archive's members have more bytes than the file: they overlap"), false;
+        return cli_error(a->c, "NP05", label,
+                         "the archive's members have more bytes than the file: they overlap"),
+               false;
     if (a->unpacked > a->most)
-        return cli_error(a->c, "NP08", label, "the arrays need %llu bytes, %llu may be used", (unsigned long long)a->unpacked,
-                         (unsigned long long)a->most), false;
+        return cli_error(a->c, "NP08", label, "the arrays need %llu bytes, %llu may be used",
+                         (unsigned long long)a->unpacked, (unsigned long long)a->most),
+               false;
     return true;
 }
 
@@ -76,20 +83,29 @@ static bool has_room(archive *a, const char *label, const unz_file_info64 *info)
 static unsigned char *read_member(archive *a, const char *label, const unz_file_info64 *info)
 {
     if (info->compression_method != 0 && info->compression_method != 8)
-        return cli_error(a->c, "NP07", label, "compression method %lu is not supported", info->compression_method), NULL;
+        return cli_error(a->c, "NP07", label, "compression method %lu is not supported",
+                         info->compression_method),
+               NULL;
     if (info->flag & 1)
         return cli_error(a->c, "NP07", label, "the member is encrypted"), NULL;
     if (info->compression_method == 0 && info->compressed_size != info->uncompressed_size)
-        return cli_error(a->c, "NP05", label, "the member is stored, but its two sizes differ"), NULL;
+        return cli_error(a->c, "NP05", label, "the member is stored, but its two sizes differ"),
+               NULL;
     if (info->uncompressed_size > MAX_MEMBER || info->compressed_size > a->file_size ||
         info->uncompressed_size / MAX_RATIO > info->compressed_size + 1)
-        return cli_error(a->c, "NP05", label, "the archive states a size of %llu bytes, which cannot be", (unsigned long long)info->uncompressed_size), NULL;
+        return cli_error(a->c, "NP05", label,
+                         "the archive states a size of %llu bytes, which cannot be",
+                         (unsigned long long)info->uncompressed_size),
+               NULL;
     if (!has_room(a, label, info))
         return NULL;
     if (unzOpenCurrentFile(a->zip) != UNZ_OK)
-        return cli_error(a->c, "NP05", label, "the member cannot be opened: its headers do not agree"), NULL;
+        return cli_error(a->c, "NP05", label,
+                         "the member cannot be opened: its headers do not agree"),
+               NULL;
     unsigned char *data = malloc((size_t)info->uncompressed_size + 1);
-    bool ok = data ? read_bytes(a, label, data, info->uncompressed_size) : (cli_error(a->c, "IN02", label, "out of memory"), false);
+    bool ok = data ? read_bytes(a, label, data, info->uncompressed_size)
+                   : (cli_error(a->c, "IN02", label, "out of memory"), false);
     if (unzCloseCurrentFile(a->zip) == UNZ_CRCERROR && ok) {
         cli_error(a->c, "NP09", label, "the checksum of the member does not match");
         ok = false;
@@ -104,7 +120,8 @@ static bool read_current(archive *a, const char *member, cli_arrays *out, bool *
 {
     unz_file_info64 info;
     char name[1024], label[2048];
-    if (unzGetCurrentFileInfo64(a->zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK || info.size_filename >= sizeof name)
+    if (unzGetCurrentFileInfo64(a->zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK ||
+        info.size_filename >= sizeof name)
         return cli_error(a->c, "NP05", a->path, "an entry of the archive is malformed"), false;
     size_t len = strlen(name);
     if (len != info.size_filename)
@@ -121,7 +138,8 @@ static bool read_current(archive *a, const char *member, cli_arrays *out, bool *
     *found = true;
     snprintf(label, sizeof label, "%s:%.*s", a->path, (int)len, name);
     unsigned char *data = read_member(a, label, &info);
-    relax_tensor *t = data ? cli_npy_parse(a->c, label, data, (size_t)info.uncompressed_size) : NULL;
+    relax_tensor *t =
+        data ? cli_npy_parse(a->c, label, data, (size_t)info.uncompressed_size) : NULL;
     free(data);
     if (t && !add_array(out, name, len, t)) {
         relax_tensor_release(t);
@@ -180,7 +198,8 @@ bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays
 
 char cli_name_byte(char b)
 {
-    bool plain = (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || (unsigned char)b >= 0x80;
+    bool plain = (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
+                 (unsigned char)b >= 0x80;
     return plain ? b : '_';
 }
 

@@ -18,26 +18,36 @@ typedef struct option_row {
 #define AT(field) offsetof(cli, field)
 static const option_row rows[] = {
     { 's', "--strict", NULL, FLAG, AT(strict), 0, NULL, "warnings are errors" },
-    { 'a', "--trust-annotations", NULL, FLAG, AT(trust), 0, NULL, "believe unproved annotations without a check at run time" },
-    { 'n', "--no-warn", NULL, LIST, AT(no_warn), AT(num_no_warn), "CODE[,CODE]", "switch warnings off by code" },
-    { 'j', "--diagnostics", NULL, TEXT, AT(diagnostics), 0, "json|text", "form of the diagnostics" },
+    { 'a', "--trust-annotations", NULL, FLAG, AT(trust), 0, NULL,
+      "believe unproved annotations without a check at run time" },
+    { 'n', "--no-warn", NULL, LIST, AT(no_warn), AT(num_no_warn), "CODE[,CODE]",
+      "switch warnings off by code" },
+    { 'j', "--diagnostics", NULL, TEXT, AT(diagnostics), 0, "json|text",
+      "form of the diagnostics" },
     { 'P', "--pass", "--passes", TEXT, AT(passes), 0, "P,Q,...", "passes to run first" },
     { 'c', "--color", NULL, FLAG, AT(color), 0, NULL, "colours, on a terminal" },
     { 'o', "-o", "--output", TEXT, AT(output), 0, "OUT.rlx", "the file to write" },
     { 'w', "--params", NULL, TEXT, AT(params), 0, "W.npz", "weights by parameter name" },
     { 't', "--target", NULL, TEXT, AT(target), 0, "interp|c", "how kernels are compiled" },
-    { 'E', "--emit", NULL, TEXT, AT(emit), 0, "c", "write the kernels as C into the directory that -o names" },
-    { 'u', "--cpu", NULL, TEXT, AT(cpu), 0, "any|native", "target c: code for any CPU of this kind (build), for this one (run)" },
+    { 'E', "--emit", NULL, TEXT, AT(emit), 0, "c",
+      "write the kernels as C into the directory that -o names" },
+    { 'u', "--cpu", NULL, TEXT, AT(cpu), 0, "any|native",
+      "target c: code for any CPU of this kind (build), for this one (run)" },
     { 'U', "--unchecked", NULL, FLAG, AT(unchecked), 0, NULL, "target c: do not check indices" },
-    { 'C', "--cache", NULL, TEXT, AT(cache), 0, "DIR", "target c: where compiled kernels are kept; empty: nowhere" },
-    { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2", "0 lowers only, 1 cleans up (default), 2 fuses and schedules" },
-    { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all", "print the module after a pass" },
+    { 'C', "--cache", NULL, TEXT, AT(cache), 0, "DIR",
+      "target c: where compiled kernels are kept; empty: nowhere" },
+    { 'O', "--opt", NULL, INTEGER, AT(opt_level), 0, "0|1|2",
+      "0 lowers only, 1 cleans up (default), 2 fuses and schedules" },
+    { 'd', "--dump-after", NULL, TEXT, AT(dump_after), 0, "PASS|all",
+      "print the module after a pass" },
     { 'e', "--entry", NULL, TEXT, AT(entry), 0, "NAME", "function to run (default main)" },
     { 'i', "--input", NULL, LIST, AT(inputs), AT(num_inputs), "SPEC", "an argument" },
     { 'D', "--output", NULL, TEXT, AT(output), 0, "DIR", "directory for the results" },
-    { 'p', "--profile", NULL, OPTIONAL_TEXT, AT(profile_file), AT(profile), "[FILE.json]", "time every kernel and call" },
+    { 'p', "--profile", NULL, OPTIONAL_TEXT, AT(profile_file), AT(profile), "[FILE.json]",
+      "time every kernel and call" },
     { 'R', "--repeat", NULL, INTEGER, AT(repeat), 0, "N", "run N times and print the times" },
-    { 'x', "--allow-native", NULL, FLAG, AT(allow_native), 0, NULL, "load native code that the file carries" },
+    { 'x', "--allow-native", NULL, FLAG, AT(allow_native), 0, NULL,
+      "load native code that the file carries" },
     { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
     { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },
@@ -53,7 +63,8 @@ void cli_print_options(const char *options)
         if (!strchr(options, rows[i].letter))
             continue;
         char left[64];
-        snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].argument ? rows[i].argument : "");
+        snprintf(left, sizeof left, "%s %s", rows[i].name,
+                 rows[i].argument ? rows[i].argument : "");
         printf("  %-28s %s\n", left, rows[i].help);
     }
     puts("  --help                       this text");
@@ -136,7 +147,8 @@ static bool takes_next(const option_row *r, const char *next)
 {
     if (r->type != OPTIONAL_TEXT)
         return r->type != FLAG;
-    /* "--profile FILE.json": the file is recognised by its ending, so that it never swallows the program */
+    /* "--profile FILE.json": the file is recognised by its ending, so that it never swallows
+     * the program */
     size_t len = next ? strlen(next) : 0;
     return len > 5 && !strcmp(next + len - 5, ".json");
 }
@@ -200,6 +212,7 @@ int cli_parse(cli *c, int argc, char **argv, const char *options, int min_files,
         }
     }
     if (c->num_files < min_files)
-        return cli_usage(c, "relax %s needs an argument; relax %s --help tells more", c->command, c->command);
+        return cli_usage(c, "relax %s needs an argument; relax %s --help tells more", c->command,
+                         c->command);
     return check_values(c);
 }

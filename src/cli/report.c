@@ -9,11 +9,16 @@
 /* Bytes of the UTF-8 character at p; 0: it is none. Overlong forms and surrogates are none. */
 static int character(const unsigned char *p)
 {
-    int more = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 : *p >= 0xe0 && *p < 0xf0 ? 2 : *p >= 0xf0 && *p < 0xf5 ? 3 : -1;
+    int more = *p < 0x80                 ? 0
+               : *p >= 0xc2 && *p < 0xe0 ? 1
+               : *p >= 0xe0 && *p < 0xf0 ? 2
+               : *p >= 0xf0 && *p < 0xf5 ? 3
+                                         : -1;
     for (int i = 1; i <= more; i++)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
-    bool bad = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f);
+    bool bad = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+               (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f);
     return more > 0 && bad ? 0 : more + 1;
 }
 
@@ -23,7 +28,8 @@ void cli_put_text(FILE *out, const char *text)
     const unsigned char *p = (const unsigned char *)text;
     while (*p) {
         int n = character(p);
-        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && n == 2 && p[1] < 0xa0);
+        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f ||
+                       (*p == 0xc2 && n == 2 && p[1] < 0xa0);
         if (n && !control)
             fwrite(p, 1, (size_t)n, out);
         else
@@ -109,7 +115,8 @@ int cli_run_error(const cli *c, const char *file, relax_error *error)
 
 static void put_diagnostic(const cli *c, relax_context *ctx, size_t index)
 {
-    relax_bytes *text = c->json ? relax_diagnostic_json(ctx, index) : relax_diagnostic_render(ctx, index);
+    relax_bytes *text =
+        c->json ? relax_diagnostic_json(ctx, index) : relax_diagnostic_render(ctx, index);
     if (text) {
         fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stderr);
         if (relax_bytes_size(text) && relax_bytes_data(text)[relax_bytes_size(text) - 1] != '\n')

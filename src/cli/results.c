@@ -10,7 +10,9 @@
 static float half_to_float(uint16_t h)
 {
     int exponent = h >> 10 & 31, fraction = h & 1023;
-    float value = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexpf((float)(fraction + 1024), exponent - 25) : ldexpf((float)fraction, -24);
+    float value = exponent == 31 ? (fraction ? NAN : INFINITY)
+                  : exponent     ? ldexpf((float)(fraction + 1024), exponent - 25)
+                                 : ldexpf((float)fraction, -24);
     return h & 0x8000 ? -value : value;
 }
 
@@ -105,7 +107,9 @@ static void put_string(const relax_value *v)
 /* One value that is no tuple, as the rest of a line. */
 static void put_value(const relax_value *v)
 {
-    static const char *const names[] = { "null", "", "", "", "pointer", "dtype", "device", "", "", "bytes", "tuple", "", "function", "error", "object" };
+    static const char *const names[] = { "null",  "",       "",         "",      "pointer",
+                                         "dtype", "device", "",         "",      "bytes",
+                                         "tuple", "",       "function", "error", "object" };
     int32_t kind = relax_value_kind(v);
     switch (kind) {
     case RELAX_KIND_INT: printf("int64 () [%lld]", (long long)v->v.i); break;
@@ -145,7 +149,8 @@ size_t cli_put_format(const char *format, size_t len, const relax_value *values,
 {
     size_t used = 0;
     for (size_t i = 0; i < len; i++) {
-        bool pair = i + 1 < len && (format[i] == '{' || format[i] == '}') && format[i + 1] == format[i];
+        bool pair =
+            i + 1 < len && (format[i] == '{' || format[i] == '}') && format[i + 1] == format[i];
         bool hole = i + 1 < len && format[i] == '{' && format[i + 1] == '}' && used < count;
         if (hole)
             put_inline(&values[used++]);
@@ -173,13 +178,14 @@ static bool write_value(const cli *c, const char *path, const relax_value *v)
         return cli_npy_write(c, path, RELAX_INT64, &(int64_t){ (int64_t)ndim }, 1, dims, ndim * 8);
     case RELAX_KIND_TENSOR:
         t = relax_value_get_tensor(v);
-        return cli_npy_write(c, path, relax_tensor_dtype(t), relax_tensor_shape(t), relax_tensor_ndim(t), relax_tensor_data(t), relax_tensor_bytes(t));
+        return cli_npy_write(c, path, relax_tensor_dtype(t), relax_tensor_shape(t),
+                             relax_tensor_ndim(t), relax_tensor_data(t), relax_tensor_bytes(t));
     default: return true; /* other objects are only summarised */
     }
 }
 
-/* Tuples are flattened, depth first, with an explicit stack: they may nest to any depth. A tuple may hold one tuple many
- * times, and that one another: small, but no end of parts. */
+/* Tuples are flattened, depth first, with an explicit stack: they may nest to any depth. A
+ * tuple may hold one tuple many times, and that one another: small, but no end of parts. */
 #define MAX_PARTS ((size_t)1 << 20)
 typedef struct level { relax_value tuple; size_t next; } level;
 
@@ -197,7 +203,8 @@ static bool push(level **stack, size_t *depth, size_t *capacity, const relax_val
     return true;
 }
 
-static bool next_leaf(level **stack, size_t *depth, size_t *capacity, size_t *parts, relax_value *out, bool *failed)
+static bool next_leaf(level **stack, size_t *depth, size_t *capacity, size_t *parts,
+                      relax_value *out, bool *failed)
 {
     while (*depth && *parts <= MAX_PARTS) {
         level *top = &(*stack)[*depth - 1];
@@ -211,7 +218,8 @@ static bool next_leaf(level **stack, size_t *depth, size_t *capacity, size_t *pa
         ++*parts;
         if ((int64_t)top->next == size)
             --*depth;
-        else if (relax_value_tuple_get(&top->tuple, top->next++, &field) != RELAX_OK || !push(stack, depth, capacity, &field))
+        else if (relax_value_tuple_get(&top->tuple, top->next++, &field) != RELAX_OK ||
+                 !push(stack, depth, capacity, &field))
             return !(*failed = true);
     }
     return false;
@@ -231,7 +239,8 @@ static int each_leaf(const cli *c, const relax_value *value, bool numbered)
         if (c->output) {
             char path[4096];
             int len = snprintf(path, sizeof path, "%s/%zu.npy", c->output, index);
-            ok = len < (int)sizeof path ? write_value(c, path, &leaf) : (cli_usage(c, "path too long: %s", c->output), false);
+            ok = len < (int)sizeof path ? write_value(c, path, &leaf)
+                                        : (cli_usage(c, "path too long: %s", c->output), false);
         }
         index++;
     }
@@ -239,7 +248,9 @@ static int each_leaf(const cli *c, const relax_value *value, bool numbered)
     if (failed)
         return cli_error(c, "IN02", NULL, "out of memory");
     if (parts > MAX_PARTS)
-        return cli_error(c, "RT07", NULL, "the result has more than %zu parts: the others are not shown", MAX_PARTS);
+        return cli_error(c, "RT07", NULL,
+                         "the result has more than %zu parts: the others are not shown",
+                         MAX_PARTS);
     return ok ? CLI_OK : CLI_FAULT;
 }
 

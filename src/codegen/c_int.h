@@ -2,13 +2,15 @@
  *
  *   c_writer.c    a translation unit: what of the prelude is used, the kernels, their table
  *   c_prelude.c   the text of helpers
- *   c_scan.c      a kernel's tables and code: where values are used, which jumps make which statement
+ *   c_scan.c      a kernel's tables and code: where values are used, which jumps make which
+ *                 statement
  *   c_kernel.c    statements: loops, branches, checks, stores
  *   c_value.c     expressions
  *
- * What is written is the kernel's bytecode, so that loops stand in the order that the kernel writer chose and each check
- * stands where it put it. A strip loop becomes a loop over single elements. A register that is read once becomes part of
- * the expression that reads it; all others become constants with a name.
+ * What is written is the kernel's bytecode, so that loops stand in the order that the kernel
+ * writer chose and each check stands where it put it. A strip loop becomes a loop over single
+ * elements. A register that is read once becomes part of the expression that reads it; all
+ * others become constants with a name.
  */
 #ifndef RLX_C_INT_H
 #define RLX_C_INT_H
@@ -72,34 +74,51 @@ typedef struct c_kernel {
 } c_kernel;
 
 /* ---- c_scan.c */
-bool c_open(c_kernel *g);                       /* finds the parts; tables in g. False: no memory */
+/* finds the parts; tables in g. False: no memory */
+bool c_open(c_kernel *g);
 void c_close(c_kernel *g);
-RLX_INLINE uint16_t c_word_at(const c_kernel *g, uint32_t at) { return rlx_get_u16(g->part[RLX_KERNEL_CODE] + 2 * (size_t)at); }
-RLX_INLINE uint8_t c_reg_byte(const c_kernel *g, uint32_t r) { return g->part[RLX_KERNEL_REGS][r]; }
-RLX_INLINE unsigned c_class(const c_kernel *g, uint32_t r) { return c_reg_byte(g, r) & RLX_KERNEL_CLASS_MASK; }
+RLX_INLINE uint16_t c_word_at(const c_kernel *g, uint32_t at)
+{
+    return rlx_get_u16(g->part[RLX_KERNEL_CODE] + 2 * (size_t)at);
+}
+RLX_INLINE uint8_t c_reg_byte(const c_kernel *g, uint32_t r)
+{
+    return g->part[RLX_KERNEL_REGS][r];
+}
+RLX_INLINE unsigned c_class(const c_kernel *g, uint32_t r)
+{
+    return c_reg_byte(g, r) & RLX_KERNEL_CLASS_MASK;
+}
 uint32_t c_jump_target(const c_kernel *g, uint32_t at);
 /* Regions as code is gone through in order: before and after the instruction at `at`. */
-bool c_enter(c_kernel *g, uint32_t at, void (*closed)(c_kernel *g, const c_region *r), void (*begun)(c_kernel *g));
+bool c_enter(c_kernel *g, uint32_t at, void (*closed)(c_kernel *g, const c_region *r),
+             void (*begun)(c_kernel *g));
 bool c_push(c_kernel *g, enum c_region_kind kind, uint32_t end);
-bool c_leaves_while(c_kernel *g, uint32_t target); /* does a jump there end the innermost while loop? */
+/* does a jump there end the innermost while loop? */
+bool c_leaves_while(c_kernel *g, uint32_t target);
 RLX_INLINE c_region *c_top(c_kernel *g) { return &rlx_vec_last(&g->regions); }
 
 /* ---- c_value.c */
 extern const char *const c_class_types[RLX_CLASS_COUNT], *const c_elem_types[RLX_ELEM_COUNT];
 c_value c_operand(c_kernel *g, uint32_t r);
-void c_put(c_kernel *g, rlx_buf *b, c_value v, int rank);              /* in parentheses unless it binds as tightly */
+/* in parentheses unless it binds as tightly */
+void c_put(c_kernel *g, rlx_buf *b, c_value v, int rank);
 /* The value of instruction `at`, a VALUE row or integer arithmetic, as text in the pool. */
 c_value c_arithmetic(c_kernel *g, uint32_t at);
-c_value c_text(c_kernel *g, size_t begin, int rank);                    /* what was appended to the pool since `begin` */
+/* what was appended to the pool since `begin` */
+c_value c_text(c_kernel *g, size_t begin, int rank);
 c_value c_load(c_kernel *g, uint32_t row, c_value offset);
 bool c_may_fail(unsigned op);
-bool c_is_function(rlx_slice name);                                     /* one that operations call */
-const char *c_trouble(unsigned op, const char **condition);             /* number as text; condition of a and b */
+/* one that operations call */
+bool c_is_function(rlx_slice name);
+/* number as text; condition of a and b */
+const char *c_trouble(unsigned op, const char **condition);
 void c_put_condition(c_kernel *g, rlx_buf *b, const char *text, const c_value *v);
 
 /* ---- c_kernel.c */
 void c_kernel_write(c_kernel *g, size_t number);
-void c_put_plain(rlx_buf *b, rlx_slice name, size_t most);               /* letters, digits and _ only */
+/* letters, digits and _ only */
+void c_put_plain(rlx_buf *b, rlx_slice name, size_t most);
 
 /* ---- c_prelude.c */
 /* Appends what of the prelude the text uses. */

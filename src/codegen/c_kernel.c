@@ -8,7 +8,7 @@
 #define CHUNK ((int64_t)65536)   /* elements between two polls */
 #define WORK_SHIFT 5             /* elements per unit of fuel, as a power of two */
 
-/* ---- lines ------------------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* Writes the line that was collected, broken at blanks where it is too long. */
 static void end_line(c_kernel *g)
@@ -52,15 +52,17 @@ static bool no_memory(c_kernel *g)
     return rlx_no_memory(g->ctx);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool is_reserved(rlx_slice name)
 {
     static const char *const words[] = {
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for",
-        "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
-        "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "bool", "true", "false", "asm", "typeof", "call",
-        "linux", "unix", "main",
+        "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
+        "double",   "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",
+        "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
+        "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+        "volatile", "while",  "bool",   "true",     "false",    "asm",      "typeof",   "call",
+        "linux",    "unix",   "main",
     };
     for (size_t i = 0; i < RLX_COUNT(words); i++)
         if (rlx_slice_is(name, words[i]))
@@ -68,16 +70,20 @@ static bool is_reserved(rlx_slice name)
     return false;
 }
 
-/* Words of the prelude begin so; macros are capitals altogether, and their variables end in _; types end in _t. */
+/* Words of the prelude begin so; macros are capitals altogether, and their variables end in _;
+ * types end in _t. */
 static bool may_clash(rlx_slice name)
 {
     size_t capitals = 0;
     for (size_t i = 0; i < name.len; i++)
         capitals += name.data[i] < 'a' || name.data[i] > 'z';
     return is_reserved(name) || c_is_function(name) || (capitals == name.len && name.len > 2) ||
-           (name.len > 1 && name.data[name.len - 1] == '_') || (name.len > 2 && memcmp(name.data + name.len - 2, "_t", 2) == 0) ||
-           (name.len > 4 && (memcmp(name.data, "rlx_", 4) == 0 || memcmp(name.data, "RLX_", 4) == 0)) ||
-           (name.len > 6 && (memcmp(name.data, "relax_", 6) == 0 || memcmp(name.data, "RELAX_", 6) == 0));
+           (name.len > 1 && name.data[name.len - 1] == '_') ||
+           (name.len > 2 && memcmp(name.data + name.len - 2, "_t", 2) == 0) ||
+           (name.len > 4 &&
+            (memcmp(name.data, "rlx_", 4) == 0 || memcmp(name.data, "RLX_", 4) == 0)) ||
+           (name.len > 6 &&
+            (memcmp(name.data, "relax_", 6) == 0 || memcmp(name.data, "RELAX_", 6) == 0));
 }
 
 void c_put_plain(rlx_buf *b, rlx_slice name, size_t most)
@@ -99,12 +105,16 @@ static c_value declare(c_kernel *g, rlx_slice wish)
     if (!g->pool.failed && may_clash((rlx_slice){ g->pool.data + begin, g->pool.len - begin }))
         rlx_buf_char(&g->pool, '_');
     stem = g->pool.len;
-    for (uint32_t n = 1; !g->pool.failed && rlx_map_has(&g->names, (rlx_slice){ g->pool.data + begin, g->pool.len - begin }); n++) {
+    for (uint32_t n = 1;
+         !g->pool.failed &&
+         rlx_map_has(&g->names, (rlx_slice){ g->pool.data + begin, g->pool.len - begin });
+         n++) {
         g->pool.len = stem;
         rlx_buf_format(&g->pool, "_%u", n);
     }
     c_value v = c_text(g, begin, C_ATOM);
-    if (g->pool.failed || !rlx_map_put(&g->names, (rlx_slice){ g->pool.data + begin, v.len }, g) || !rlx_vec_push(g->memory, &g->declared, v))
+    if (g->pool.failed || !rlx_map_put(&g->names, (rlx_slice){ g->pool.data + begin, v.len }, g) ||
+        !rlx_vec_push(g->memory, &g->declared, v))
         no_memory(g);
     return v;
 }
@@ -123,7 +133,7 @@ static rlx_slice wish_for(const c_kernel *g, uint32_t r)
     return g->hints[r] ? rlx_string_slice(g->hints[r]) : (rlx_slice){ NULL, 0 };
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* Writes `const T name = value;` and lets the register be that name. */
 static void give_name(c_kernel *g, uint32_t r, c_value v)
@@ -212,19 +222,23 @@ static c_value as_atom(c_kernel *g, uint32_t r)
     return g->values[r];
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static enum rlx_kernel_elem elem_of(const c_kernel *g, uint32_t row)
 {
-    return rlx_kernel_elem_of((int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
+    return rlx_kernel_elem_of(
+        (int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
 }
 
 /* buffer[offset] = v; */
 static void store(c_kernel *g, uint32_t row, c_value offset, c_value v)
 {
     enum rlx_kernel_elem e = elem_of(g, row);
-    const char *call = e == RLX_ELEM_F16 ? "rlx_float_to_half(" : e == RLX_ELEM_BF16 ? "rlx_float_to_bfloat(" : "";
-    bool narrows = e != RLX_ELEM_BOOL && e != RLX_ELEM_F16 && e != RLX_ELEM_BF16 && strcmp(c_elem_types[e], c_class_types[rlx_kernel_elems[e].klass]) != 0;
+    const char *call = e == RLX_ELEM_F16    ? "rlx_float_to_half("
+                       : e == RLX_ELEM_BF16 ? "rlx_float_to_bfloat("
+                                            : "";
+    bool narrows = e != RLX_ELEM_BOOL && e != RLX_ELEM_F16 && e != RLX_ELEM_BF16 &&
+                   strcmp(c_elem_types[e], c_class_types[rlx_kernel_elems[e].klass]) != 0;
     rlx_buf line = g->line;
     rlx_buf_init(&g->line, g->memory);
     settle(g, false); /* what else was read from memory keeps its value */
@@ -289,7 +303,7 @@ static c_value place_of_view(c_kernel *g, uint32_t at)
     return v;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------ */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static void check(c_kernel *g, c_value low, c_value high, c_value size, uint32_t row, uint32_t dim)
 {
@@ -309,7 +323,8 @@ static void check_range(c_kernel *g, uint32_t at)
         take(g, at);
         return;
     }
-    c_value low = c_operand(g, c_word_at(g, at + 1)), high = c_operand(g, c_word_at(g, at + 2)), size = c_operand(g, c_word_at(g, at + 3));
+    c_value low = c_operand(g, c_word_at(g, at + 1)), high = c_operand(g, c_word_at(g, at + 2)),
+            size = c_operand(g, c_word_at(g, at + 3));
     take(g, at);
     check(g, low, high, size, c_word_at(g, at + 4), c_word_at(g, at + 5));
 }
@@ -334,13 +349,15 @@ static void check_each(c_kernel *g, uint32_t at)
     check(g, index, index, size, c_word_at(g, at + 4), c_word_at(g, at + 5));
 }
 
-/* Stops where a division or shift has no result; where the mask is off, the result is 0 instead. */
+/* Stops where a division or shift has no result; where the mask is off, the result is 0
+ * instead. */
 static void risky(c_kernel *g, uint32_t at)
 {
     unsigned op = c_word_at(g, at);
     uint32_t a = c_word_at(g, at + 2), b = c_word_at(g, at + 3), mask = c_word_at(g, at + 4);
     const char *condition, *why = c_trouble(op, &condition);
-    bool by_literal = is_constant(g, b) && strchr(condition, 'b') && !strchr(condition, '('); /* not a power */
+    /* not a power */
+    bool by_literal = is_constant(g, b) && strchr(condition, 'b') && !strchr(condition, '(');
     if (by_literal) {
         uint64_t bits = rlx_get_u64(g->part[RLX_KERNEL_CONSTS] + 8 * (size_t)b);
         int64_t value = c_class(g, b) == RLX_CLASS_I32 ? (int32_t)bits : (int64_t)bits;
@@ -362,7 +379,8 @@ static void risky(c_kernel *g, uint32_t at)
     c_put_condition(g, &g->line, condition, v);
     rlx_buf_format(&g->line, "%s)", on.len ? ")" : "");
     end_line(g);
-    rlx_buf_format(&g->line, "    return call->fail(call, RELAX_KERNEL_TROUBLE, %s, 0, 0, 0);", why);
+    rlx_buf_format(&g->line, "    return call->fail(call, RELAX_KERNEL_TROUBLE, %s, 0, 0, 0);",
+                   why);
     end_line(g);
     c_value r = c_arithmetic(g, at);
     if (on.len) {
@@ -379,7 +397,7 @@ static void risky(c_kernel *g, uint32_t at)
         give_name(g, c_word_at(g, at + 1), r);
 }
 
-/* ---- loops and branches --------------------------------------------------------------------------------------------- */
+/* ---- loops and branches --------------------------------------------------------------------- */
 
 static void spend(c_kernel *g, const char *work)
 {
@@ -570,7 +588,7 @@ static void end_strip(c_kernel *g)
     g->spent = !chunked;
 }
 
-/* ---- fused reductions ------------------------------------------------------------------------------------------------- */
+/* ---- fused reductions ----------------------------------------------------------------------- */
 
 /* buffer + offset and `strides` strides */
 static void say_array(c_kernel *g, uint32_t at, int strides)
@@ -578,7 +596,8 @@ static void say_array(c_kernel *g, uint32_t at, int strides)
     c_value offset = c_operand(g, c_word_at(g, at + 1));
     say(g, ", ");
     say_value(g, g->buffers[c_word_at(g, at)]);
-    if (!(offset.literal && offset.len == 1 && !g->pool.failed && g->pool.data[offset.at] == '0')) {
+    if (!(offset.literal && offset.len == 1 && !g->pool.failed &&
+          g->pool.data[offset.at] == '0')) {
         say(g, " + ");
         c_put(g, &g->line, offset, C_PRODUCT);
     }
@@ -590,14 +609,18 @@ static void say_array(c_kernel *g, uint32_t at, int strides)
 
 static void fused(c_kernel *g, uint32_t at, bool contract)
 {
-    static const char *const reductions[] = { "reduce_add", "reduce_mul", "reduce_min", "reduce_max" };
+    static const char *const reductions[] = { "reduce_add", "reduce_mul", "reduce_min",
+                                              "reduce_max" };
     static const char *const elems[RLX_ELEM_COUNT] = {
-        [RLX_ELEM_I32] = "i32", [RLX_ELEM_U32] = "u32", [RLX_ELEM_I64] = "i64", [RLX_ELEM_U64] = "u64", [RLX_ELEM_F32] = "f32", [RLX_ELEM_F64] = "f64",
+        [RLX_ELEM_I32] = "i32", [RLX_ELEM_U32] = "u32", [RLX_ELEM_I64] = "i64",
+        [RLX_ELEM_U64] = "u64", [RLX_ELEM_F32] = "f32", [RLX_ELEM_F64] = "f64",
     };
     uint32_t acc = at + (contract ? 1 : 2), a = acc + 4, b = a + 5, extents = contract ? b + 5 : b;
     settle(g, false);
     take(g, at);
-    rlx_buf_format(&g->line, "RELAX_TRY(rlx_%s_%s(call", contract ? "contract" : reductions[c_word_at(g, at + 1)], elems[elem_of(g, c_word_at(g, acc))]);
+    rlx_buf_format(&g->line, "RELAX_TRY(rlx_%s_%s(call",
+                   contract ? "contract" : reductions[c_word_at(g, at + 1)],
+                   elems[elem_of(g, c_word_at(g, acc))]);
     say_array(g, acc, 2);
     say_array(g, a, 3);
     if (contract)
@@ -610,12 +633,13 @@ static void fused(c_kernel *g, uint32_t at, bool contract)
     end_line(g);
 }
 
-/* ---- instructions -------------------------------------------------------------------------------------------------------- */
+/* ---- instructions --------------------------------------------------------------------------- */
 
 static void dim(c_kernel *g, uint32_t at)
 {
     size_t begin = g->pool.len;
-    rlx_buf_format(&g->pool, "call->buffers[%u].shape[%u]", c_word_at(g, at + 2), c_word_at(g, at + 3));
+    rlx_buf_format(&g->pool, "call->buffers[%u].shape[%u]", c_word_at(g, at + 2),
+                   c_word_at(g, at + 3));
     if (g->words[at].uses)
         give_name(g, c_word_at(g, at + 1), c_text(g, begin, C_OTHER));
 }
@@ -647,7 +671,9 @@ static void alloc(c_kernel *g, uint32_t at)
     take(g, at);
     say(g, "));");
     end_line(g);
-    g->buffers[row] = declare(g, rlx_slice_z((const char *)g->part[RLX_KERNEL_NAMES] + rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row + 8)));
+    g->buffers[row] =
+        declare(g, rlx_slice_z((const char *)g->part[RLX_KERNEL_NAMES] +
+                               rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row + 8)));
     say_pointer(g, row);
 }
 
@@ -659,7 +685,8 @@ static void assertion(c_kernel *g, uint32_t at)
     c_put(g, &g->line, v, C_UNARY);
     say(g, ")");
     end_line(g);
-    rlx_buf_format(&g->line, "    return call->fail(call, RELAX_KERNEL_ASSERTION, %u, 0, 0, 0);", c_word_at(g, at + 2));
+    rlx_buf_format(&g->line, "    return call->fail(call, RELAX_KERNEL_ASSERTION, %u, 0, 0, 0);",
+                   c_word_at(g, at + 2));
     end_line(g);
 }
 
@@ -719,10 +746,12 @@ static void instruction(c_kernel *g, uint32_t at)
     case RLX_K_ALLOC: alloc(g, at); return;
     case RLX_K_CHECK: check_range(g, at); return;
     case RLX_K_CHECK_EACH: check_each(g, at); return;
-    case RLX_K_LOAD: case RLX_K_LOAD_STRIDED: case RLX_K_VIEW: load(g, at); return; /* of the first of the strip: one */
+    /* of the first of the strip: one */
+    case RLX_K_LOAD: case RLX_K_LOAD_STRIDED: case RLX_K_VIEW: load(g, at); return;
     case RLX_K_LOAD_EACH: load_each(g, at); return;
     case RLX_K_STORE: case RLX_K_STORE_STRIDED: {
-        c_value offset = c_operand(g, c_word_at(g, at + 2)), v = c_operand(g, c_word_at(g, at + (op == RLX_K_STORE ? 3 : 4)));
+        c_value offset = c_operand(g, c_word_at(g, at + 2)),
+                v = c_operand(g, c_word_at(g, at + (op == RLX_K_STORE ? 3 : 4)));
         take(g, at);
         store(g, c_word_at(g, at + 1), offset, v);
         return;
@@ -736,7 +765,7 @@ static void instruction(c_kernel *g, uint32_t at)
     }
 }
 
-/* ---- the function ----------------------------------------------------------------------------------------------------------- */
+/* ---- the function --------------------------------------------------------------------------- */
 
 static void begin_function(c_kernel *g, size_t number)
 {
@@ -755,10 +784,12 @@ static void parameters(c_kernel *g)
         const uint8_t *p = g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row;
         if (p[4] == RLX_KERNEL_BUFFER_TEMP || !g->used[row])
             continue;
-        bool only_shape = p[4] == RLX_KERNEL_BUFFER_PARAM && !g->written[row] && !g->buffers[row].loads;
+        bool only_shape =
+            p[4] == RLX_KERNEL_BUFFER_PARAM && !g->written[row] && !g->buffers[row].loads;
         if (only_shape)
             continue;
-        g->buffers[row] = declare(g, rlx_slice_z((const char *)g->part[RLX_KERNEL_NAMES] + rlx_get_u32(p + 8)));
+        g->buffers[row] =
+            declare(g, rlx_slice_z((const char *)g->part[RLX_KERNEL_NAMES] + rlx_get_u32(p + 8)));
         say_pointer(g, row);
     }
     for (uint32_t i = 0; i < g->count[RLX_KERNEL_PARAMS]; i++) {
@@ -779,10 +810,12 @@ static void parameters(c_kernel *g)
 /* Buffers whose elements are read, not just their sizes. */
 static void note_loads(c_kernel *g)
 {
-    for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE]; at += rlx_kernel_op_words(c_word_at(g, at))) {
+    for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE];
+         at += rlx_kernel_op_words(c_word_at(g, at))) {
         uint32_t op = c_word_at(g, at);
         const char *letters = rlx_kernel_ops[op].operands;
-        bool sizes = op == RLX_K_DIM || op == RLX_K_WANT_DIM || op == RLX_K_CHECK || op == RLX_K_CHECK_EACH;
+        bool sizes =
+            op == RLX_K_DIM || op == RLX_K_WANT_DIM || op == RLX_K_CHECK || op == RLX_K_CHECK_EACH;
         for (uint32_t i = 0; letters[i] && !sizes; i++)
             if (letters[i] == 'b')
                 g->buffers[c_word_at(g, at + 1 + i)].loads = true;
@@ -796,7 +829,8 @@ void c_kernel_write(c_kernel *g, size_t number)
     if (!c_push(g, C_FUNCTION, UINT32_MAX))
         return;
     parameters(g);
-    for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE] && !g->failed; at += rlx_kernel_op_words(c_word_at(g, at))) {
+    for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE] && !g->failed;
+         at += rlx_kernel_op_words(c_word_at(g, at))) {
         if (!c_enter(g, at, closed, begin_while))
             return;
         instruction(g, at);

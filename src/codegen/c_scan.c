@@ -6,7 +6,7 @@ static bool no_memory(c_kernel *g)
     return rlx_no_memory(g->ctx);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------ */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static void find_parts(c_kernel *g)
 {
@@ -42,11 +42,13 @@ void c_close(c_kernel *g)
 {
     const uint32_t *n = g->count;
     rlx_mem_free(g->memory, g->words, g->words ? (n[RLX_KERNEL_CODE] + 1) * sizeof *g->words : 0);
-    rlx_mem_free(g->memory, g->values, g->values ? (n[RLX_KERNEL_REGS] + 1) * sizeof *g->values : 0);
+    rlx_mem_free(g->memory, g->values,
+                 g->values ? (n[RLX_KERNEL_REGS] + 1) * sizeof *g->values : 0);
     rlx_mem_free(g->memory, g->hints, g->hints ? (n[RLX_KERNEL_REGS] + 1) * sizeof *g->hints : 0);
     rlx_mem_free(g->memory, g->used, g->used ? n[RLX_KERNEL_BUFFERS] + 1 : 0);
     rlx_mem_free(g->memory, g->written, g->written ? n[RLX_KERNEL_BUFFERS] + 1 : 0);
-    rlx_mem_free(g->memory, g->buffers, g->buffers ? (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->buffers : 0);
+    rlx_mem_free(g->memory, g->buffers,
+                 g->buffers ? (n[RLX_KERNEL_BUFFERS] + 1) * sizeof *g->buffers : 0);
     rlx_buf_free(&g->pool);
     rlx_buf_free(&g->line);
     rlx_map_free(&g->names);
@@ -55,11 +57,12 @@ void c_close(c_kernel *g)
     rlx_vec_free(g->memory, &g->pending);
 }
 
-/* ---- jumps --------------------------------------------------------------------------------------------------
+/* ---- jumps ----------------------------------------------------------------------------------
  *
  *   LOOP ... NEXT, STRIP ... NEXT_STRIP         loops
  *   JUMP_IF_NOT or JUMP_IF_EMPTY, ahead          what is skipped is an if
- *   JUMP back                                    what is between is a while; a JUMP_IF_NOT behind it leaves it
+ *   JUMP back                                    what is between is a while; a JUMP_IF_NOT behind
+ * it leaves it
  */
 
 uint32_t c_jump_target(const c_kernel *g, uint32_t at)
@@ -71,7 +74,9 @@ uint32_t c_jump_target(const c_kernel *g, uint32_t at)
 
 bool c_push(c_kernel *g, enum c_region_kind kind, uint32_t end)
 {
-    c_region r = { .kind = kind, .end = end, .number = ++g->num_regions, .names = (uint32_t)g->declared.len };
+    c_region r = {
+        .kind = kind, .end = end, .number = ++g->num_regions, .names = (uint32_t)g->declared.len
+    };
     return rlx_vec_push(g->memory, &g->regions, r) || no_memory(g);
 }
 
@@ -80,7 +85,8 @@ bool c_leaves_while(c_kernel *g, uint32_t target)
     return c_top(g)->kind == C_WHILE && c_top(g)->end == target;
 }
 
-bool c_enter(c_kernel *g, uint32_t at, void (*closed)(c_kernel *g, const c_region *r), void (*begun)(c_kernel *g))
+bool c_enter(c_kernel *g, uint32_t at, void (*closed)(c_kernel *g, const c_region *r),
+             void (*begun)(c_kernel *g))
 {
     while (c_top(g)->end == at) {
         if (closed)
@@ -102,12 +108,13 @@ static bool follow(c_kernel *g, uint32_t at, uint32_t op)
     case RLX_K_STRIP: return c_push(g, C_STRIP, UINT32_MAX);
     case RLX_K_NEXT: case RLX_K_NEXT_STRIP: (void)rlx_vec_pop(&g->regions); return true;
     case RLX_K_JUMP_IF_EMPTY: return c_push(g, C_IF, c_jump_target(g, at));
-    case RLX_K_JUMP_IF_NOT: return c_leaves_while(g, c_jump_target(g, at)) || c_push(g, C_IF, c_jump_target(g, at));
+    case RLX_K_JUMP_IF_NOT:
+        return c_leaves_while(g, c_jump_target(g, at)) || c_push(g, C_IF, c_jump_target(g, at));
     default: return true;
     }
 }
 
-/* ---- uses ---------------------------------------------------------------------------------------------------- */
+/* ---- uses ----------------------------------------------------------------------------------- */
 
 static void note_operands(c_kernel *g, uint32_t at, uint32_t op, uint32_t *made_at)
 {
@@ -117,7 +124,8 @@ static void note_operands(c_kernel *g, uint32_t at, uint32_t op, uint32_t *made_
         if (strchr("bBt", letters[i])) {
             g->used[w] = true;
             g->written[w] |= letters[i] != 'b';
-        } else if (strchr("ilfdvxsrc", letters[i]) || (letters[i] == 'm' && w != RLX_KERNEL_NONE)) {
+        } else if (strchr("ilfdvxsrc", letters[i]) ||
+                   (letters[i] == 'm' && w != RLX_KERNEL_NONE)) {
             c_word *made = &g->words[made_at[w]];
             made->uses++;
             made->used_in = c_top(g)->number;
@@ -128,7 +136,8 @@ static void note_operands(c_kernel *g, uint32_t at, uint32_t op, uint32_t *made_
 static void note_result(c_kernel *g, uint32_t at, uint32_t op, uint32_t *made_at)
 {
     const char *letters = rlx_kernel_ops[op].operands;
-    bool makes = letters[0] && strchr("ILFDVXw", letters[0]) && op != RLX_K_NEXT && op != RLX_K_NEXT_STRIP;
+    bool makes =
+        letters[0] && strchr("ILFDVXw", letters[0]) && op != RLX_K_NEXT && op != RLX_K_NEXT_STRIP;
     uint32_t r = makes ? c_word_at(g, at + 1) : 0;
     if (!makes || ((c_reg_byte(g, r) & RLX_KERNEL_VIEW_REG) && op >= RLX_K_FIRST_VALUE))
         return;

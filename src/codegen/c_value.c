@@ -1,14 +1,16 @@
-/* c_value: expressions. The text of an operation is that of its row in kernel_value.def with the operands in place of
- * a, b and c; sums and products are written without it, so that no parentheses stand where none are needed. */
+/* c_value: expressions. The text of an operation is that of its row in kernel_value.def with
+ * the operands in place of a, b and c; sums and products are written without it, so that no
+ * parentheses stand where none are needed. */
 #include "codegen/c_int.h"
 
 #include <math.h>
 
 const char *const c_class_types[RLX_CLASS_COUNT] = { "int32_t", "int64_t", "float", "double" };
 const char *const c_elem_types[RLX_ELEM_COUNT] = {
-    [RLX_ELEM_BOOL] = "uint8_t", [RLX_ELEM_I8] = "int8_t",    [RLX_ELEM_U8] = "uint8_t",   [RLX_ELEM_I16] = "int16_t",
-    [RLX_ELEM_U16] = "uint16_t", [RLX_ELEM_I32] = "int32_t",  [RLX_ELEM_U32] = "uint32_t", [RLX_ELEM_I64] = "int64_t",
-    [RLX_ELEM_U64] = "uint64_t", [RLX_ELEM_F16] = "uint16_t", [RLX_ELEM_BF16] = "uint16_t", [RLX_ELEM_F32] = "float",
+    [RLX_ELEM_BOOL] = "uint8_t", [RLX_ELEM_I8] = "int8_t",     [RLX_ELEM_U8] = "uint8_t",
+    [RLX_ELEM_I16] = "int16_t",  [RLX_ELEM_U16] = "uint16_t",  [RLX_ELEM_I32] = "int32_t",
+    [RLX_ELEM_U32] = "uint32_t", [RLX_ELEM_I64] = "int64_t",   [RLX_ELEM_U64] = "uint64_t",
+    [RLX_ELEM_F16] = "uint16_t", [RLX_ELEM_BF16] = "uint16_t", [RLX_ELEM_F32] = "float",
     [RLX_ELEM_F64] = "double",
 };
 
@@ -37,20 +39,33 @@ static const value_row rows[RLX_K_COUNT] = {
 /* Operators of C that need no row. */
 typedef struct sum_row { uint16_t op; char text[4]; uint8_t rank, right; } sum_row;
 static const sum_row sums[] = {
-    { RLX_K_XADD, " + ", C_SUM, C_SUM },        { RLX_K_XSUB, " - ", C_SUM, C_PRODUCT },    { RLX_K_XMUL, " * ", C_PRODUCT, C_PRODUCT },
-    { RLX_K_ADD_I32, " + ", C_SUM, C_SUM },     { RLX_K_SUB_I32, " - ", C_SUM, C_PRODUCT }, { RLX_K_MUL_I32, " * ", C_PRODUCT, C_PRODUCT },
-    { RLX_K_ADD_I64, " + ", C_SUM, C_SUM },     { RLX_K_SUB_I64, " - ", C_SUM, C_PRODUCT }, { RLX_K_MUL_I64, " * ", C_PRODUCT, C_PRODUCT },
+    { RLX_K_XADD, " + ", C_SUM, C_SUM },
+    { RLX_K_XSUB, " - ", C_SUM, C_PRODUCT },
+    { RLX_K_XMUL, " * ", C_PRODUCT, C_PRODUCT },
+    { RLX_K_ADD_I32, " + ", C_SUM, C_SUM },
+    { RLX_K_SUB_I32, " - ", C_SUM, C_PRODUCT },
+    { RLX_K_MUL_I32, " * ", C_PRODUCT, C_PRODUCT },
+    { RLX_K_ADD_I64, " + ", C_SUM, C_SUM },
+    { RLX_K_SUB_I64, " - ", C_SUM, C_PRODUCT },
+    { RLX_K_MUL_I64, " * ", C_PRODUCT, C_PRODUCT },
     /* the order of floats matters */
-    { RLX_K_ADD_F32, " + ", C_SUM, C_PRODUCT }, { RLX_K_SUB_F32, " - ", C_SUM, C_PRODUCT }, { RLX_K_MUL_F32, " * ", C_PRODUCT, C_UNARY },
-    { RLX_K_ADD_F64, " + ", C_SUM, C_PRODUCT }, { RLX_K_SUB_F64, " - ", C_SUM, C_PRODUCT }, { RLX_K_MUL_F64, " * ", C_PRODUCT, C_UNARY },
-    { RLX_K_DIV_F32, " / ", C_PRODUCT, C_UNARY }, { RLX_K_DIV_F64, " / ", C_PRODUCT, C_UNARY },
+    { RLX_K_ADD_F32, " + ", C_SUM, C_PRODUCT },
+    { RLX_K_SUB_F32, " - ", C_SUM, C_PRODUCT },
+    { RLX_K_MUL_F32, " * ", C_PRODUCT, C_UNARY },
+    { RLX_K_ADD_F64, " + ", C_SUM, C_PRODUCT },
+    { RLX_K_SUB_F64, " - ", C_SUM, C_PRODUCT },
+    { RLX_K_MUL_F64, " * ", C_PRODUCT, C_UNARY },
+    { RLX_K_DIV_F32, " / ", C_PRODUCT, C_UNARY },
+    { RLX_K_DIV_F64, " / ", C_PRODUCT, C_UNARY },
 };
 
-/* ---- text ---------------------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 c_value c_text(c_kernel *g, size_t begin, int rank)
 {
-    return (c_value){ .at = (uint32_t)begin, .len = (uint32_t)(g->pool.len - begin), .rank = (uint8_t)rank };
+    return (c_value){ .at = (uint32_t)begin,
+                      .len = (uint32_t)(g->pool.len - begin),
+                      .rank = (uint8_t)rank };
 }
 
 /* The pool may be what is appended to: it may move. */
@@ -126,7 +141,7 @@ c_value c_operand(c_kernel *g, uint32_t r)
     return g->values[r];
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------- */
+/* ---- operations ----------------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -142,7 +157,8 @@ static void put_with(c_kernel *g, rlx_buf *b, const char *text, const char *type
         while (is_word(p[n]))
             n++;
         if (n == 1 && *p >= 'a' && *p <= 'c') {
-            bool alone = p > text && (p[-1] == '(' || p[-1] == ' ') && (p[1] == ')' || p[1] == ',') && !(p[-1] == ' ' && p[-2] != ',');
+            bool alone = p > text && (p[-1] == '(' || p[-1] == ' ') &&
+                         (p[1] == ')' || p[1] == ',') && !(p[-1] == ' ' && p[-2] != ',');
             if (cast)
                 rlx_buf_format(b, "(%s)", type);
             c_put(g, b, v[*p - 'a'], cast ? C_UNARY : alone ? C_OTHER : C_ATOM);
@@ -215,9 +231,12 @@ static const char *result_cast(const value_row *r, unsigned klass)
         return NULL;
     if (strcmp(r->result, natural) != 0)
         return natural; /* computed unsigned */
-    if (strcmp(r->result, r->type) == 0 || (klass == RLX_CLASS_I32 && strcmp(r->text, "a") != 0 && strncmp(r->text, "rlx_saturate", 12) != 0))
+    if (strcmp(r->result, r->type) == 0 || (klass == RLX_CLASS_I32 && strcmp(r->text, "a") != 0 &&
+                                            strncmp(r->text, "rlx_saturate", 12) != 0))
         return NULL;
-    return strncmp(r->text, "rlx_half", 8) == 0 || strncmp(r->text, "rlx_bfloat", 10) == 0 ? NULL : natural;
+    return strncmp(r->text, "rlx_half", 8) == 0 || strncmp(r->text, "rlx_bfloat", 10) == 0
+               ? NULL
+               : natural;
 }
 
 static int rank_of(const char *text)
@@ -307,17 +326,25 @@ c_value c_arithmetic(c_kernel *g, uint32_t at)
 /* The element of a buffer as a value of its class. */
 c_value c_load(c_kernel *g, uint32_t row, c_value offset)
 {
-    enum rlx_kernel_elem e = rlx_kernel_elem_of((int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
-    const char *before = e == RLX_ELEM_F16 ? "rlx_half_to_float(" : e == RLX_ELEM_BF16 ? "rlx_bfloat_to_float(" :
-                         e == RLX_ELEM_U32 || e == RLX_ELEM_U64 ? "(int64_t)" : "";
-    const char *after = e == RLX_ELEM_F16 || e == RLX_ELEM_BF16 ? "])" : e == RLX_ELEM_BOOL ? "] != 0" : "]";
+    enum rlx_kernel_elem e =
+        rlx_kernel_elem_of((int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
+    const char *before = e == RLX_ELEM_F16                        ? "rlx_half_to_float("
+                         : e == RLX_ELEM_BF16                     ? "rlx_bfloat_to_float("
+                         : e == RLX_ELEM_U32 || e == RLX_ELEM_U64 ? "(int64_t)"
+                                                                  : "";
+    const char *after = e == RLX_ELEM_F16 || e == RLX_ELEM_BF16 ? "])"
+                        : e == RLX_ELEM_BOOL                    ? "] != 0"
+                                                                : "]";
     size_t begin = g->pool.len;
     rlx_buf_z(&g->pool, before);
     c_put(g, &g->pool, g->buffers[row], C_ATOM);
     rlx_buf_char(&g->pool, '[');
     c_put(g, &g->pool, offset, C_OTHER);
     rlx_buf_z(&g->pool, after);
-    c_value v = c_text(g, begin, e == RLX_ELEM_BOOL ? C_OTHER : e == RLX_ELEM_U32 || e == RLX_ELEM_U64 ? C_UNARY : C_ATOM);
+    c_value v = c_text(g, begin,
+                       e == RLX_ELEM_BOOL                       ? C_OTHER
+                       : e == RLX_ELEM_U32 || e == RLX_ELEM_U64 ? C_UNARY
+                                                                : C_ATOM);
     v.loads = true;
     return v;
 }

@@ -3,9 +3,12 @@
 #include "codegen/c_int.h"
 #include "format/native_abi.h"
 
-static bool write_kernel(rlx_context *ctx, const rlx_c_kernel *k, size_t number, bool unchecked, rlx_buf *out)
+static bool write_kernel(rlx_context *ctx, const rlx_c_kernel *k, size_t number, bool unchecked,
+                         rlx_buf *out)
 {
-    c_kernel g = { .ctx = ctx, .memory = &ctx->memory, .source = k, .unchecked = unchecked, .out = out };
+    c_kernel g = {
+        .ctx = ctx, .memory = &ctx->memory, .source = k, .unchecked = unchecked, .out = out
+    };
     if (c_open(&g))
         c_kernel_write(&g, number);
     bool ok = !g.failed;
@@ -26,19 +29,22 @@ static void put_table(const rlx_c_kernel *kernels, size_t count, rlx_buf *out, c
         c_put_plain(out, kernels[i].name, 60);
         rlx_buf_lit(out, ",\n");
     }
-    rlx_buf_format(out, "};\nextern const relax_kernel_table %s;\nconst relax_kernel_table %s = {\n    RELAX_KERNEL_ABI, %zu, \"%s\", kernels\n};\n",
+    rlx_buf_format(out,
+                   "};\nextern const relax_kernel_table %s;\nconst relax_kernel_table %s = {\n    "
+                   "RELAX_KERNEL_ABI, %zu, \"%s\", kernels\n};\n",
                    RLX_NATIVE_SYMBOL, RLX_NATIVE_SYMBOL, count, key);
 }
 
-bool rlx_c_write(rlx_context *ctx, const rlx_c_kernel *kernels, size_t count, bool unchecked, const char *include, rlx_buf *out,
-                 char key[RLX_NATIVE_KEY + 1])
+bool rlx_c_write(rlx_context *ctx, const rlx_c_kernel *kernels, size_t count, bool unchecked,
+                 const char *include, rlx_buf *out, char key[RLX_NATIVE_KEY + 1])
 {
     rlx_buf body;
     rlx_buf_init(&body, &ctx->memory);
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++)
         ok = write_kernel(ctx, &kernels[i], i, unchecked, &body);
-    rlx_buf_lit(out, "/* Kernels of a Relax program. Compile as C99 with -O3 -fwrapv -fno-strict-aliasing -ffp-contract=off. */\n");
+    rlx_buf_lit(out, "/* Kernels of a Relax program. Compile as C99 with -O3 -fwrapv "
+                     "-fno-strict-aliasing -ffp-contract=off. */\n");
     if (include)
         rlx_buf_format(out, "#include \"%s\"\n\n", include);
     else

@@ -15,10 +15,11 @@ typedef struct rlx_c_kernel {
     const rlx_kernel_hint *hints; size_t num_hints;
 } rlx_c_kernel;
 
-/* Appends one translation unit of C99: prelude, a function per kernel, the table of them. `unchecked`: no checks of
- * indices. include: a header to name instead of its text; NULL: none. key: what its table is known by. False: out of memory (reported). */
-bool rlx_c_write(rlx_context *ctx, const rlx_c_kernel *kernels, size_t count, bool unchecked, const char *include, rlx_buf *out,
-                 char key[RLX_NATIVE_KEY + 1]);
+/* Appends one translation unit of C99: prelude, a function per kernel, the table of them.
+ * `unchecked`: no checks of indices. include: a header to name instead of its text; NULL: none.
+ * key: what its table is known by. False: out of memory (reported). */
+bool rlx_c_write(rlx_context *ctx, const rlx_c_kernel *kernels, size_t count, bool unchecked,
+                 const char *include, rlx_buf *out, char key[RLX_NATIVE_KEY + 1]);
 /* Appends the header that says how kernels are called. */
 void rlx_c_header(rlx_buf *out);
 

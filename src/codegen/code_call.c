@@ -46,7 +46,7 @@ static bool is_unit(const rlx_sinfo *s)
     return t && !t->num_fields;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static bool allocation_dtype(cw_fn *n, const rlx_expr *e, uint32_t *dtype)
 {
@@ -69,11 +69,13 @@ static bool push_dims(cw_fn *n, const rlx_shape_expr *shape)
             return false;
     if (shape->num_values <= RLX_MAX_RANK)
         return true;
-    rlx_error(n->ctx, RLX_CG08, n->place, "a tensor of rank %zu: at most %d are supported", shape->num_values, RLX_MAX_RANK);
+    rlx_error(n->ctx, RLX_CG08, n->place, "a tensor of rank %zu: at most %d are supported",
+              shape->num_values, RLX_MAX_RANK);
     return false;
 }
 
-static bool call_builtin(cw_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count, cw_target *t);
+static bool call_builtin(cw_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count,
+                         cw_target *t);
 
 /* builtin.alloc_tensor(shape, dtype, device index, scope) */
 static bool alloc_tensor(cw_fn *n, const rlx_call *call, cw_target *t)
@@ -85,7 +87,8 @@ static bool alloc_tensor(cw_fn *n, const rlx_call *call, cw_target *t)
         return call_builtin(n, RLX_SLICE("vm.builtin.alloc_tensor"), call->args, 2, t);
     if (!t->wanted)
         return true;
-    if (!allocation_dtype(n, call->args[1], &dtype) || !cw_flush(n) || !push_dims(n, shape) || !cw_target_register(n, t))
+    if (!allocation_dtype(n, call->args[1], &dtype) || !cw_flush(n) || !push_dims(n, shape) ||
+        !cw_target_register(n, t))
         return false;
     if (result == RLX_NO_INDEX)
         return CW_EMIT_ARGS(n, RLX_OP_ALLOC_TENSOR, first, t->reg, dtype);
@@ -124,11 +127,12 @@ static bool alloc_view(cw_fn *n, const rlx_call *call, cw_target *t)
     uint32_t storage, x, dtype;
     size_t first = n->args.len;
     if (!shape)
-        rlx_error(n->ctx, RLX_CG02, n->place, "the shape of a tensor in storage is written as a list");
+        rlx_error(n->ctx, RLX_CG02, n->place,
+                  "the shape of a tensor in storage is written as a list");
     if (!shape || !offset || !t->wanted)
         return shape && offset;
-    if (!allocation_dtype(n, call->args[3], &dtype) || !cw_register(n, call->args[0], &storage) || !cw_int(n, offset, &x) ||
-        !push_dims(n, shape) || !cw_target_register(n, t))
+    if (!allocation_dtype(n, call->args[3], &dtype) || !cw_register(n, call->args[0], &storage) ||
+        !cw_int(n, offset, &x) || !push_dims(n, shape) || !cw_target_register(n, t))
         return false;
     return CW_EMIT_ARGS(n, RLX_OP_ALLOC_VIEW, first, t->reg, storage, x, dtype);
 }
@@ -150,7 +154,7 @@ static bool null_value(cw_fn *n, const rlx_call *call, cw_target *t)
     return wrote(n);
 }
 
-/* ---- packed functions and builtins ---------------------------------------------------------------------------------- */
+/* ---- packed functions and builtins ---------------------------------------------------------- */
 
 #define BUILTIN_PREFIX "vm.builtin."
 
@@ -162,7 +166,8 @@ static const struct { const char *name; size_t min_args, max_args; } builtins[] 
 
 static bool is_builtin_name(rlx_slice name)
 {
-    return name.len > sizeof BUILTIN_PREFIX - 1 && memcmp(name.data, BUILTIN_PREFIX, sizeof BUILTIN_PREFIX - 1) == 0;
+    return name.len > sizeof BUILTIN_PREFIX - 1 &&
+           memcmp(name.data, BUILTIN_PREFIX, sizeof BUILTIN_PREFIX - 1) == 0;
 }
 
 static int find_builtin(rlx_slice name)
@@ -173,12 +178,14 @@ static int find_builtin(rlx_slice name)
     return -1;
 }
 
-static bool call_builtin(cw_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count, cw_target *t)
+static bool call_builtin(cw_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count,
+                         cw_target *t)
 {
     int at = find_builtin(name);
     size_t first = n->args.len;
     if (at < 0 || count < builtins[at].min_args || count > builtins[at].max_args) {
-        const char *what = at < 0 ? "there is no run-time builtin" : "wrong number of arguments for run-time builtin";
+        const char *what = at < 0 ? "there is no run-time builtin"
+                                  : "wrong number of arguments for run-time builtin";
         rlx_error(n->ctx, RLX_CG02, n->place, "%s %.*s", what, (int)(name.len & 0xff), name.data);
         return false;
     }
@@ -195,9 +202,11 @@ static bool push_copy(cw_fn *n, const rlx_expr *constant)
     if (!cw_temp_register(n, true, &reg) || !cw_constant(n->w, constant, &number) ||
         !rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_CONST, number)))
         return false;
-    if (!CW_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, reg, rlx_writer_packed(n->out, RLX_SLICE(BUILTIN_PREFIX "copy"))))
+    if (!CW_EMIT_ARGS(n, RLX_OP_CALL_BUILTIN, first, reg,
+                      rlx_writer_packed(n->out, RLX_SLICE(BUILTIN_PREFIX "copy"))))
         return false;
-    return rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)) || rlx_no_memory(n->ctx);
+    return rlx_vec_push(&n->ctx->memory, &n->args, rlx_operand(RLX_OPERAND_REGISTER, reg)) ||
+           rlx_no_memory(n->ctx);
 }
 
 static const rlx_expr *constant_tensor(const cw_fn *n, const rlx_expr *e)
@@ -207,8 +216,8 @@ static const rlx_expr *constant_tensor(const cw_fn *n, const rlx_expr *e)
     return c ? &c->node : NULL;
 }
 
-/* A function that promises nothing gets copies of constants: it might write to them. In a pure function somebody has
- * vouched for it. */
+/* A function that promises nothing gets copies of constants: it might write to them. In a pure
+ * function somebody has vouched for it. */
 static bool push_packed_args(cw_fn *n, const rlx_call *call)
 {
     for (size_t i = 0; i < call->num_args; i++) {
@@ -234,14 +243,15 @@ static bool call_packed(cw_fn *n, const rlx_call *call, rlx_slice name, cw_targe
     return CW_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, reg, number) && (!unit || give_unit(n, t));
 }
 
-/* ---- functions of the module -------------------------------------------------------------------------------------------- */
+/* ---- functions of the module ---------------------------------------------------------------- */
 
 static bool call_function(cw_fn *n, const rlx_call *call, size_t index, cw_target *t)
 {
     size_t first = n->args.len;
     uint32_t number = n->w->functions[index], flags = cw_args_fit(n, call) ? RLX_CALL_PROVED : 0;
     if (call->num_args != rlx_as_function(n->w->m->functions[index])->num_params) {
-        rlx_error(n->ctx, RLX_CG02, n->place, "%s is called with %zu arguments", name_of(n, call->op), call->num_args);
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s is called with %zu arguments",
+                  name_of(n, call->op), call->num_args);
         return false;
     }
     if (!cw_flush(n) || !push_args(n, call->args, call->num_args))
@@ -272,8 +282,8 @@ static bool call_kernel(cw_fn *n, const rlx_call *call, size_t index, cw_target 
     size_t first = n->args.len;
     uint32_t number;
     if (call->num_args != f->num_params) {
-        rlx_error(n->ctx, RLX_CG02, n->place, "%s takes %zu arguments, found %zu", name_of(n, call->op), f->num_params,
-                  call->num_args);
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s takes %zu arguments, found %zu",
+                  name_of(n, call->op), f->num_params, call->num_args);
         return false;
     }
     return cw_kernel_number(n->w, index, &number) && push_kernel_args(n, call, index) &&
@@ -290,7 +300,8 @@ static bool call_global(cw_fn *n, const rlx_call *call, cw_target *t)
         return call_kernel(n, call, (size_t)index, t);
     if (rlx_as_extern_func(f))
         return call_packed(n, call, rlx_string_slice(((const rlx_extern_func *)f)->symbol), t);
-    rlx_error(n->ctx, RLX_CG02, n->place, "function %s is not in the module", name_of(n, call->op));
+    rlx_error(n->ctx, RLX_CG02, n->place, "function %s is not in the module",
+              name_of(n, call->op));
     return false;
 }
 
@@ -298,24 +309,33 @@ static bool call_value(cw_fn *n, const rlx_call *call, cw_target *t)
 {
     size_t first = n->args.len;
     uint32_t callee;
-    if (!cw_register(n, call->op, &callee) || !cw_flush(n) || !push_args(n, call->args, call->num_args) ||
-        !cw_target_register(n, t))
+    if (!cw_register(n, call->op, &callee) || !cw_flush(n) ||
+        !push_args(n, call->args, call->num_args) || !cw_target_register(n, t))
         return false;
     return CW_EMIT_ARGS(n, RLX_OP_CALL_VALUE, first, t->reg, callee);
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 /* Operators with code of their own, by name, with the number of arguments that the code reads. */
-static const struct { const char *name; size_t num_args; bool (*write)(cw_fn *, const rlx_call *, cw_target *); } operators[] = {
-    { "relax.memory.alloc_tensor", 4, alloc_view },    { "relax.vm.alloc_tensor", 4, alloc_view },
-    { "relax.memory.alloc_storage", 1, alloc_storage }, { "relax.vm.alloc_storage", 1, alloc_storage },
-    { "relax.builtin.alloc_tensor", 2, alloc_tensor }, { "relax.null_value", 0, null_value },
-    { "relax.memory.kill_storage", 0, kill_value },    { "relax.memory.kill_tensor", 0, kill_value },
+static const struct {
+    const char *name;
+    size_t num_args;
+    bool (*write)(cw_fn *, const rlx_call *, cw_target *);
+} operators[] = {
+    { "relax.memory.alloc_tensor", 4, alloc_view },
+    { "relax.vm.alloc_tensor", 4, alloc_view },
+    { "relax.memory.alloc_storage", 1, alloc_storage },
+    { "relax.vm.alloc_storage", 1, alloc_storage },
+    { "relax.builtin.alloc_tensor", 2, alloc_tensor },
+    { "relax.null_value", 0, null_value },
+    { "relax.memory.kill_storage", 0, kill_value },
+    { "relax.memory.kill_tensor", 0, kill_value },
     { "relax.vm.kill_object", 0, kill_value },
 };
 
-static const char *const closures[] = { "relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure" };
+static const char *const closures[] = { "relax.make_closure", "relax.invoke_closure",
+                                        "relax.invoke_pure_closure" };
 
 /* Why the operator is still here. */
 static bool refuse_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *row)
@@ -324,7 +344,8 @@ static bool refuse_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *ro
     size_t errors = rlx_error_count(n->ctx);
     for (size_t i = 0; i < RLX_COUNT(closures); i++)
         if (strcmp(row->name, closures[i]) == 0) {
-            rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet", row->short_name);
+            rlx_error(n->ctx, RLX_CG01, n->place, "R.%s: closures cannot be compiled yet",
+                      row->short_name);
             return false;
         }
     if (row->lower) {
@@ -360,11 +381,13 @@ static const rlx_expr *attr_argument(cw_fn *n, const rlx_op_attr *row, const rlx
 #define MAX_BUILTIN_ARGS (RLX_OP_MAX_ARGS + 8)
 
 /* The arguments of the call, then the attributes in the order of the row. False after a report. */
-static bool builtin_arguments(cw_fn *n, const rlx_call *call, const rlx_op_row *row, const rlx_expr **out, size_t *count)
+static bool builtin_arguments(cw_fn *n, const rlx_call *call, const rlx_op_row *row,
+                              const rlx_expr **out, size_t *count)
 {
     const rlx_attrs *attrs = rlx_as_attrs(call->attrs);
     size_t num_attrs = attrs ? attrs->num_values : 0;
-    if (call->num_args > RLX_OP_MAX_ARGS || num_attrs > MAX_BUILTIN_ARGS - RLX_OP_MAX_ARGS || num_attrs > row->num_attrs)
+    if (call->num_args > RLX_OP_MAX_ARGS || num_attrs > MAX_BUILTIN_ARGS - RLX_OP_MAX_ARGS ||
+        num_attrs > row->num_attrs)
         return refuse_operator(n, call, row);
     memcpy(out, call->args, call->num_args * sizeof *out);
     *count = call->num_args;
@@ -381,16 +404,21 @@ static bool builtin_operator(cw_fn *n, const rlx_call *call, const rlx_op_row *r
     rlx_slice name = rlx_slice_z(row->builtin);
     bool host = strncmp(row->builtin, host_prefix, sizeof host_prefix - 1) == 0;
     char text[64];
-    int len = host ? snprintf(text, sizeof text, BUILTIN_PREFIX "%s", row->builtin + sizeof host_prefix - 1) : 0;
-    rlx_slice own = host && len > 0 && (size_t)len < sizeof text ? (rlx_slice){ text, (size_t)len } : name;
+    int len = host ? snprintf(text, sizeof text, BUILTIN_PREFIX "%s",
+                              row->builtin + sizeof host_prefix - 1)
+                   : 0;
+    rlx_slice own =
+        host && len > 0 && (size_t)len < sizeof text ? (rlx_slice){ text, (size_t)len } : name;
     const rlx_sinfo *info = cw_known(n, &call->node);
     cw_target dropped = { .reg = RLX_NO_INDEX }, *to = is_unit(info) ? &dropped : t;
     const rlx_expr *args[MAX_BUILTIN_ARGS];
     size_t first = n->args.len, count = 0;
     if (find_builtin(own) >= 0 && !call->attrs)
-        return call_builtin(n, own, call->args, call->num_args, to) && (to == t || give_unit(n, t));
+        return call_builtin(n, own, call->args, call->num_args, to) &&
+               (to == t || give_unit(n, t));
     if (find_builtin(own) >= 0)
-        return builtin_arguments(n, call, row, args, &count) && call_builtin(n, own, args, count, to);
+        return builtin_arguments(n, call, row, args, &count) &&
+               call_builtin(n, own, args, count, to);
     if (!host)
         return refuse_operator(n, call, row);
     if (!cw_flush(n) || !push_args(n, call->args, call->num_args) || !cw_target_register(n, to))
@@ -420,6 +448,7 @@ bool cw_call(cw_fn *n, const rlx_call *call, cw_target *t)
     if (rlx_as_global_var(call->op))
         return call_global(n, call, t);
     if (rlx_as_extern_func(call->op))
-        return call_packed(n, call, rlx_string_slice(((const rlx_extern_func *)call->op)->symbol), t);
+        return call_packed(n, call, rlx_string_slice(((const rlx_extern_func *)call->op)->symbol),
+                           t);
     return call_value(n, call, t);
 }

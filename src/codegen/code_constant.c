@@ -12,7 +12,11 @@ bool cw_is_constant(const rlx_expr *e)
     const rlx_shape_expr *s = rlx_as_shape_expr(e);
     bool literals = true;
     switch (e ? e->kind : RLX_NODE_NONE) {
-    case RLX_NODE_CONSTANT: case RLX_NODE_STRING_IMM: case RLX_NODE_DTYPE_IMM: case RLX_NODE_EXTERN_FUNC: case RLX_NODE_GLOBAL_VAR:
+    case RLX_NODE_CONSTANT:
+    case RLX_NODE_STRING_IMM:
+    case RLX_NODE_DTYPE_IMM:
+    case RLX_NODE_EXTERN_FUNC:
+    case RLX_NODE_GLOBAL_VAR:
         return true;
     case RLX_NODE_PRIM_VALUE:
         return literal_value(((const rlx_prim_value *)e)->value);
@@ -25,7 +29,7 @@ bool cw_is_constant(const rlx_expr *e)
     }
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+/* ---- tensors -------------------------------------------------------------------------------- */
 
 static bool same_tensor(const rlx_constant *a, const rlx_constant *b)
 {
@@ -33,7 +37,8 @@ static bool same_tensor(const rlx_constant *a, const rlx_constant *b)
         return false;
     if (a->num_shape && memcmp(a->shape, b->shape, a->num_shape * sizeof *a->shape) != 0)
         return false;
-    return a->data == b->data || a->data->size == 0 || memcmp(a->data->data, b->data->data, a->data->size) == 0;
+    return a->data == b->data || a->data->size == 0 ||
+           memcmp(a->data->data, b->data->data, a->data->size) == 0;
 }
 
 static bool tensor_constant(cw_module *w, const rlx_constant *c, uint32_t *out)
@@ -43,7 +48,8 @@ static bool tensor_constant(cw_module *w, const rlx_constant *c, uint32_t *out)
     if (!rlx_dtype_is_computable(c->dtype) || rlx_dtype_lanes(c->dtype) != 1) {
         char text[RLX_DTYPE_TEXT];
         rlx_dtype_name(c->dtype, text);
-        rlx_error(w->ctx, RLX_CG05, c->place, "a constant of dtype %s cannot be computed with", text);
+        rlx_error(w->ctx, RLX_CG05, c->place, "a constant of dtype %s cannot be computed with",
+                  text);
         return false;
     }
     uint64_t hash = rlx_hash_mix(rlx_hash_bytes(c->data->data, c->data->size), (uint32_t)c->dtype);
@@ -55,14 +61,16 @@ static bool tensor_constant(cw_module *w, const rlx_constant *c, uint32_t *out)
             return true;
         }
     }
-    *out = rlx_writer_const_tensor(&w->out, c->dtype, c->shape, c->num_shape, c->data->data, c->data->size);
+    *out = rlx_writer_const_tensor(&w->out, c->dtype, c->shape, c->num_shape, c->data->data,
+                                   c->data->size);
     if (!rlx_writer_ok(&w->out))
         return cw_failed(w, c->place);
     return (rlx_vec_push(m, &w->tensor_nodes, c) && rlx_vec_push(m, &w->tensor_numbers, *out) &&
-            rlx_intern_add(&w->tensors, hash, (void *)w->tensor_nodes.len)) || rlx_no_memory(w->ctx);
+            rlx_intern_add(&w->tensors, hash, (void *)w->tensor_nodes.len)) ||
+           rlx_no_memory(w->ctx);
 }
 
-/* ---- the others --------------------------------------------------------------------------------------------------- */
+/* ---- the others ----------------------------------------------------------------------------- */
 
 static bool shape_constant(cw_module *w, const rlx_shape_expr *s, uint32_t *out)
 {
@@ -83,12 +91,14 @@ static void scalar_constant(cw_module *w, const rlx_prim *p, uint32_t *out)
     uint64_t bits = f ? 0 : (uint64_t)((const rlx_int_imm *)p)->value;
     if (f)
         memcpy(&bits, &f->value, sizeof bits);
-    *out = rlx_writer_const_scalar(&w->out, f ? RLX_CONSTANT_FLOAT : RLX_CONSTANT_INT, rlx_prim_dtype(p), bits);
+    *out = rlx_writer_const_scalar(&w->out, f ? RLX_CONSTANT_FLOAT : RLX_CONSTANT_INT,
+                                   rlx_prim_dtype(p), bits);
 }
 
 static uint32_t extern_constant(cw_module *w, const rlx_string *symbol)
 {
-    return rlx_writer_const_scalar(&w->out, RLX_CONSTANT_EXTERN, 0, rlx_writer_packed(&w->out, rlx_string_slice(symbol)));
+    return rlx_writer_const_scalar(&w->out, RLX_CONSTANT_EXTERN, 0,
+                                   rlx_writer_packed(&w->out, rlx_string_slice(symbol)));
 }
 
 static bool global_constant(cw_module *w, const rlx_global_var *gv, uint32_t *out)
@@ -114,14 +124,20 @@ static bool other_constant(cw_module *w, const rlx_expr *e, uint32_t *out)
 {
     switch (e->kind) {
     case RLX_NODE_STRING_IMM:
-        *out = rlx_writer_const_string(&w->out, rlx_string_slice(((const rlx_string_imm *)e)->value));
+        *out =
+            rlx_writer_const_string(&w->out, rlx_string_slice(((const rlx_string_imm *)e)->value));
         return true;
     case RLX_NODE_DTYPE_IMM:
-        *out = rlx_writer_const_scalar(&w->out, RLX_CONSTANT_DTYPE, ((const rlx_dtype_imm *)e)->value, 0);
+        *out = rlx_writer_const_scalar(&w->out, RLX_CONSTANT_DTYPE,
+                                       ((const rlx_dtype_imm *)e)->value, 0);
         return true;
-    case RLX_NODE_PRIM_VALUE: scalar_constant(w, ((const rlx_prim_value *)e)->value, out); return true;
+    case RLX_NODE_PRIM_VALUE:
+        scalar_constant(w, ((const rlx_prim_value *)e)->value, out);
+        return true;
     case RLX_NODE_SHAPE_EXPR: return shape_constant(w, (const rlx_shape_expr *)e, out);
-    case RLX_NODE_EXTERN_FUNC: *out = extern_constant(w, ((const rlx_extern_func *)e)->symbol); return true;
+    case RLX_NODE_EXTERN_FUNC:
+        *out = extern_constant(w, ((const rlx_extern_func *)e)->symbol);
+        return true;
     default: return global_constant(w, (const rlx_global_var *)e, out);
     }
 }

@@ -30,7 +30,7 @@ static const rlx_var *var_of(const rlx_binding *b)
     return rlx_as_var(v ? v->var : c ? c->var : NULL);
 }
 
-/* ---- places --------------------------------------------------------------------------------------------------- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 static void put_place(cw_fn *n, const rlx_var *var, rlx_place place)
 {
@@ -55,7 +55,7 @@ static rlx_place place_of_binding(const rlx_binding *b)
     return p || !v ? p : v->place;
 }
 
-/* ---- bindings --------------------------------------------------------------------------------------------------- */
+/* ---- bindings ------------------------------------------------------------------------------- */
 
 /* Is the value of this binding returned as it is? */
 static bool is_result(const cw_fn *n, const rlx_binding *b)
@@ -64,7 +64,8 @@ static bool is_result(const cw_fn *n, const rlx_binding *b)
     const rlx_var *v = var_of(b);
     if (!p->tail || !v || (const rlx_expr *)v != p->result || !p->seq)
         return false;
-    const rlx_block *last = p->block < p->seq->num_blocks ? rlx_as_block(p->seq->blocks[p->block]) : NULL;
+    const rlx_block *last =
+        p->block < p->seq->num_blocks ? rlx_as_block(p->seq->blocks[p->block]) : NULL;
     return last && p->block + 1 == p->seq->num_blocks && p->at == last->num_bindings;
 }
 
@@ -75,7 +76,8 @@ static bool is_effect(const cw_fn *n, const rlx_expr *value)
     const rlx_global_var *gv = call ? rlx_as_global_var(call->op) : NULL;
     int64_t index = gv ? rlx_module_index(n->w->m, gv) : -1;
     const rlx_node *callee = index >= 0 ? n->w->m->functions[index] : call ? call->op : NULL;
-    const rlx_tuple_sinfo *stated = call && call->num_sinfo_args == 1 ? rlx_as_tuple_sinfo(call->sinfo_args[0]) : NULL;
+    const rlx_tuple_sinfo *stated =
+        call && call->num_sinfo_args == 1 ? rlx_as_tuple_sinfo(call->sinfo_args[0]) : NULL;
     if (rlx_as_extern_func(callee))
         return stated && !stated->num_fields;
     return rlx_as_op(callee) || rlx_as_prim_func(callee);
@@ -165,10 +167,11 @@ static bool bind_variable(cw_fn *n, const rlx_binding *b)
         return false;
     if (!check || n->ended)
         return true;
-    return register_of_value(n, var, value, &reg) && cw_match(n, reg, var->sinfo, RLX_MATCH_ASSUME, var);
+    return register_of_value(n, var, value, &reg) &&
+           cw_match(n, reg, var->sinfo, RLX_MATCH_ASSUME, var);
 }
 
-/* ---- casts --------------------------------------------------------------------------------------------------------- */
+/* ---- casts ---------------------------------------------------------------------------------- */
 
 static bool value_of_cast(cw_fn *n, const rlx_match_cast *c, bool wanted, uint32_t *reg)
 {
@@ -200,7 +203,7 @@ static bool bind_cast(cw_fn *n, const rlx_match_cast *c)
     return !again || cw_match(n, reg, var->sinfo, RLX_MATCH_ASSUME, var);
 }
 
-/* ---- branches -------------------------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------------------------- */
 
 /* What is made in a branch and is its result is made where the result is wanted. */
 static void wish_for(cw_fn *n, const rlx_expr *result, uint32_t serial, uint32_t reg)
@@ -227,7 +230,8 @@ static bool begin_if(cw_fn *n, cw_part *opened)
     opened->num_bound = n->bound_list.len;
     if (!opened->tail && (check || y->used) && !cw_define(n, y, &opened->target))
         return false;
-    const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch), *no = rlx_as_seq_expr(e->false_branch);
+    const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch),
+                       *no = rlx_as_seq_expr(e->false_branch);
     if (opened->target != RLX_NO_INDEX && yes)
         wish_for(n, yes->body, y->branch[0], opened->target);
     if (opened->target != RLX_NO_INDEX && no)
@@ -235,13 +239,15 @@ static bool begin_if(cw_fn *n, cw_part *opened)
     return wrote(n) && cw_end_binding(n);
 }
 
-/* The result of the branch that ends goes where the if is wanted. A value that ends with the branch is taken over. */
+/* The result of the branch that ends goes where the if is wanted. A value that ends with the
+ * branch is taken over. */
 static bool move_result(cw_fn *n, const cw_part *p)
 {
     cw_value *v = cw_value_of(n, p->result);
     if (p->target == RLX_NO_INDEX || (v && v->reg == p->target))
         return true;
-    if (!v || v->leaf || v->reg == RLX_NO_INDEX || v->lent || !v->definition || v->last != n->order.number)
+    if (!v || v->leaf || v->reg == RLX_NO_INDEX || v->lent || !v->definition ||
+        v->last != n->order.number)
         return cw_load(n, p->result, p->target);
     RLX_EMIT(n->out, RLX_OP_TAKE, p->target, v->reg);
     v->boxed = false; /* its register is empty */
@@ -272,7 +278,8 @@ static bool end_branch(cw_fn *n)
 {
     cw_part *p = cw_top(&n->order);
     bool ok = p->tail ? write_return(n, p->result) : n->ended || move_result(n, p);
-    ok = ok && cw_end_binding(n) && cw_die(n, n->order.number) && (n->ended ? cw_forget_dead(n) : cw_flush(n));
+    ok = ok && cw_end_binding(n) && cw_die(n, n->order.number) &&
+         (n->ended ? cw_forget_dead(n) : cw_flush(n));
     leave_scope(n, p);
     return ok;
 }
@@ -307,7 +314,7 @@ static bool end_if(cw_fn *n)
     return cw_die(n, p.holder_number) && (!n->ended || cw_forget_dead(n));
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static bool write_binding(cw_fn *n)
 {
@@ -357,7 +364,7 @@ static bool write_body(cw_fn *n)
     return ok;
 }
 
-/* ---- entry and result --------------------------------------------------------------------------------------------------------- */
+/* ---- entry and result ----------------------------------------------------------------------- */
 
 static const rlx_sinfo *param_info(const cw_fn *n, size_t i)
 {
@@ -417,7 +424,8 @@ static bool describe_signature(cw_fn *n, const rlx_global_var *gv, uint32_t *off
 static bool write_function(cw_fn *n, const rlx_global_var *gv, uint32_t number)
 {
     rlx_slice name = cw_public_name(&n->f->node);
-    rlx_file_function r = { .code = rlx_writer_here(n->out), .num_params = (uint32_t)n->f->num_params };
+    rlx_file_function r = { .code = rlx_writer_here(n->out),
+                            .num_params = (uint32_t)n->f->num_params };
     put_place(n, NULL, n->f->place ? n->f->place : gv->place);
     n->num_regs = r.num_params;
     if (!cw_find_values(n) || !describe_params(n, &r.params) || !describe_result(n) ||
@@ -436,13 +444,16 @@ static bool write_function(cw_fn *n, const rlx_global_var *gv, uint32_t number)
 bool cw_function(cw_module *w, const rlx_function *f, const rlx_global_var *gv, uint32_t number)
 {
     rlx_memory *m = &w->ctx->memory;
-    cw_fn n = { .w = w, .ctx = w->ctx, .out = &w->out, .f = f, .place = f->place, .result = RLX_NO_INDEX };
+    cw_fn n = {
+        .w = w, .ctx = w->ctx, .out = &w->out, .f = f, .place = f->place, .result = RLX_NO_INDEX
+    };
     rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.fresh, &n.exprs, &n.vars };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], m);
     rlx_scope_init(&n.scope, w->ctx, NULL);
     bool ok = f->body ? write_function(&n, gv, number)
-                      : rlx_error(w->ctx, RLX_CG02, f->place, "function %s has no body", gv->name->data) != NULL;
+                      : rlx_error(w->ctx, RLX_CG02, f->place, "function %s has no body",
+                                  gv->name->data) != NULL;
     rlx_scope_free(&n.scope);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);

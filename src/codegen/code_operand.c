@@ -3,7 +3,7 @@
 
 enum { MAX_NESTING = 32 }; /* of tuples written inside tuples; normal form has no more than 16 */
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 static bool expression(cw_fn *n, const rlx_prim *p, uint32_t *offset)
 {
@@ -54,7 +54,7 @@ bool cw_push_int(cw_fn *n, const rlx_prim *p)
     return cw_int(n, p, &x) && push_operand(n, x);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+/* ---- leaves --------------------------------------------------------------------------------- */
 
 static bool load(cw_fn *n, const rlx_expr *leaf, uint32_t reg, int depth);
 
@@ -62,9 +62,11 @@ static bool refuse(cw_fn *n, const rlx_expr *e)
 {
     const rlx_var *v = rlx_as_var(e);
     if (v)
-        rlx_error(n->ctx, RLX_CG02, n->place, "variable %s is not bound here", rlx_show(n->ctx, e));
+        rlx_error(n->ctx, RLX_CG02, n->place, "variable %s is not bound here",
+                  rlx_show(n->ctx, e));
     else
-        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be compiled as an operand", e ? rlx_kinds[e->kind].name : "nothing");
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be compiled as an operand",
+                  e ? rlx_kinds[e->kind].name : "nothing");
     return false;
 }
 
@@ -124,10 +126,11 @@ bool cw_register(cw_fn *n, const rlx_expr *leaf, uint32_t *reg)
         *reg = v->reg;
         return true;
     }
-    return cw_temp_register(n, rlx_as_shape_expr(leaf) || rlx_as_tuple(leaf), reg) && cw_load(n, leaf, *reg);
+    return cw_temp_register(n, rlx_as_shape_expr(leaf) || rlx_as_tuple(leaf), reg) &&
+           cw_load(n, leaf, *reg);
 }
 
-/* ---- leaves into registers ----------------------------------------------------------------------------------------- */
+/* ---- leaves into registers ------------------------------------------------------------------ */
 
 static bool wrote(cw_fn *n)
 {
@@ -150,7 +153,8 @@ static bool load_scalar(cw_fn *n, const rlx_prim *p, uint32_t reg)
     if (!rlx_dtype_is_bool(dtype) && !rlx_dtype_is_int(dtype)) {
         char text[RLX_DTYPE_TEXT];
         rlx_dtype_name(dtype, text);
-        rlx_error(n->ctx, RLX_CG02, n->place, "an expression of dtype %s cannot be computed outside kernels", text);
+        rlx_error(n->ctx, RLX_CG02, n->place,
+                  "an expression of dtype %s cannot be computed outside kernels", text);
         return false;
     }
     if (!cw_int(n, p, &x))
@@ -172,7 +176,8 @@ static bool load_tuple(cw_fn *n, const rlx_tuple *t, uint32_t reg, int depth)
 {
     size_t first = n->args.len;
     if (depth <= 0) {
-        rlx_error(n->ctx, RLX_CG08, n->place, "tuples are nested deeper than %d", (int)MAX_NESTING);
+        rlx_error(n->ctx, RLX_CG08, n->place, "tuples are nested deeper than %d",
+                  (int)MAX_NESTING);
         return false;
     }
     for (size_t i = 0; i < t->num_fields; i++) {

@@ -1,7 +1,8 @@
-/* code_proof.c: what is proved while compiling, and the descriptions that check the rest when the program runs. */
+/* code_proof.c: what is proved while compiling, and the descriptions that check the rest when
+ * the program runs. */
 #include "codegen/vm_writer_int.h"
 
-/* ---- what is known of values --------------------------------------------------------------------------------- */
+/* ---- what is known of values ---------------------------------------------------------------- */
 
 static const rlx_sinfo *object_of(cw_fn *n)
 {
@@ -26,8 +27,8 @@ static bool map_args(cw_fn *n, rlx_mapping *m, const rlx_func_sinfo *f, const rl
     return !m->failed || rlx_no_memory(n->ctx);
 }
 
-/* Every placeholder of the callee stands for something known here. Else one that is left over could be taken for the
- * variable of the caller that is the same object. */
+/* Every placeholder of the callee stands for something known here. Else one that is left over
+ * could be taken for the variable of the caller that is the same object. */
 static bool all_mapped(const rlx_mapping *m, const rlx_func_sinfo *f)
 {
     return !m->conflict && m->list.len == f->num_binders;
@@ -62,7 +63,8 @@ static const rlx_sinfo *known_of_call(cw_fn *n, const rlx_call *call)
     return out;
 }
 
-/* Sizes that a rule promises for a builtin with attributes (topk: k elements) are checked when it has run. */
+/* Sizes that a rule promises for a builtin with attributes (topk: k elements) are checked when
+ * it has run. */
 static const rlx_sinfo *known_of_operator(cw_fn *n, const rlx_call *call)
 {
     const rlx_op_row *row = rlx_as_op(call->op)->row;
@@ -86,7 +88,8 @@ const rlx_sinfo *cw_known(cw_fn *n, const rlx_expr *e)
     if (call)
         return rlx_as_op(call->op) ? known_of_operator(n, call) : known_of_call(n, call);
     if (cond) {
-        const rlx_sinfo *a = known_of_branch(n, cond->true_branch), *b = a ? known_of_branch(n, cond->false_branch) : NULL;
+        const rlx_sinfo *a = known_of_branch(n, cond->true_branch),
+                        *b = a ? known_of_branch(n, cond->false_branch) : NULL;
         return b ? rlx_lub(n->ctx, &n->scope, a, b) : NULL;
     }
     const rlx_sinfo *s = rlx_leaf_sinfo(n->ctx, &n->w->env, get ? get->tuple : e);
@@ -119,7 +122,7 @@ bool cw_args_fit(cw_fn *n, const rlx_call *call)
     return fits;
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------------------------- */
+/* ---- symbols -------------------------------------------------------------------------------- */
 
 /* Widens `fresh` by the positions of one struct info. */
 static void note_position(void *user, const rlx_prim *p, bool is_size)
@@ -168,13 +171,14 @@ bool cw_bind_fresh(cw_fn *n)
     return ok || rlx_no_memory(n->ctx);
 }
 
-/* ---- descriptions --------------------------------------------------------------------------------------------------- */
+/* ---- descriptions --------------------------------------------------------------------------- */
 
 static int32_t slot_of(void *user, const rlx_prim_var *v)
 {
     const cw_fn *n = user;
     uintptr_t slot;
-    return rlx_ptrmap_has(&n->bound, v) && rlx_ptrmap_find(&n->slots, v, &slot) ? (int32_t)slot - 1 : -1;
+    return rlx_ptrmap_has(&n->bound, v) && rlx_ptrmap_find(&n->slots, v, &slot) ? (int32_t)slot - 1
+                                                                                : -1;
 }
 
 static int32_t register_of(void *user, const rlx_var *v)
@@ -185,7 +189,12 @@ static int32_t register_of(void *user, const rlx_var *v)
 
 void cw_encoder(cw_fn *n, rlx_encoder *e)
 {
-    *e = (rlx_encoder){ .ctx = n->ctx, .out = n->out, .slot_of = slot_of, .register_of = register_of, .user = n, .fresh = &n->fresh,
+    *e = (rlx_encoder){ .ctx = n->ctx,
+                        .out = n->out,
+                        .slot_of = slot_of,
+                        .register_of = register_of,
+                        .user = n,
+                        .fresh = &n->fresh,
                         .no_names = n->w->o->strip_names };
 }
 
@@ -195,11 +204,14 @@ bool cw_encode_failed(cw_fn *n, const rlx_encoder *e)
     if (!what || n->ctx->diags.out_of_memory)
         return cw_failed(n->w, n->place);
     if (rlx_is(what, RLX_NODE_PRIM_VAR))
-        rlx_error(n->ctx, RLX_CG06, n->place, "shape variable %s has no value here", rlx_show(n->ctx, what));
+        rlx_error(n->ctx, RLX_CG06, n->place, "shape variable %s has no value here",
+                  rlx_show(n->ctx, what));
     else if (rlx_as_var(what))
-        rlx_error(n->ctx, RLX_CG06, n->place, "variable %s, the shape of a tensor, has no value here", rlx_show(n->ctx, what));
+        rlx_error(n->ctx, RLX_CG06, n->place,
+                  "variable %s, the shape of a tensor, has no value here", rlx_show(n->ctx, what));
     else
-        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be computed outside kernels", rlx_show(n->ctx, what));
+        rlx_error(n->ctx, RLX_CG02, n->place, "%s cannot be computed outside kernels",
+                  rlx_show(n->ctx, what));
     return false;
 }
 
@@ -235,12 +247,15 @@ uint32_t cw_var_name(cw_fn *n, const rlx_var *v)
         return rlx_writer_name(n->out, rlx_string_slice(v->name));
     rlx_buf_init(&text, &n->ctx->memory);
     rlx_text_var_name(&text, v);
-    uint32_t number = text.failed || !text.len ? RLX_NO_INDEX : rlx_writer_name(n->out, (rlx_slice){ text.data, text.len });
+    uint32_t number = text.failed || !text.len
+                          ? RLX_NO_INDEX
+                          : rlx_writer_name(n->out, (rlx_slice){ text.data, text.len });
     rlx_buf_free(&text);
     return number;
 }
 
-bool cw_match(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour flavour, const rlx_var *name)
+bool cw_match(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour flavour,
+              const rlx_var *name)
 {
     uint32_t offset;
     if (!cw_describe(n, s, &offset))
@@ -249,7 +264,7 @@ bool cw_match(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour
     return rlx_writer_ok(n->out) || cw_failed(n->w, n->place);
 }
 
-/* ---- variables as shapes -------------------------------------------------------------------------------------------------- */
+/* ---- variables as shapes -------------------------------------------------------------------- */
 
 bool cw_each_shape_var(cw_fn *n, const rlx_sinfo *s, bool (*use)(cw_fn *n, const rlx_expr *var))
 {
@@ -257,14 +272,16 @@ bool cw_each_shape_var(cw_fn *n, const rlx_sinfo *s, bool (*use)(cw_fn *n, const
     bool ok = true;
     if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
         return true;
-    for (ok = rlx_vec_push(&n->ctx->memory, &n->work, s) || rlx_no_memory(n->ctx); ok && n->work.len > floor;) {
+    for (ok = rlx_vec_push(&n->ctx->memory, &n->work, s) || rlx_no_memory(n->ctx);
+         ok && n->work.len > floor;) {
         const rlx_node *at = rlx_vec_pop(&n->work);
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(at);
         const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(at);
         if (t && rlx_as_var(t->shape))
             ok = use(n, t->shape);
         for (size_t i = 0; ok && fields && i < fields->num_fields; i++)
-            ok = rlx_vec_push(&n->ctx->memory, &n->work, fields->fields[i]) || rlx_no_memory(n->ctx);
+            ok = rlx_vec_push(&n->ctx->memory, &n->work, fields->fields[i]) ||
+                 rlx_no_memory(n->ctx);
     }
     n->work.len = floor;
     return ok;

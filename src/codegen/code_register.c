@@ -1,12 +1,13 @@
 /* code_register.c: values and the registers they are in.
  *
- * A value lives from its binding to its last use, counted in its own sequence: a use inside a branch keeps it to the end
- * of the if. Registers of dead values that may hold memory wait in `dead` until a value is made in them, or until memory
- * is asked for: then one KILL empties them all.
+ * A value lives from its binding to its last use, counted in its own sequence: a use inside a
+ * branch keeps it to the end of the if. Registers of dead values that may hold memory wait in
+ * `dead` until a value is made in them, or until memory is asked for: then one KILL empties
+ * them all.
  */
 #include "codegen/vm_writer_int.h"
 
-/* ---- finding values ------------------------------------------------------------------------------------------ */
+/* ---- finding values ------------------------------------------------------------------------- */
 
 cw_value *cw_value_of(const cw_fn *n, const rlx_expr *var)
 {
@@ -32,12 +33,13 @@ const rlx_var *cw_copied(const rlx_binding *b)
 {
     const rlx_expr *value = value_of_binding(b);
     const rlx_call *call = rlx_as_call(value);
-    bool same = call && (rlx_is_call_op(value, "relax.builtin.stop_lift_params") || rlx_is_call_op(value, "relax.hint_on_device"));
+    bool same = call && (rlx_is_call_op(value, "relax.builtin.stop_lift_params") ||
+                         rlx_is_call_op(value, "relax.hint_on_device"));
     return rlx_as_var(same && call->num_args ? call->args[0] : value);
 }
 
-/* The event that a use of the value at this point counts for: the binding itself, or the if around it in the value's own
- * sequence. */
+/* The event that a use of the value at this point counts for: the binding itself, or the if
+ * around it in the value's own sequence. */
 static uint32_t event_for(const cw_fn *n, const cw_value *v)
 {
     uint32_t depth = (uint32_t)n->order.parts.len - 1;
@@ -92,14 +94,18 @@ static bool use_all(cw_fn *n, const rlx_expr *e)
 
 static bool add_value(cw_fn *n, const rlx_var *var, const rlx_expr *definition)
 {
-    cw_value v = { .definition = definition, .reg = RLX_NO_INDEX, .wish = RLX_NO_INDEX, .result = RLX_NO_INDEX };
+    cw_value v = {
+        .definition = definition, .reg = RLX_NO_INDEX, .wish = RLX_NO_INDEX, .result = RLX_NO_INDEX
+    };
     v.last = n->order.number;
     v.depth = (uint32_t)n->order.parts.len - 1;
     v.serial = cw_serial(cw_top(&n->order));
     v.boxed = !rlx_as_prim_sinfo(var->sinfo);
     /* Shapes stay in registers: descriptions may refer to them there. */
-    v.leaf = cw_is_constant(definition) && definition->kind != RLX_NODE_SHAPE_EXPR ? definition : NULL;
-    bool ok = rlx_vec_push(&n->ctx->memory, &n->values, v) && rlx_ptrmap_put(&n->vars, var, n->values.len);
+    v.leaf =
+        cw_is_constant(definition) && definition->kind != RLX_NODE_SHAPE_EXPR ? definition : NULL;
+    bool ok = rlx_vec_push(&n->ctx->memory, &n->values, v) &&
+              rlx_ptrmap_put(&n->vars, var, n->values.len);
     return ok || rlx_no_memory(n->ctx);
 }
 
@@ -159,14 +165,16 @@ static bool find_params(cw_fn *n)
     n->order.number = 0;
     for (size_t i = 0; ok && i < n->f->num_params; i++) {
         const rlx_var *v = rlx_as_var(n->f->params[i]);
-        ok = v ? add_value(n, v, NULL) : rlx_error(n->ctx, RLX_CG02, n->f->place, "parameter %zu is no variable", i + 1) != NULL;
+        ok = v ? add_value(n, v, NULL)
+               : rlx_error(n->ctx, RLX_CG02, n->f->place, "parameter %zu is no variable", i + 1) !=
+                     NULL;
         if (ok)
             rlx_vec_last(&n->values).reg = (uint32_t)i;
     }
     return ok;
 }
 
-/* ---- which tensors are results -------------------------------------------------------------------------------- */
+/* ---- which tensors are results -------------------------------------------------------------- */
 
 /* A part of the result: where it comes from (a sequence), and the number of its first tensor. */
 typedef struct part { const rlx_expr *e; uint32_t serial, index; } part;
@@ -192,14 +200,15 @@ static bool push_fields(parts *w, const rlx_tuple *t, part p)
 
 static bool push_branches(parts *w, const cw_value *v, const rlx_if_expr *e, part p)
 {
-    const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch), *no = rlx_as_seq_expr(e->false_branch);
+    const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch),
+                       *no = rlx_as_seq_expr(e->false_branch);
     part a = { yes ? yes->body : NULL, v->branch[0], p.index };
     part b = { no ? no->body : NULL, v->branch[1], p.index };
     return push_part(w, a) && push_part(w, b);
 }
 
-/* A tensor made in the very sequence whose result it is may be made in a buffer of the caller: nothing that comes later in
- * another sequence can meet it. */
+/* A tensor made in the very sequence whose result it is may be made in a buffer of the caller:
+ * nothing that comes later in another sequence can meet it. */
 static bool mark_part(parts *w, part p)
 {
     cw_value *v = p.e ? cw_value_of(w->n, p.e) : NULL;
@@ -229,7 +238,7 @@ static bool mark_results(cw_fn *n)
     return ok;
 }
 
-/* ---- lives -------------------------------------------------------------------------------------------------------- */
+/* ---- lives ---------------------------------------------------------------------------------- */
 
 static bool list_deaths(cw_fn *n)
 {
@@ -259,7 +268,7 @@ bool cw_find_values(cw_fn *n)
     return ok;
 }
 
-/* ---- registers ------------------------------------------------------------------------------------------------------ */
+/* ---- registers ------------------------------------------------------------------------------ */
 
 bool cw_take(cw_fn *n, uint32_t *reg)
 {
@@ -289,12 +298,15 @@ bool cw_define(cw_fn *n, cw_value *v, uint32_t *reg)
 
 bool cw_temp_register(cw_fn *n, bool boxed, uint32_t *reg)
 {
-    return cw_take(n, reg) && (rlx_vec_push(&n->ctx->memory, &n->temps, ((cw_temp){ *reg, boxed })) || rlx_no_memory(n->ctx));
+    return cw_take(n, reg) &&
+           (rlx_vec_push(&n->ctx->memory, &n->temps, ((cw_temp){ *reg, boxed })) ||
+            rlx_no_memory(n->ctx));
 }
 
 bool cw_release(cw_fn *n, uint32_t reg, bool boxed)
 {
-    bool ok = boxed ? rlx_vec_push(&n->ctx->memory, &n->dead, reg) : rlx_vec_push(&n->ctx->memory, &n->free, reg);
+    bool ok = boxed ? rlx_vec_push(&n->ctx->memory, &n->dead, reg)
+                    : rlx_vec_push(&n->ctx->memory, &n->free, reg);
     return ok || rlx_no_memory(n->ctx);
 }
 

@@ -12,11 +12,14 @@
 #include "codegen/native.h"
 
 typedef struct rlx_codegen_options rlx_codegen_options;
-/* What the file carries for the PrimFuncs of a module: bytecode always, and what the target adds. */
+/* What the file carries for the PrimFuncs of a module: bytecode always, and what the target
+ * adds. */
 typedef struct rlx_target {
     const char *name;                  /* "interp" */
-    /* NULL: nothing. False with diagnostics; where the target's tools fail, a warning is enough. hints: by kernel. */
-    bool (*add_code)(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints, const rlx_codegen_options *o);
+    /* NULL: nothing. False with diagnostics; where the target's tools fail, a warning is
+     * enough. hints: by kernel. */
+    bool (*add_code)(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints,
+                     const rlx_codegen_options *o);
     const char *help;
 } rlx_target;
 const rlx_target *rlx_target_find(rlx_slice name); /* NULL: unknown (or not part of this build) */
@@ -30,11 +33,14 @@ struct rlx_codegen_options {
     uint32_t *compiler_processes;      /* counts those that were started */
     rlx_buf *source;                   /* NULL, or gets the kernels as C; then no code is added */
 };
-/* The module is in the form the build pipeline leaves (see transform.h): normal, call_tir rewritten, storage planned. CG diagnostics and NULL on failure. */
+/* The module is in the form the build pipeline leaves (see transform.h): normal, call_tir
+ * rewritten, storage planned. CG diagnostics and NULL on failure. */
 rlx_blob *rlx_codegen(rlx_context *ctx, const rlx_module *m, const rlx_codegen_options *options);
 
 /* Target c, in native_section.c. */
-bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints, const rlx_codegen_options *o);
-bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints, bool unchecked, rlx_buf *out);
+bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints,
+                    const rlx_codegen_options *o);
+bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints,
+                     bool unchecked, rlx_buf *out);
 
 #endif

@@ -2,7 +2,7 @@
 
 #define MAX_LOAD_DEPTH 32 /* loads in indices of loads: bounds the recursion */
 
-/* ---- indices ---------------------------------------------------------------------------------------------------- */
+/* ---- indices -------------------------------------------------------------------------------- */
 
 const rlx_prim *kw_wide_index(kw *w, const rlx_prim *p)
 {
@@ -29,14 +29,17 @@ kw_value kw_int64(kw *w, const rlx_prim *p)
 
 typedef struct available { const kw *w; int32_t level; bool no; } available;
 
-static enum rlx_step check_available(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step check_available(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
 {
     available *a = user;
     uintptr_t at;
     if (n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_LET)
         a->no = true;
     if (n->kind == RLX_NODE_PRIM_VAR)
-        a->no = !rlx_ptrmap_find(&a->w->vars, n, &at) || a->w->var_values.data[at - 1].level > a->level || a->w->var_values.data[at - 1].wide;
+        a->no = !rlx_ptrmap_find(&a->w->vars, n, &at) ||
+                a->w->var_values.data[at - 1].level > a->level ||
+                a->w->var_values.data[at - 1].wide;
     return a->no ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
@@ -55,7 +58,8 @@ static bool affine(kw *w, const kw_nest *n, const rlx_prim *index, rlx_tir_affin
     const rlx_prim *vars[KW_MAX_NEST];
     for (size_t i = 0; i < n->count; i++)
         vars[i] = n->loops[i].var;
-    if (!rlx_tir_affine_of(w->ctx, index, vars, n->count, a) || !is_available(w, a->base, n->level))
+    if (!rlx_tir_affine_of(w->ctx, index, vars, n->count, a) ||
+        !is_available(w, a->base, n->level))
         return false;
     for (size_t i = 0; i < n->count; i++)
         if (a->coeff[i] && !is_available(w, a->coeff[i], n->level))
@@ -73,7 +77,8 @@ static const rlx_prim *times(kw *w, const rlx_prim *a, const rlx_prim *b)
     return a && b ? rlx_fold_mul(w->ctx, kw_wide_index(w, a), b) : NULL;
 }
 
-bool kw_flatten(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count, kw_flat *out)
+bool kw_flatten(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices,
+                size_t count, kw_flat *out)
 {
     *out = (kw_flat){ .base = rlx_int64(w->ctx, 0) };
     for (size_t d = 0; d < count; d++) {
@@ -103,7 +108,8 @@ static bool surely_at_least(kw *w, const rlx_prim *p, int64_t low)
     return rlx_int_literal(q, &v) && v >= low;
 }
 
-static bool box_of(kw *w, const kw_nest *n, const rlx_prim *index, const rlx_prim **low, const rlx_prim **high)
+static bool box_of(kw *w, const kw_nest *n, const rlx_prim *index, const rlx_prim **low,
+                   const rlx_prim **high)
 {
     rlx_tir_affine a;
     if (!affine(w, n, index, &a))
@@ -116,14 +122,16 @@ static bool box_of(kw *w, const kw_nest *n, const rlx_prim *index, const rlx_pri
             continue;
         if (!rlx_int_literal(a.coeff[i], &c))
             return false;
-        const rlx_prim *k = rlx_int64(w->ctx, c), *first = times(w, k, l->min), *last = times(w, k, last_of(w, l));
+        const rlx_prim *k = rlx_int64(w->ctx, c), *first = times(w, k, l->min),
+                       *last = times(w, k, last_of(w, l));
         *low = plus(w, *low, c > 0 ? first : last);
         *high = plus(w, *high, c > 0 ? last : first);
     }
     return *low && *high;
 }
 
-static bool check_dim_box(kw *w, const kw_nest *n, const kw_buffer *b, size_t d, const rlx_prim *index)
+static bool check_dim_box(kw *w, const kw_nest *n, const kw_buffer *b, size_t d,
+                          const rlx_prim *index)
 {
     const rlx_prim *low, *high;
     if (!box_of(w, n, index, &low, &high))
@@ -136,7 +144,8 @@ static bool check_dim_box(kw *w, const kw_nest *n, const kw_buffer *b, size_t d,
     return true;
 }
 
-bool kw_check_box(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count)
+bool kw_check_box(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices,
+                  size_t count)
 {
     for (size_t d = 0; d < count; d++)
         if (!check_dim_box(w, n, b, d, indices[d]))
@@ -144,12 +153,14 @@ bool kw_check_box(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *c
     return true;
 }
 
-/* ---- accesses ----------------------------------------------------------------------------------------------------- */
+/* ---- accesses ------------------------------------------------------------------------------- */
 
-/* Where an access goes: scalar offset, or start and stride of a strip, or an offset per element. */
+/* Where an access goes: scalar offset, or start and stride of a strip, or an offset per
+ * element. */
 typedef struct place_of {
     enum { AT_ONE, AT_STRIP, AT_EACH } how;
-    kw_value off;                  /* AT_ONE, AT_STRIP: scalar; AT_EACH: strip or scalar, to be freed */
+    /* AT_ONE, AT_STRIP: scalar; AT_EACH: strip or scalar, to be freed */
+    kw_value off;
     const rlx_prim *stride;        /* AT_STRIP: without variables of the nest */
     kw_value mask;
     bool loads;
@@ -163,7 +174,8 @@ static kw_value scalar_op(kw *w, unsigned op, kw_value a, kw_value b)
     return d;
 }
 
-static void check_scalar_index(kw *w, const kw_buffer *b, size_t d, const rlx_prim *index, kw_value v)
+static void check_scalar_index(kw *w, const kw_buffer *b, size_t d, const rlx_prim *index,
+                               kw_value v)
 {
     int64_t at, size;
     if (rlx_int_literal(index, &at) && rlx_int_literal(b->shape[d], &size) && at >= 0 && at < size)
@@ -177,13 +189,19 @@ static void check_each_index(kw *w, const kw_buffer *b, size_t d, kw_value v, kw
 {
     kw_value s = kw_int64(w, b->shape[d]);
     bool wide = v.wide || (!kw_is_always(mask) && mask.wide);
-    int32_t level = wide ? w->nest->strip_level : kw_later(kw_later(v.level, s.level), kw_later(kw_floor_level(w, NULL), kw_is_always(mask) ? 0 : mask.level));
+    int32_t level =
+        wide ? w->nest->strip_level
+             : kw_later(kw_later(v.level, s.level),
+                        kw_later(kw_floor_level(w, NULL), kw_is_always(mask) ? 0 : mask.level));
     kw_value index = wide ? kw_widen(w, v) : v;
-    KW_EMIT(w, level, RLX_K_CHECK_EACH, index.reg, s.reg, kw_is_always(mask) ? KW_NO_REG : (wide ? kw_widen(w, mask) : mask).reg, b->index, (uint32_t)d);
+    KW_EMIT(w, level, RLX_K_CHECK_EACH, index.reg, s.reg,
+            kw_is_always(mask) ? KW_NO_REG : (wide ? kw_widen(w, mask) : mask).reg, b->index,
+            (uint32_t)d);
 }
 
 /* Offset = sum of index * stride, element by element. */
-static bool place_each(kw *w, const kw_buffer *b, const rlx_prim *const *indices, size_t count, kw_value mask, const bool *boxed, place_of *out)
+static bool place_each(kw *w, const kw_buffer *b, const rlx_prim *const *indices, size_t count,
+                       kw_value mask, const bool *boxed, place_of *out)
 {
     kw_value sum = kw_literal(w, RLX_CLASS_I64, RELAX_INT64, 0);
     bool own = false; /* sum is a temporary of ours */
@@ -198,7 +216,8 @@ static bool place_each(kw *w, const kw_buffer *b, const rlx_prim *const *indices
         kw_value part = v;
         bool part_own = !rlx_is_int_value(b->strides[d], 1);
         if (part_own)
-            part = kw_apply2(w, RLX_K_MUL_I64, RLX_CLASS_I64, RELAX_INT64, v, kw_int64(w, b->strides[d]));
+            part = kw_apply2(w, RLX_K_MUL_I64, RLX_CLASS_I64, RELAX_INT64, v,
+                             kw_int64(w, b->strides[d]));
         kw_value next = kw_apply2(w, RLX_K_ADD_I64, RLX_CLASS_I64, RELAX_INT64, sum, part);
         if (own)
             kw_free_temp(w, sum);
@@ -213,9 +232,10 @@ static bool place_each(kw *w, const kw_buffer *b, const rlx_prim *const *indices
     return !w->failed;
 }
 
-/* Offset as start and stride: dimensions that the nest runs through evenly, and others that are the same all along. */
-static bool place_even(kw *w, const kw_buffer *b, const rlx_prim *const *indices, const kw_value *values, const bool *boxed, size_t count,
-                       place_of *out)
+/* Offset as start and stride: dimensions that the nest runs through evenly, and others that are
+ * the same all along. */
+static bool place_even(kw *w, const kw_buffer *b, const rlx_prim *const *indices,
+                       const kw_value *values, const bool *boxed, size_t count, place_of *out)
 {
     const kw_nest *n = w->nest;
     const rlx_prim *even = rlx_int64(w->ctx, 0), *stride = NULL;
@@ -225,13 +245,16 @@ static bool place_even(kw *w, const kw_buffer *b, const rlx_prim *const *indices
             continue;
         kw_buffer one = { .strides = { b->strides[d] } };
         if (!kw_flatten(w, n, &one, &indices[d], 1, &f))
-            return w->failed ? false : kw_fail(w, "an index of %s cannot be computed", b->buffer->name ? b->buffer->name->data : "?");
+            return w->failed ? false
+                             : kw_fail(w, "an index of %s cannot be computed",
+                                       b->buffer->name ? b->buffer->name->data : "?");
         even = plus(w, even, f.base);
         for (size_t i = 0; i < n->count; i++) {
             const kw_loop *l = &n->loops[i];
             bool is_strip = (int)i == n->strip && n->strip_level >= 0;
             if (f.coeff[i])
-                even = plus(w, even, times(w, is_strip || l->merged ? l->min : l->var, f.coeff[i]));
+                even =
+                    plus(w, even, times(w, is_strip || l->merged ? l->min : l->var, f.coeff[i]));
             if (f.coeff[i] && is_strip)
                 stride = plus(w, stride, f.coeff[i]);
         }
@@ -239,7 +262,9 @@ static bool place_even(kw *w, const kw_buffer *b, const rlx_prim *const *indices
     kw_value off = kw_int64(w, even);
     for (size_t d = 0; d < count && !w->failed; d++)
         if (!boxed[d]) {
-            kw_value part = rlx_is_int_value(b->strides[d], 1) ? values[d] : scalar_op(w, RLX_K_XMUL, values[d], kw_int64(w, b->strides[d]));
+            kw_value part = rlx_is_int_value(b->strides[d], 1)
+                                ? values[d]
+                                : scalar_op(w, RLX_K_XMUL, values[d], kw_int64(w, b->strides[d]));
             off = scalar_op(w, RLX_K_XADD, off, part);
         }
     out->off = off;
@@ -250,14 +275,15 @@ static bool place_even(kw *w, const kw_buffer *b, const rlx_prim *const *indices
     return !w->failed;
 }
 
-static bool locate(kw *w, const kw_buffer *b, const rlx_prim *const *indices, size_t count, kw_value mask, place_of *out)
+static bool locate(kw *w, const kw_buffer *b, const rlx_prim *const *indices, size_t count,
+                   kw_value mask, place_of *out)
 {
     bool boxed[RLX_TIR_MAX_DIMS] = { false }, each = !kw_is_always(mask);
     kw_value values[RLX_TIR_MAX_DIMS];
     *out = (place_of){ .how = AT_ONE };
     if (count != b->buffer->num_shape)
-        return kw_fail(w, "%s has %zu dimensions and is accessed with %zu indices", b->buffer->name ? b->buffer->name->data : "?",
-                       b->buffer->num_shape, count);
+        return kw_fail(w, "%s has %zu dimensions and is accessed with %zu indices",
+                       b->buffer->name ? b->buffer->name->data : "?", b->buffer->num_shape, count);
     for (size_t d = 0; d < count && !each; d++) {
         boxed[d] = w->nest && check_dim_box(w, w->nest, b, d, indices[d]);
         if (boxed[d])
@@ -272,7 +298,8 @@ static bool locate(kw *w, const kw_buffer *b, const rlx_prim *const *indices, si
     }
     if (w->failed)
         return false;
-    return each ? place_each(w, b, indices, count, mask, boxed, out) : place_even(w, b, indices, values, boxed, count, out);
+    return each ? place_each(w, b, indices, count, mask, boxed, out)
+                : place_even(w, b, indices, values, boxed, count, out);
 }
 
 /* Start offset of the strip at work. */
@@ -283,14 +310,16 @@ static uint32_t strip_offset(kw *w, const place_of *p)
     if (rlx_is_int_value(p->stride, 1))
         KW_EMIT(w, n->strip_level, RLX_K_XADD, at, n->strip_reg, p->off.reg);
     else
-        KW_EMIT(w, n->strip_level, RLX_K_XMADD, at, n->strip_reg, kw_int64(w, p->stride).reg, p->off.reg);
+        KW_EMIT(w, n->strip_level, RLX_K_XMADD, at, n->strip_reg, kw_int64(w, p->stride).reg,
+                p->off.reg);
     return at;
 }
 
 /* Memory that already is what a register holds. */
 static bool is_native(enum rlx_kernel_elem e)
 {
-    return e == RLX_ELEM_I32 || e == RLX_ELEM_I64 || e == RLX_ELEM_U64 || e == RLX_ELEM_F32 || e == RLX_ELEM_F64;
+    return e == RLX_ELEM_I32 || e == RLX_ELEM_I64 || e == RLX_ELEM_U64 || e == RLX_ELEM_F32 ||
+           e == RLX_ELEM_F64;
 }
 
 static kw_value load_at(kw *w, const kw_buffer *b, const rlx_node *buffer, const place_of *p)
@@ -303,9 +332,11 @@ static kw_value load_at(kw *w, const kw_buffer *b, const rlx_node *buffer, const
         KW_EMIT(w, d.level, RLX_K_LOAD, d.reg, b->index, p->off.reg);
     } else if (p->how == AT_EACH) {
         bool wide = p->off.wide || (!kw_is_always(p->mask) && p->mask.wide);
-        int32_t level = kw_later(kw_later(p->off.level, kw_floor_level(w, buffer)), kw_is_always(p->mask) ? 0 : p->mask.level);
+        int32_t level = kw_later(kw_later(p->off.level, kw_floor_level(w, buffer)),
+                                 kw_is_always(p->mask) ? 0 : p->mask.level);
         d = kw_dest(w, klass, dtype, wide, wide ? w->nest->strip_level : level);
-        KW_EMIT(w, d.level, RLX_K_LOAD_EACH, d.reg, b->index, (wide ? kw_widen(w, p->off) : p->off).reg,
+        KW_EMIT(w, d.level, RLX_K_LOAD_EACH, d.reg, b->index,
+                (wide ? kw_widen(w, p->off) : p->off).reg,
                 kw_is_always(p->mask) ? KW_NO_REG : (wide ? kw_widen(w, p->mask) : p->mask).reg);
         d.guard = p->mask.serial;
         kw_free_temp(w, p->off);
@@ -321,7 +352,8 @@ static kw_value load_at(kw *w, const kw_buffer *b, const rlx_node *buffer, const
         if (rlx_is_int_value(p->stride, 1))
             KW_EMIT(w, d.level, RLX_K_LOAD, d.reg, b->index, at);
         else
-            KW_EMIT(w, d.level, RLX_K_LOAD_STRIDED, d.reg, b->index, at, kw_int64(w, p->stride).reg);
+            KW_EMIT(w, d.level, RLX_K_LOAD_STRIDED, d.reg, b->index, at,
+                    kw_int64(w, p->stride).reg);
     }
     d.loads = true;
     return d;
@@ -347,13 +379,14 @@ kw_value kw_load(kw *w, const rlx_buffer_load *l, kw_value mask)
     return ok ? load_at(w, b, l->buffer, &p) : kw_failure();
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------------------ */
+/* ---- stores --------------------------------------------------------------------------------- */
 
 /* The last instruction, if it made the strip `v` alone and can write to memory instead. */
 static bool redirect(kw *w, kw_value v, size_t last, uint32_t view)
 {
     kw_words *code = &w->levels[w->nest->strip_level].code;
-    if (w->failed || !v.wide || v.view || last >= code->len || code->data[last] < RLX_K_FIRST_VALUE || code->data[last + 1] != v.reg)
+    if (w->failed || !v.wide || v.view || last >= code->len ||
+        code->data[last] < RLX_K_FIRST_VALUE || code->data[last + 1] != v.reg)
         return false;
     code->data[last + 1] = (uint16_t)view;
     return true;
@@ -374,7 +407,8 @@ static size_t last_instruction(const kw *w, size_t from)
 /* Into contiguous memory of the register's own kind: the last operation writes there. */
 static void store_through(kw *w, const kw_buffer *b, const rlx_buffer_store *s, const place_of *p)
 {
-    uint32_t at = strip_offset(w, p), view = kw_new_reg(w, rlx_kernel_elems[b->elem].klass, RLX_KERNEL_VIEW_REG);
+    uint32_t at = strip_offset(w, p),
+             view = kw_new_reg(w, rlx_kernel_elems[b->elem].klass, RLX_KERNEL_VIEW_REG);
     const rlx_prim *value = s->value;
     kw_memo *before = kw_recall(w, value);
     KW_EMIT(w, w->nest->strip_level, RLX_K_VIEW_OUT, view, b->index, at);
@@ -399,7 +433,8 @@ static void store_strip(kw *w, const kw_buffer *b, const place_of *p, kw_value v
     if (rlx_is_int_value(p->stride, 1))
         KW_EMIT(w, w->nest->strip_level, RLX_K_STORE, b->index, at, v.reg);
     else
-        KW_EMIT(w, w->nest->strip_level, RLX_K_STORE_STRIDED, b->index, at, kw_int64(w, p->stride).reg, v.reg);
+        KW_EMIT(w, w->nest->strip_level, RLX_K_STORE_STRIDED, b->index, at,
+                kw_int64(w, p->stride).reg, v.reg);
 }
 
 static void store_each(kw *w, const kw_buffer *b, const place_of *p, kw_value v)
@@ -424,9 +459,11 @@ bool kw_store(kw *w, const rlx_buffer_store *s, kw_value mask)
     if (!b || !locate(w, b, s->indices, s->num_indices, mask, &p))
         return false;
     if (rlx_prim_dtype(s->value) != rlx_kernel_elems[b->elem].dtype)
-        return kw_fail(w, "a store to %s has another dtype", b->buffer->name ? b->buffer->name->data : "?");
+        return kw_fail(w, "a store to %s has another dtype",
+                       b->buffer->name ? b->buffer->name->data : "?");
     if (w->rows.data[b->index].kind == RLX_KERNEL_BUFFER_CONST)
-        return kw_fail(w, "a store to the constant %s", b->buffer->name ? b->buffer->name->data : "?");
+        return kw_fail(w, "a store to the constant %s",
+                       b->buffer->name ? b->buffer->name->data : "?");
     if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
         store_through(w, b, s, &p);
     else {

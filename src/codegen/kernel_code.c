@@ -15,7 +15,8 @@ bool kw_fail(kw *w, const char *format, ...)
 bool kw_too_large(kw *w, const char *what)
 {
     if (!w->failed)
-        rlx_error(w->ctx, RLX_CG08, w->place, "kernel %.*s: too many %s", (int)w->name.len, w->name.data, what);
+        rlx_error(w->ctx, RLX_CG08, w->place, "kernel %.*s: too many %s", (int)w->name.len,
+                  w->name.data, what);
     w->failed = true;
     return false;
 }
@@ -26,7 +27,7 @@ bool kw_no_memory(kw *w)
     return rlx_no_memory(w->ctx);
 }
 
-/* ---- registers ---------------------------------------------------------------------------------------- */
+/* ---- registers ------------------------------------------------------------------------------ */
 
 uint32_t kw_new_reg(kw *w, unsigned klass, unsigned kind)
 {
@@ -53,7 +54,9 @@ uint32_t kw_new_strip(kw *w, unsigned klass, bool unused)
 
 void kw_free_strip(kw *w, uint32_t reg)
 {
-    if (!w->failed && !rlx_vec_push(&w->ctx->memory, &w->free_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg))
+    if (!w->failed &&
+        !rlx_vec_push(&w->ctx->memory, &w->free_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK],
+                      reg))
         kw_no_memory(w);
 }
 
@@ -63,7 +66,8 @@ void kw_reset_strips(kw *w)
         w->free_strips[k].len = w->idle_strips[k].len = 0;
     for (size_t i = 0; i < w->strips.len && !w->failed; i++) {
         uint32_t reg = w->strips.data[i];
-        if (!rlx_vec_push(&w->ctx->memory, &w->idle_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg))
+        if (!rlx_vec_push(&w->ctx->memory,
+                          &w->idle_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg))
             kw_no_memory(w);
     }
 }
@@ -83,7 +87,8 @@ uint32_t kw_const(kw *w, unsigned klass, uint64_t bits)
         kw_too_large(w, "constants");
         return 0;
     }
-    if (!rlx_vec_push(m, &w->consts, bits) || !rlx_vec_push(m, &w->const_classes, (uint8_t)klass) ||
+    if (!rlx_vec_push(m, &w->consts, bits) ||
+        !rlx_vec_push(m, &w->const_classes, (uint8_t)klass) ||
         !rlx_map_put(&w->const_index, (rlx_slice){ key, 9 }, (void *)(uintptr_t)w->consts.len)) {
         kw_no_memory(w);
         return 0;
@@ -96,7 +101,7 @@ uint32_t kw_const_i64(kw *w, int64_t value)
     return kw_const(w, RLX_CLASS_I64, (uint64_t)value);
 }
 
-/* ---- code --------------------------------------------------------------------------------------------- */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 void kw_emit(kw *w, int32_t level, unsigned op, const uint32_t *operands)
 {
@@ -188,7 +193,7 @@ uint32_t kw_name(kw *w, rlx_slice text)
     return at;
 }
 
-/* ---- the bytes ------------------------------------------------------------------------------------------ */
+/* ---- the bytes ------------------------------------------------------------------------------ */
 
 static void put(rlx_buf *b, uint64_t v, int bytes)
 {
@@ -210,8 +215,10 @@ static uint16_t final_reg(const kw *w, uint32_t reg)
 void kw_hint(kw *w, uint32_t reg, const rlx_prim *var)
 {
     const rlx_prim_var *v = rlx_as_prim_var(var);
-    bool scalar = reg < KW_CONST_BASE && !w->failed && !(w->regs.data[reg] & (RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG));
-    if (w->hints && v && v->name && scalar && !rlx_vec_push(&w->ctx->memory, w->hints, ((rlx_kernel_hint){ reg, v->name })))
+    bool scalar = reg < KW_CONST_BASE && !w->failed &&
+                  !(w->regs.data[reg] & (RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG));
+    if (w->hints && v && v->name && scalar &&
+        !rlx_vec_push(&w->ctx->memory, w->hints, ((rlx_kernel_hint){ reg, v->name })))
         kw_no_memory(w);
 }
 
@@ -225,7 +232,9 @@ static void put_code(kw *w, rlx_buf *out)
         for (size_t i = 1; i < rlx_kernel_op_words(op); i++) {
             uint16_t v = code->data[at + i];
             bool is_reg = letters[i - 1] && strchr("ilfdILFDvVxXsrwcm", letters[i - 1]);
-            put(out, is_reg && !(letters[i - 1] == 'm' && v == RLX_KERNEL_NONE) ? final_reg(w, v) : v, 2);
+            put(out,
+                is_reg && !(letters[i - 1] == 'm' && v == RLX_KERNEL_NONE) ? final_reg(w, v) : v,
+                2);
             if (letters[i - 1] == 'j')
                 put(out, code->data[at + ++i], 2);
         }
@@ -262,10 +271,13 @@ static void put_tables(kw *w, rlx_buf *out, size_t begin)
 bool kw_serialise(kw *w, rlx_buf *out)
 {
     size_t begin = out->len;
-    uint32_t counts[RLX_KERNEL_PARTS] = {
-        (uint32_t)w->params.len, (uint32_t)w->rows.len, (uint32_t)(w->regs.len + w->consts.len), (uint32_t)w->consts.len,
-        (uint32_t)w->levels[0].code.len, (uint32_t)w->names.len, (uint32_t)w->data.len
-    };
+    uint32_t counts[RLX_KERNEL_PARTS] = { (uint32_t)w->params.len,
+                                          (uint32_t)w->rows.len,
+                                          (uint32_t)(w->regs.len + w->consts.len),
+                                          (uint32_t)w->consts.len,
+                                          (uint32_t)w->levels[0].code.len,
+                                          (uint32_t)w->names.len,
+                                          (uint32_t)w->data.len };
     if (w->failed || w->names.failed || w->data.failed)
         return w->failed ? false : kw_no_memory(w);
     put(out, RLX_KERNEL_MAGIC, 4);

@@ -1,6 +1,6 @@
 #include "codegen/kernel_writer_int.h"
 
-/* ---- remembering ------------------------------------------------------------------------------------------ */
+/* ---- remembering ---------------------------------------------------------------------------- */
 
 void kw_forget_loads(kw *w)
 {
@@ -29,7 +29,8 @@ static void remember(kw *w, const rlx_prim *p, kw_value v)
     rlx_ptrmap_find(&w->uses, p, &uses);
     if (w->failed)
         return;
-    if (!rlx_vec_push(m, &w->memos, ((kw_memo){ p, v, (uint32_t)uses, true })) || !rlx_ptrmap_put(&w->memo, p, w->memos.len) ||
+    if (!rlx_vec_push(m, &w->memos, ((kw_memo){ p, v, (uint32_t)uses, true })) ||
+        !rlx_ptrmap_put(&w->memo, p, w->memos.len) ||
         !rlx_vec_push(m, &w->levels[v.level].memo, (void *)p) ||
         (v.loads && !rlx_vec_push(m, &w->load_memos, (uint32_t)w->memos.len - 1)))
         kw_no_memory(w);
@@ -66,7 +67,8 @@ static bool count_use(counter *c, const rlx_node *n)
     return rlx_ptrmap_put(&c->w->uses, n, seen + 1) && (known || rlx_vec_push(m, &c->pending, n));
 }
 
-/* Strips left from the statements before: those that this one uses count its uses, the others are free. */
+/* Strips left from the statements before: those that this one uses count its uses, the others
+ * are free. */
 static void recount_strips(kw *w)
 {
     rlx_ptrs *list = &w->levels[w->nest->strip_level].memo;
@@ -119,14 +121,15 @@ void kw_bind_var(kw *w, const rlx_prim *var, kw_value v)
     kw_hint(w, v.reg, var);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------ */
+/* ---- leaves --------------------------------------------------------------------------------- */
 
 static kw_value float_literal(kw *w, const rlx_float_imm *f)
 {
     enum rlx_kernel_elem e = kw_elem_of(w, f->dtype);
     uint64_t bits = 0;
-    float v = e == RLX_ELEM_F16 ? rlx_half_to_float(rlx_double_to_half(f->value))
-              : e == RLX_ELEM_BF16 ? rlx_bfloat_to_float(rlx_double_to_bfloat(f->value)) : (float)f->value;
+    float v = e == RLX_ELEM_F16    ? rlx_half_to_float(rlx_double_to_half(f->value))
+              : e == RLX_ELEM_BF16 ? rlx_bfloat_to_float(rlx_double_to_bfloat(f->value))
+                                   : (float)f->value;
     uint32_t low;
     memcpy(&low, &v, 4);
     memcpy(&bits, &f->value, 8);
@@ -155,19 +158,22 @@ static kw_value var_value(kw *w, const rlx_prim_var *v, bool as_int64)
         x = kw_dest(w, RLX_CLASS_I64, RELAX_INT64, true, n->strip_level);
         KW_EMIT(w, n->strip_level, RLX_K_IOTA, x.reg, start, kw_const_i64(w, 1));
         x.dtype = v->dtype;
-        return as_int64 || rlx_kernel_elem_of(v->dtype) == RLX_ELEM_I64 ? x : kw_step(w, RLX_K_I64_TO_I32, RLX_CLASS_I32, v->dtype, x);
+        return as_int64 || rlx_kernel_elem_of(v->dtype) == RLX_ELEM_I64
+                   ? x
+                   : kw_step(w, RLX_K_I64_TO_I32, RLX_CLASS_I32, v->dtype, x);
     }
     if (!rlx_ptrmap_find(&w->vars, v, &at)) {
         kw_fail(w, "variable %s has no value here", v->name ? v->name->data : "?");
         return kw_failure();
     }
     x = w->var_values.data[at - 1];
-    if (!as_int64 && x.klass == RLX_CLASS_I64 && rlx_kernel_elems[kw_elem_of(w, v->dtype)].klass == RLX_CLASS_I32)
+    if (!as_int64 && x.klass == RLX_CLASS_I64 &&
+        rlx_kernel_elems[kw_elem_of(w, v->dtype)].klass == RLX_CLASS_I32)
         return kw_apply1(w, RLX_K_I64_TO_I32, RLX_CLASS_I32, v->dtype, x);
     return x;
 }
 
-/* ---- expressions without recursion ------------------------------------------------------------------------------------ */
+/* ---- expressions without recursion ---------------------------------------------------------- */
 
 typedef struct frame { const rlx_prim *p; kw_value mask, v[3]; size_t at; } frame;
 
@@ -188,13 +194,15 @@ static const rlx_prim *operand(const rlx_prim *p, size_t i)
     switch (p->kind) {
     case RLX_NODE_NOT: case RLX_NODE_CAST: return ((const rlx_unary *)p)->a;
     case RLX_NODE_SELECT: return i == 0 ? s->cond : i == 1 ? s->true_value : s->false_value;
-    case RLX_NODE_PRIM_LET: return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
+    case RLX_NODE_PRIM_LET:
+        return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
     case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->args[i];
     default: return i == 0 ? ((const rlx_binary *)p)->a : ((const rlx_binary *)p)->b;
     }
 }
 
-static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     const rlx_binary *b = rlx_as_binary(n);
     bool risk = n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_CALL;
@@ -213,8 +221,9 @@ static bool is_risky(kw *w, const rlx_prim *p)
 /* Under which mask operand i is wanted: the right side of and, or; the sides of if_then_else. */
 static kw_value operand_mask(kw *w, const frame *f)
 {
-    bool is_choice = f->p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)f->p)->op && f->at > 0 &&
-                     rlx_slice_is(rlx_string_slice(((const rlx_prim_call *)f->p)->op), "if_then_else");
+    bool is_choice =
+        f->p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)f->p)->op && f->at > 0 &&
+        rlx_slice_is(rlx_string_slice(((const rlx_prim_call *)f->p)->op), "if_then_else");
     bool is_logic = (f->p->kind == RLX_NODE_AND || f->p->kind == RLX_NODE_OR) && f->at == 1;
     if ((!is_choice && !is_logic) || !is_risky(w, operand(f->p, f->at)))
         return f->mask;
@@ -234,7 +243,9 @@ static kw_value combine(kw *w, const frame *f)
     kw_value v[3] = { f->v[0], f->v[1], f->v[2] };
     switch (f->p->kind) {
     case RLX_NODE_NOT: return negated(w, v[0], rlx_prim_dtype(((const rlx_unary *)f->p)->a));
-    case RLX_NODE_CAST: return kw_convert(w, v[0], rlx_prim_dtype(((const rlx_unary *)f->p)->a), ((const rlx_unary *)f->p)->dtype);
+    case RLX_NODE_CAST:
+        return kw_convert(w, v[0], rlx_prim_dtype(((const rlx_unary *)f->p)->a),
+                          ((const rlx_unary *)f->p)->dtype);
     case RLX_NODE_SELECT: return kw_choose(w, ((const rlx_select *)f->p)->dtype, v);
     case RLX_NODE_PRIM_CALL: return kw_call(w, (const rlx_prim_call *)f->p, v, f->mask);
     default: return kw_binary(w, (const rlx_binary *)f->p, v, f->mask);
@@ -245,9 +256,12 @@ static bool check_operands(kw *w, const rlx_prim *p)
 {
     const rlx_prim_call *c = rlx_as_prim_call(p);
     const rlx_string *op = c ? c->op : NULL;
-    enum rlx_tir_intrinsic id = op ? rlx_tir_find_intrinsic(rlx_string_slice(op)) : RLX_TIR_NO_INTRINSIC;
-    if (c && (!op || id == RLX_TIR_NO_INTRINSIC || id == RLX_TIR_ret || c->num_args != rlx_tir_intrinsics[id].num_args))
-        return kw_fail(w, "call of %s is not supported in kernels", op ? op->data : "another function");
+    enum rlx_tir_intrinsic id =
+        op ? rlx_tir_find_intrinsic(rlx_string_slice(op)) : RLX_TIR_NO_INTRINSIC;
+    if (c && (!op || id == RLX_TIR_NO_INTRINSIC || id == RLX_TIR_ret ||
+              c->num_args != rlx_tir_intrinsics[id].num_args))
+        return kw_fail(w, "call of %s is not supported in kernels",
+                       op ? op->data : "another function");
     return true;
 }
 
@@ -275,7 +289,8 @@ static bool at_once(kw *w, const rlx_prim *p, kw_value mask, kw_value *out)
     if (p->kind == RLX_NODE_PRIM_VAR) {
         *out = var_value(w, (const rlx_prim_var *)p, false);
         uintptr_t at;
-        bool own = !rlx_ptrmap_find(&w->vars, p, &at) || w->var_values.data[at - 1].reg != out->reg;
+        bool own =
+            !rlx_ptrmap_find(&w->vars, p, &at) || w->var_values.data[at - 1].reg != out->reg;
         if (own && !w->failed)
             remember(w, p, *out);
         return true;

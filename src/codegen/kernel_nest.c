@@ -1,15 +1,17 @@
 /* kernel_nest: loops around straight-line statements.
  *
- *     for i in range(n):                   A loop is a good strip if each of its values has stores of its own ("j is
- *         for k in range(m):               determined by the stored place"): then its iterations may be done side by
- *             for j in range(p):           side, and it may move innermost past the others, because two iterations that
- *                 C[i, j] += ...           meet at one place have the same j.
+ *     for i in range(n):                   A loop is a good strip if each of its values has stores
+ * of its own ("j is for k in range(m):               determined by the stored place"): then its
+ * iterations may be done side by for j in range(p):           side, and it may move innermost past
+ * the others, because two iterations that C[i, j] += ...           meet at one place have the same
+ * j.
  *
- * A nest that is one reduction of one or two loads becomes one instruction over three loops, the innermost reduction
- * loop included. The loops that do not determine the place keep their order: so does each sum. */
+ * A nest that is one reduction of one or two loads becomes one instruction over three loops,
+ * the innermost reduction loop included. The loops that do not determine the place keep their
+ * order: so does each sum. */
 #include "codegen/kernel_writer_int.h"
 
-/* ---- finding ---------------------------------------------------------------------------------------------- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 typedef struct scan {
     kw *w;
@@ -32,11 +34,13 @@ static bool take_stmt(scan *s, rlx_ptrs *pending, const rlx_stmt *stmt)
 {
     switch (stmt->kind) {
     case RLX_NODE_BUFFER_STORE:
-        return rlx_vec_push(&s->w->ctx->memory, &s->stores, (const rlx_buffer_store *)stmt) || kw_no_memory(s->w);
+        return rlx_vec_push(&s->w->ctx->memory, &s->stores, (const rlx_buffer_store *)stmt) ||
+               kw_no_memory(s->w);
     case RLX_NODE_LET_STMT: return push_stmt(s, pending, ((const rlx_let_stmt *)stmt)->body);
     case RLX_NODE_IF_THEN_ELSE:
         s->guarded = true;
-        return push_stmt(s, pending, ((const rlx_if_stmt *)stmt)->then_case) && push_stmt(s, pending, ((const rlx_if_stmt *)stmt)->else_case);
+        return push_stmt(s, pending, ((const rlx_if_stmt *)stmt)->then_case) &&
+               push_stmt(s, pending, ((const rlx_if_stmt *)stmt)->else_case);
     case RLX_NODE_SEQ_STMT:
         for (size_t i = 0; i < ((const rlx_seq_stmt *)stmt)->num_stmts; i++)
             if (!push_stmt(s, pending, ((const rlx_seq_stmt *)stmt)->stmts[i]))
@@ -48,27 +52,35 @@ static bool take_stmt(scan *s, rlx_ptrs *pending, const rlx_stmt *stmt)
     }
 }
 
-static enum rlx_step see(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step see(void *user, const rlx_node *n, const rlx_field *via,
+                         const rlx_node *parent)
 {
     scan *s = user;
-    bool in_index = parent && (parent->kind == RLX_NODE_BUFFER_LOAD || parent->kind == RLX_NODE_BUFFER_STORE) && via && !strcmp(via->name, "indices");
+    bool in_index =
+        parent &&
+        (parent->kind == RLX_NODE_BUFFER_LOAD || parent->kind == RLX_NODE_BUFFER_STORE) && via &&
+        !strcmp(via->name, "indices");
     if (n->kind == RLX_NODE_BUFFER)
         return RLX_STEP_SKIP;
-    if (n->kind == RLX_NODE_BUFFER_LOAD && !rlx_vec_push(&s->w->ctx->memory, &s->loads, (const rlx_buffer_load *)n))
+    if (n->kind == RLX_NODE_BUFFER_LOAD &&
+        !rlx_vec_push(&s->w->ctx->memory, &s->loads, (const rlx_buffer_load *)n))
         kw_no_memory(s->w);
     if (n->kind == RLX_NODE_PRIM_CALL || n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR) {
         const rlx_prim_call *c = rlx_as_prim_call(n);
         s->guarded |= !c || !c->op || rlx_slice_is(rlx_string_slice(c->op), "if_then_else");
     }
-    /* an affine index needs no variable as a value; anything else in it does, which the merge test sees as not affine */
+    /* an affine index needs no variable as a value; anything else in it does, which the merge
+     * test sees as not affine */
     if (in_index)
         return RLX_STEP_ON;
-    if (n->kind == RLX_NODE_PRIM_VAR && via && via->type != RLX_FIELD_DEF && !rlx_ptrmap_put(&s->raw, n, 1))
+    if (n->kind == RLX_NODE_PRIM_VAR && via && via->type != RLX_FIELD_DEF &&
+        !rlx_ptrmap_put(&s->raw, n, 1))
         kw_no_memory(s->w);
     return s->w->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* Variables under an index are seen too; so `raw` counts them. Values proper are walked apart from indices. */
+/* Variables under an index are seen too; so `raw` counts them. Values proper are walked apart
+ * from indices. */
 static bool see_values(scan *s, const rlx_node *root)
 {
     rlx_walker walker = { .enter = see, .user = s };
@@ -94,9 +106,13 @@ static bool scan_body(scan *s)
     return ok;
 }
 
-static enum rlx_step find_load_or_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_load_or_var(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
 {
-    return n->kind == RLX_NODE_BUFFER_LOAD || (n->kind == RLX_NODE_PRIM_VAR && rlx_ptrmap_has(user, n)) ? RLX_STEP_STOP : RLX_STEP_ON;
+    return n->kind == RLX_NODE_BUFFER_LOAD ||
+                   (n->kind == RLX_NODE_PRIM_VAR && rlx_ptrmap_has(user, n))
+               ? RLX_STEP_STOP
+               : RLX_STEP_ON;
 }
 
 /* All loops that stand directly in each other and whose bounds are known in front of them. */
@@ -109,11 +125,13 @@ static bool collect_loops(kw *w, const rlx_for_stmt *s, kw_nest *n)
     while (ok && open && body->kind == RLX_NODE_FOR && n->count < KW_MAX_NEST) {
         const rlx_for_stmt *f = (const rlx_for_stmt *)body;
         rlx_walker walker = { .enter = find_load_or_var, .user = &vars };
-        open = rlx_walk(&w->ctx->memory, f->min, &walker, NULL) != RLX_STEP_STOP && rlx_walk(&w->ctx->memory, f->extent, &walker, NULL) != RLX_STEP_STOP &&
+        open = rlx_walk(&w->ctx->memory, f->min, &walker, NULL) != RLX_STEP_STOP &&
+               rlx_walk(&w->ctx->memory, f->extent, &walker, NULL) != RLX_STEP_STOP &&
                f->for_kind != RLX_FOR_THREAD_BINDING;
         if (!open)
             break;
-        n->loops[n->count++] = (kw_loop){ f, f->loop_var, kw_wide_index(w, f->min), kw_wide_index(w, f->extent), false };
+        n->loops[n->count++] = (kw_loop){ f, f->loop_var, kw_wide_index(w, f->min),
+                                          kw_wide_index(w, f->extent), false };
         ok = rlx_ptrmap_put(&vars, f->loop_var, 1) || kw_no_memory(w);
         body = f->body;
     }
@@ -122,7 +140,7 @@ static bool collect_loops(kw *w, const rlx_for_stmt *s, kw_nest *n)
     return ok && !w->failed;
 }
 
-/* ---- may the loops be reordered? ----------------------------------------------------------------------------- */
+/* ---- may the loops be reordered? ------------------------------------------------------------ */
 
 static bool same_place(const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb)
 {
@@ -139,11 +157,13 @@ static bool one_place_each(const scan *s)
         const rlx_buffer_store *a = s->stores.data[i];
         for (size_t k = 0; k < i; k++)
             if (s->stores.data[k]->buffer == a->buffer &&
-                !same_place(s->stores.data[k]->indices, s->stores.data[k]->num_indices, a->indices, a->num_indices))
+                !same_place(s->stores.data[k]->indices, s->stores.data[k]->num_indices, a->indices,
+                            a->num_indices))
                 return false;
         for (size_t k = 0; k < s->loads.len; k++)
             if (s->loads.data[k]->buffer == a->buffer &&
-                !same_place(s->loads.data[k]->indices, s->loads.data[k]->num_indices, a->indices, a->num_indices))
+                !same_place(s->loads.data[k]->indices, s->loads.data[k]->num_indices, a->indices,
+                            a->num_indices))
                 return false;
     }
     return true;
@@ -167,7 +187,8 @@ static void determined_by(kw *w, const kw_nest *n, const rlx_prim *index, bool *
         size_t at = n->count;
         int64_t best = INT64_MAX;
         for (size_t i = 0; i < n->count; i++)
-            if (a.coeff[i] && !used[i] && rlx_int_literal(a.coeff[i], &c) && c != 0 && c != INT64_MIN && (c < 0 ? -c : c) < best)
+            if (a.coeff[i] && !used[i] && rlx_int_literal(a.coeff[i], &c) && c != 0 &&
+                c != INT64_MIN && (c < 0 ? -c : c) < best)
                 best = c < 0 ? -c : c, at = i;
         if (at == n->count || best < below)
             return;
@@ -194,9 +215,11 @@ static void find_determined(const scan *s, bool *determined)
     }
 }
 
-/* ---- which strip? -------------------------------------------------------------------------------------------------- */
+/* ---- which strip? --------------------------------------------------------------------------- */
 
-static const rlx_prim *stride_of(const scan *s, const rlx_node *buffer, const rlx_prim *const *indices, size_t count, size_t loop, bool *known)
+static const rlx_prim *stride_of(const scan *s, const rlx_node *buffer,
+                                 const rlx_prim *const *indices, size_t count, size_t loop,
+                                 bool *known)
 {
     kw_flat f;
     kw_buffer *b = kw_buffer_of(s->w, buffer);
@@ -216,11 +239,13 @@ static int64_t score(const scan *s, size_t loop)
     int64_t points = 0, extent = likely_extent(&s->n->loops[loop]);
     bool known;
     for (size_t i = 0; i < s->stores.len; i++) {
-        const rlx_prim *c = stride_of(s, s->stores.data[i]->buffer, s->stores.data[i]->indices, s->stores.data[i]->num_indices, loop, &known);
+        const rlx_prim *c = stride_of(s, s->stores.data[i]->buffer, s->stores.data[i]->indices,
+                                      s->stores.data[i]->num_indices, loop, &known);
         points += !known ? -4 : rlx_is_int_value(c, 1) ? 8 : 0;
     }
     for (size_t i = 0; i < s->loads.len; i++) {
-        const rlx_prim *c = stride_of(s, s->loads.data[i]->buffer, s->loads.data[i]->indices, s->loads.data[i]->num_indices, loop, &known);
+        const rlx_prim *c = stride_of(s, s->loads.data[i]->buffer, s->loads.data[i]->indices,
+                                      s->loads.data[i]->num_indices, loop, &known);
         points += !known ? -2 : !c ? 3 : rlx_is_int_value(c, 1) ? 4 : 0;
     }
     return points * 16 + (extent < 4 ? -400 : extent < 16 ? -100 : 0);
@@ -238,7 +263,8 @@ static void choose_strip(const scan *s, const bool *determined)
     }
 }
 
-static bool merges_at(const scan *s, const rlx_node *buffer, const rlx_prim *const *indices, size_t count, size_t outer)
+static bool merges_at(const scan *s, const rlx_node *buffer, const rlx_prim *const *indices,
+                      size_t count, size_t outer)
 {
     const kw_nest *n = s->n;
     kw_buffer *b = kw_buffer_of(s->w, buffer);
@@ -256,7 +282,8 @@ static bool merges_at(const scan *s, const rlx_node *buffer, const rlx_prim *con
             if (one.coeff[i] && !rlx_int_literal(one.coeff[i], &c))
                 return false;
     }
-    const rlx_prim *zero = rlx_int64(s->w->ctx, 0), *inner = f.coeff[n->strip] ? f.coeff[n->strip] : zero;
+    const rlx_prim *zero = rlx_int64(s->w->ctx, 0),
+                   *inner = f.coeff[n->strip] ? f.coeff[n->strip] : zero;
     low = rlx_fold_mul(s->w->ctx, n->strip_extent, inner);
     return low && low == (f.coeff[outer] ? f.coeff[outer] : zero);
 }
@@ -270,11 +297,14 @@ static void merge_loops(scan *s, const bool *determined)
         changed = false;
         for (size_t i = 0; i < n->count && !changed; i++) {
             kw_loop *l = &n->loops[i];
-            bool ok = (int)i != n->strip && !l->merged && determined[i] && !rlx_ptrmap_has(&s->raw, l->var);
+            bool ok = (int)i != n->strip && !l->merged && determined[i] &&
+                      !rlx_ptrmap_has(&s->raw, l->var);
             for (size_t k = 0; ok && k < s->stores.len; k++)
-                ok = merges_at(s, s->stores.data[k]->buffer, s->stores.data[k]->indices, s->stores.data[k]->num_indices, i);
+                ok = merges_at(s, s->stores.data[k]->buffer, s->stores.data[k]->indices,
+                               s->stores.data[k]->num_indices, i);
             for (size_t k = 0; ok && k < s->loads.len; k++)
-                ok = merges_at(s, s->loads.data[k]->buffer, s->loads.data[k]->indices, s->loads.data[k]->num_indices, i);
+                ok = merges_at(s, s->loads.data[k]->buffer, s->loads.data[k]->indices,
+                               s->loads.data[k]->num_indices, i);
             if (!ok)
                 continue;
             /* the new extent goes on the left, as the strides of outer dimensions are written */
@@ -284,7 +314,7 @@ static void merge_loops(scan *s, const bool *determined)
     }
 }
 
-/* ---- code ---------------------------------------------------------------------------------------------------------- */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 /* The nest's own level: skipped when a loop is empty. */
 static bool open_nest(kw *w, kw_nest *n)
@@ -311,7 +341,8 @@ static void close_nest(kw *w, kw_nest *n, const kw_nest *outer)
     for (size_t i = 0; i < n->count && !w->failed; i++)
         if (!rlx_int_literal(n->loops[i].extent, &value) || value <= 0) {
             uint32_t extent = kw_int64(w, n->loops[i].extent).reg;
-            KW_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, extent, (uint32_t)(length + jumps * rlx_kernel_op_words(RLX_K_JUMP_IF_EMPTY)));
+            KW_EMIT(w, w->top, RLX_K_JUMP_IF_EMPTY, extent,
+                    (uint32_t)(length + jumps * rlx_kernel_op_words(RLX_K_JUMP_IF_EMPTY)));
             jumps--;
         }
     w->top++;
@@ -327,19 +358,23 @@ static open_loop begin_loop(kw *w, const kw_loop *l, const kw_nest *n)
 {
     open_loop o = { kw_new_reg(w, RLX_CLASS_I64, 0), kw_new_reg(w, RLX_CLASS_I64, 0) };
     int32_t level = kw_open(w, n != NULL, n);
-    kw_bind_var(w, l->var, (kw_value){ .reg = o.var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
+    kw_bind_var(
+        w, l->var,
+        (kw_value){ .reg = o.var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
     return o;
 }
 
 static void end_loop(kw *w, const kw_loop *l, open_loop o)
 {
-    size_t length = kw_length(w, w->top), loop_words = rlx_kernel_op_words(RLX_K_LOOP), next_words = rlx_kernel_op_words(RLX_K_NEXT);
+    size_t length = kw_length(w, w->top), loop_words = rlx_kernel_op_words(RLX_K_LOOP),
+           next_words = rlx_kernel_op_words(RLX_K_NEXT);
     uint32_t min, extent;
     KW_EMIT(w, w->top, RLX_K_NEXT, o.var, o.limit, (uint32_t)-(int32_t)length);
     w->top--;
     min = kw_int64(w, l->min).reg;
     extent = kw_int64(w, l->extent).reg;
-    KW_EMIT(w, w->top, RLX_K_LOOP, o.var, min, extent, o.limit, (uint32_t)(loop_words + length + next_words));
+    KW_EMIT(w, w->top, RLX_K_LOOP, o.var, min, extent, o.limit,
+            (uint32_t)(loop_words + length + next_words));
     w->top++;
     kw_close(w);
 }
@@ -352,9 +387,11 @@ static bool strip_code(kw *w, kw_nest *n)
     kw_hint(w, n->strip_reg, n->loops[n->strip].var);
     n->strip_level = kw_open(w, true, n);
     kw_stmt(w, n->body, KW_ALWAYS);
-    size_t length = kw_length(w, w->top), head = rlx_kernel_op_words(RLX_K_STRIP), tail = rlx_kernel_op_words(RLX_K_NEXT_STRIP);
+    size_t length = kw_length(w, w->top), head = rlx_kernel_op_words(RLX_K_STRIP),
+           tail = rlx_kernel_op_words(RLX_K_NEXT_STRIP);
     KW_EMIT(w, w->top, RLX_K_NEXT_STRIP, n->strip_reg, n->extent_reg, (uint32_t)-(int32_t)length);
-    KW_EMIT(w, w->top - 1, RLX_K_STRIP, n->strip_reg, n->extent_reg, (uint32_t)(head + length + tail));
+    KW_EMIT(w, w->top - 1, RLX_K_STRIP, n->strip_reg, n->extent_reg,
+            (uint32_t)(head + length + tail));
     kw_close(w);
     n->strip_level = -1;
     return !w->failed;
@@ -375,7 +412,7 @@ static bool nest_code(kw *w, kw_nest *n)
     return !w->failed;
 }
 
-/* ---- fused reductions -------------------------------------------------------------------------------------------------- */
+/* ---- fused reductions ----------------------------------------------------------------------- */
 
 typedef struct fused {
     bool contract;
@@ -388,7 +425,8 @@ typedef struct fused {
 static bool is_own_load(const rlx_prim *p, const rlx_buffer_store *s)
 {
     const rlx_buffer_load *l = rlx_as_buffer_load(p);
-    return l && l->buffer == s->buffer && !l->predicate && same_place(l->indices, l->num_indices, s->indices, s->num_indices);
+    return l && l->buffer == s->buffer && !l->predicate &&
+           same_place(l->indices, l->num_indices, s->indices, s->num_indices);
 }
 
 static bool reduce_op(enum rlx_node_kind kind, enum rlx_kernel_reduce *op)
@@ -409,12 +447,14 @@ static bool match_fused(const kw_nest *n, fused *f)
     const rlx_binary *b = s ? rlx_as_binary(s->value) : NULL;
     if (!b || !reduce_op((enum rlx_node_kind)b->node.kind, &f->op) || !is_own_load(b->a, s))
         return false;
-    const rlx_binary *product = f->op == RLX_KERNEL_REDUCE_ADD && b->b->kind == RLX_NODE_MUL ? rlx_as_binary(b->b) : NULL;
+    const rlx_binary *product =
+        f->op == RLX_KERNEL_REDUCE_ADD && b->b->kind == RLX_NODE_MUL ? rlx_as_binary(b->b) : NULL;
     f->store = s;
     f->contract = product != NULL;
     f->a = rlx_as_buffer_load(product ? product->a : b->b);
     f->b = product ? rlx_as_buffer_load(product->b) : f->a;
-    return f->a && f->b && !s->predicate && !f->a->predicate && !f->b->predicate && f->a->buffer != s->buffer && f->b->buffer != s->buffer;
+    return f->a && f->b && !s->predicate && !f->a->predicate && !f->b->predicate &&
+           f->a->buffer != s->buffer && f->b->buffer != s->buffer;
 }
 
 /* Only what kernel_strips has a function for; the element types are then all alike. */
@@ -425,23 +465,31 @@ static bool fused_type(kw *w, const fused *f)
     if (rlx_as_buffer(f->a->buffer)->dtype != rlx_as_buffer(f->store->buffer)->dtype ||
         rlx_as_buffer(f->b->buffer)->dtype != rlx_as_buffer(f->store->buffer)->dtype)
         return false;
-    return e == RLX_ELEM_F32 || e == RLX_ELEM_F64 || e == RLX_ELEM_I32 || e == RLX_ELEM_I64 || (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
+    return e == RLX_ELEM_F32 || e == RLX_ELEM_F64 || e == RLX_ELEM_I32 || e == RLX_ELEM_I64 ||
+           (!order && (e == RLX_ELEM_U32 || e == RLX_ELEM_U64));
 }
 
 typedef struct fused_flats { kw_flat acc, a, b; } fused_flats;
 
 static bool flatten_fused(kw *w, const kw_nest *n, const fused *f, fused_flats *flats)
 {
-    const struct { const rlx_node *buffer; const rlx_prim *const *indices; size_t count; kw_flat *out; } part[3] = {
+    const struct {
+        const rlx_node *buffer;
+        const rlx_prim *const *indices;
+        size_t count;
+        kw_flat *out;
+    } part[3] = {
         { f->store->buffer, f->store->indices, f->store->num_indices, &flats->acc },
         { f->a->buffer, f->a->indices, f->a->num_indices, &flats->a },
         { f->b->buffer, f->b->indices, f->b->num_indices, &flats->b },
     };
     for (int i = 0; i < 3; i++) {
         kw_buffer *b = kw_buffer_of(w, part[i].buffer);
-        if (!b || part[i].count != b->buffer->num_shape || !kw_flatten(w, n, b, part[i].indices, part[i].count, part[i].out))
+        if (!b || part[i].count != b->buffer->num_shape ||
+            !kw_flatten(w, n, b, part[i].indices, part[i].count, part[i].out))
             return false;
-        for (size_t d = 0; d < part[i].count; d++) { /* the range check needs literal coefficients */
+        /* the range check needs literal coefficients */
+        for (size_t d = 0; d < part[i].count; d++) {
             kw_flat one;
             kw_buffer flat = { .strides = { rlx_int64(w->ctx, 1) } };
             int64_t c;
@@ -466,14 +514,18 @@ static bool is_unit(const kw_flat *f, int loop)
 }
 
 /* Columns: contiguous in the result and in one operand, the other standing still. */
-static int choose_column(const kw_nest *n, const fused *f, const fused_flats *x, const bool *determined)
+static int choose_column(const kw_nest *n, const fused *f, const fused_flats *x,
+                         const bool *determined)
 {
     int best = -1, column = -1;
     for (int i = 0; i < (int)n->count; i++) {
         if (!determined[i])
             continue;
-        bool plain = f->contract && ((is_unit(&x->b, i) && !has_stride(&x->a, i)) || (is_unit(&x->a, i) && !has_stride(&x->b, i)));
-        int points = 4 * is_unit(&x->acc, i) + 8 * plain + (!f->contract && is_unit(&x->a, i) ? 4 : 0) + (likely_extent(&n->loops[i]) >= 8);
+        bool plain = f->contract && ((is_unit(&x->b, i) && !has_stride(&x->a, i)) ||
+                                     (is_unit(&x->a, i) && !has_stride(&x->b, i)));
+        int points = 4 * is_unit(&x->acc, i) + 8 * plain +
+                     (!f->contract && is_unit(&x->a, i) ? 4 : 0) +
+                     (likely_extent(&n->loops[i]) >= 8);
         if (points >= best) {
             best = points;
             column = i;
@@ -483,13 +535,15 @@ static int choose_column(const kw_nest *n, const fused *f, const fused_flats *x,
 }
 
 /* Rows: what moves the first operand and not the second. */
-static int choose_row(const kw_nest *n, const fused *f, const fused_flats *x, const bool *determined)
+static int choose_row(const kw_nest *n, const fused *f, const fused_flats *x,
+                      const bool *determined)
 {
     int best = -1, row = -1;
     for (int i = 0; i < (int)n->count; i++) {
         if (!determined[i] || i == f->column)
             continue;
-        int points = 2 * (f->contract && has_stride(&x->a, i) && !has_stride(&x->b, i)) + (likely_extent(&n->loops[i]) >= 8);
+        int points = 2 * (f->contract && has_stride(&x->a, i) && !has_stride(&x->b, i)) +
+                     (likely_extent(&n->loops[i]) >= 8);
         if (points >= best) {
             best = points;
             row = i;
@@ -505,8 +559,10 @@ static void choose_roles(const kw_nest *n, fused *f, fused_flats *x, const bool 
         if (!determined[i])
             f->step = i; /* the innermost one stays */
     f->column = choose_column(n, f, x, determined);
-    if (f->contract && f->column >= 0 && has_stride(&x->a, f->column) && !has_stride(&x->b, f->column)) {
-        const rlx_buffer_load *load = f->a; /* the operand that stands still along the columns comes first */
+    if (f->contract && f->column >= 0 && has_stride(&x->a, f->column) &&
+        !has_stride(&x->b, f->column)) {
+        /* the operand that stands still along the columns comes first */
+        const rlx_buffer_load *load = f->a;
         kw_flat flat = x->a;
         f->a = f->b, f->b = load;
         x->a = x->b, x->b = flat;
@@ -520,7 +576,10 @@ static const rlx_prim *fused_offset(kw *w, const kw_nest *n, const fused *f, con
     for (int i = 0; i < (int)n->count; i++) {
         bool inside = i == f->row || i == f->column || i == f->step;
         if (x->coeff[i])
-            p = rlx_fold_add(w->ctx, p, rlx_fold_mul(w->ctx, kw_wide_index(w, inside ? n->loops[i].min : n->loops[i].var), x->coeff[i]));
+            p = rlx_fold_add(
+                w->ctx, p,
+                rlx_fold_mul(w->ctx, kw_wide_index(w, inside ? n->loops[i].min : n->loops[i].var),
+                             x->coeff[i]));
     }
     return p;
 }
@@ -537,18 +596,25 @@ static uint32_t extent_reg(kw *w, const kw_nest *n, int loop)
 
 static void fused_code(kw *w, const kw_nest *n, const fused *f, const fused_flats *x)
 {
-    uint32_t acc = kw_buffer_of(w, f->store->buffer)->index, a = kw_buffer_of(w, f->a->buffer)->index, b = kw_buffer_of(w, f->b->buffer)->index;
-    uint32_t at_acc = kw_int64(w, fused_offset(w, n, f, &x->acc)).reg, at_a = kw_int64(w, fused_offset(w, n, f, &x->a)).reg;
-    uint32_t rows = extent_reg(w, n, f->row), columns = extent_reg(w, n, f->column), depth = extent_reg(w, n, f->step);
+    uint32_t acc = kw_buffer_of(w, f->store->buffer)->index,
+             a = kw_buffer_of(w, f->a->buffer)->index, b = kw_buffer_of(w, f->b->buffer)->index;
+    uint32_t at_acc = kw_int64(w, fused_offset(w, n, f, &x->acc)).reg,
+             at_a = kw_int64(w, fused_offset(w, n, f, &x->a)).reg;
+    uint32_t rows = extent_reg(w, n, f->row), columns = extent_reg(w, n, f->column),
+             depth = extent_reg(w, n, f->step);
     if (!f->contract) {
-        KW_EMIT(w, w->top, RLX_K_REDUCE, f->op, acc, at_acc, stride_reg(w, &x->acc, f->row), stride_reg(w, &x->acc, f->column), a, at_a,
-                stride_reg(w, &x->a, f->row), stride_reg(w, &x->a, f->column), stride_reg(w, &x->a, f->step), rows, columns, depth);
+        KW_EMIT(w, w->top, RLX_K_REDUCE, f->op, acc, at_acc, stride_reg(w, &x->acc, f->row),
+                stride_reg(w, &x->acc, f->column), a, at_a, stride_reg(w, &x->a, f->row),
+                stride_reg(w, &x->a, f->column), stride_reg(w, &x->a, f->step), rows, columns,
+                depth);
         return;
     }
     uint32_t at_b = kw_int64(w, fused_offset(w, n, f, &x->b)).reg;
-    KW_EMIT(w, w->top, RLX_K_CONTRACT, acc, at_acc, stride_reg(w, &x->acc, f->row), stride_reg(w, &x->acc, f->column), a, at_a,
-            stride_reg(w, &x->a, f->row), stride_reg(w, &x->a, f->column), stride_reg(w, &x->a, f->step), b, at_b, stride_reg(w, &x->b, f->row),
-            stride_reg(w, &x->b, f->column), stride_reg(w, &x->b, f->step), rows, columns, depth);
+    KW_EMIT(w, w->top, RLX_K_CONTRACT, acc, at_acc, stride_reg(w, &x->acc, f->row),
+            stride_reg(w, &x->acc, f->column), a, at_a, stride_reg(w, &x->a, f->row),
+            stride_reg(w, &x->a, f->column), stride_reg(w, &x->a, f->step), b, at_b,
+            stride_reg(w, &x->b, f->row), stride_reg(w, &x->b, f->column),
+            stride_reg(w, &x->b, f->step), rows, columns, depth);
 }
 
 static bool try_fused(kw *w, kw_nest *n, const bool *determined, bool *done)
@@ -563,14 +629,16 @@ static bool try_fused(kw *w, kw_nest *n, const bool *determined, bool *done)
     choose_roles(n, &f, &x, determined);
     if (f.step < 0)
         return true; /* no reduction at all: an elementwise update */
-    for (size_t i = 0; i < n->count; i++) /* two iterations at one place differ in undetermined loops only */
+    for (size_t i = 0; i < n->count;
+         i++) /* two iterations at one place differ in undetermined loops only */
         if (!determined[i] && has_stride(&x.acc, (int)i))
             return true;
     const kw_nest *outer = w->nest;
     open_loop open[KW_MAX_NEST];
     if (!open_nest(w, n))
         return false;
-    bool ok = kw_check_box(w, n, kw_buffer_of(w, f.store->buffer), f.store->indices, f.store->num_indices) &&
+    bool ok = kw_check_box(w, n, kw_buffer_of(w, f.store->buffer), f.store->indices,
+                           f.store->num_indices) &&
               kw_check_box(w, n, kw_buffer_of(w, f.a->buffer), f.a->indices, f.a->num_indices) &&
               kw_check_box(w, n, kw_buffer_of(w, f.b->buffer), f.b->indices, f.b->num_indices);
     if (!ok)
@@ -587,7 +655,7 @@ static bool try_fused(kw *w, kw_nest *n, const bool *determined, bool *done)
     return !w->failed;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static bool try_strip(kw *w, scan *s, const bool *determined, bool *done)
 {

@@ -13,8 +13,10 @@ static kw_value unsupported(kw *w, const char *what, rlx_dtype dtype)
     return kw_failure();
 }
 
-/* Division and its kin can fail, unless by a literal that is not 0: then it may leave loops like other arithmetic. */
-static kw_value divide(kw *w, unsigned op, unsigned op_u64, rlx_dtype t, kw_value *v, const rlx_prim *by, kw_value mask)
+/* Division and its kin can fail, unless by a literal that is not 0: then it may leave loops
+ * like other arithmetic. */
+static kw_value divide(kw *w, unsigned op, unsigned op_u64, rlx_dtype t, kw_value *v,
+                       const rlx_prim *by, kw_value mask)
 {
     unsigned klass = v[0].klass, chosen = is_unsigned64(t) ? op_u64 : op + klass;
     bool safe = by->kind == RLX_NODE_INT_IMM && ((const rlx_int_imm *)by)->value != 0;
@@ -38,12 +40,14 @@ static kw_value arithmetic(kw *w, unsigned op, rlx_dtype t, kw_value *v)
 
 static kw_value compare(kw *w, unsigned op, unsigned op_u64, rlx_dtype t, kw_value a, kw_value b)
 {
-    return kw_apply2(w, op_u64 && is_unsigned64(t) ? op_u64 : op + a.klass, RLX_CLASS_I32, RELAX_BOOL, a, b);
+    return kw_apply2(w, op_u64 && is_unsigned64(t) ? op_u64 : op + a.klass, RLX_CLASS_I32,
+                     RELAX_BOOL, a, b);
 }
 
 static kw_value extreme(kw *w, unsigned op, unsigned op_u64, rlx_dtype t, kw_value *v)
 {
-    return kw_apply(w, is_unsigned64(t) ? op_u64 : op + v[0].klass, v[0].klass, t, v, 2, false, KW_ALWAYS);
+    return kw_apply(w, is_unsigned64(t) ? op_u64 : op + v[0].klass, v[0].klass, t, v, 2, false,
+                    KW_ALWAYS);
 }
 
 kw_value kw_binary(kw *w, const rlx_binary *b, kw_value *v, kw_value mask)
@@ -69,9 +73,11 @@ kw_value kw_binary(kw *w, const rlx_binary *b, kw_value *v, kw_value mask)
             return arithmetic(w, RLX_K_FMOD_F32 - RLX_CLASS_F32, t, v);
         return divide(w, RLX_K_MOD_I32, RLX_K_MOD_U64, t, v, b->b, mask);
     case RLX_NODE_FLOOR_DIV:
-        return is_float ? unsupported(w, "floor division", t) : divide(w, RLX_K_FLOOR_DIV_I32, RLX_K_DIV_U64, t, v, b->b, mask);
+        return is_float ? unsupported(w, "floor division", t)
+                        : divide(w, RLX_K_FLOOR_DIV_I32, RLX_K_DIV_U64, t, v, b->b, mask);
     case RLX_NODE_FLOOR_MOD:
-        return is_float ? unsupported(w, "floor modulus", t) : divide(w, RLX_K_FLOOR_MOD_I32, RLX_K_MOD_U64, t, v, b->b, mask);
+        return is_float ? unsupported(w, "floor modulus", t)
+                        : divide(w, RLX_K_FLOOR_MOD_I32, RLX_K_MOD_U64, t, v, b->b, mask);
     case RLX_NODE_EQ: return compare(w, RLX_K_EQ_I32, 0, t, v[0], v[1]);
     case RLX_NODE_NE: return compare(w, RLX_K_NE_I32, 0, t, v[0], v[1]);
     case RLX_NODE_LT: return compare(w, RLX_K_LT_I32, RLX_K_LT_U64, t, v[0], v[1]);
@@ -95,19 +101,26 @@ kw_value kw_choose(kw *w, rlx_dtype t, kw_value *v)
 
 /* Float instructions by intrinsic: that of float32, that of float64 follows it. */
 static const uint16_t float_ops[RLX_TIR_NUM_INTRINSICS] = {
-    [RLX_TIR_acos] = RLX_K_ACOS_F32,   [RLX_TIR_acosh] = RLX_K_ACOSH_F32,         [RLX_TIR_asin] = RLX_K_ASIN_F32,
-    [RLX_TIR_asinh] = RLX_K_ASINH_F32, [RLX_TIR_atan] = RLX_K_ATAN_F32,           [RLX_TIR_atanh] = RLX_K_ATANH_F32,
-    [RLX_TIR_ceil] = RLX_K_CEIL_F32,   [RLX_TIR_cos] = RLX_K_COS_F32,             [RLX_TIR_cosh] = RLX_K_COSH_F32,
-    [RLX_TIR_erf] = RLX_K_ERF_F32,     [RLX_TIR_exp] = RLX_K_EXP_F32,             [RLX_TIR_exp2] = RLX_K_EXP2_F32,
-    [RLX_TIR_exp10] = RLX_K_EXP10_F32, [RLX_TIR_fabs] = RLX_K_ABS_F32,            [RLX_TIR_floor] = RLX_K_FLOOR_F32,
-    [RLX_TIR_log] = RLX_K_LOG_F32,     [RLX_TIR_log1p] = RLX_K_LOG1P_F32,         [RLX_TIR_log2] = RLX_K_LOG2_F32,
-    [RLX_TIR_log10] = RLX_K_LOG10_F32, [RLX_TIR_nearbyint] = RLX_K_ROUND_F32,     [RLX_TIR_round] = RLX_K_ROUND_F32,
-    [RLX_TIR_rsqrt] = RLX_K_RSQRT_F32, [RLX_TIR_sigmoid] = RLX_K_SIGMOID_F32,     [RLX_TIR_sin] = RLX_K_SIN_F32,
-    [RLX_TIR_sinh] = RLX_K_SINH_F32,   [RLX_TIR_sqrt] = RLX_K_SQRT_F32,           [RLX_TIR_tan] = RLX_K_TAN_F32,
-    [RLX_TIR_tanh] = RLX_K_TANH_F32,   [RLX_TIR_trunc] = RLX_K_TRUNC_F32,         [RLX_TIR_atan2] = RLX_K_ATAN2_F32,
-    [RLX_TIR_copysign] = RLX_K_COPYSIGN_F32, [RLX_TIR_fmod] = RLX_K_FMOD_F32,     [RLX_TIR_hypot] = RLX_K_HYPOT_F32,
-    [RLX_TIR_nextafter] = RLX_K_NEXTAFTER_F32, [RLX_TIR_pow] = RLX_K_POW_F32,     [RLX_TIR_fma] = RLX_K_FMA_F32,
-    [RLX_TIR_isnan] = RLX_K_ISNAN_F32, [RLX_TIR_isinf] = RLX_K_ISINF_F32,         [RLX_TIR_isfinite] = RLX_K_ISFINITE_F32,
+    [RLX_TIR_acos] = RLX_K_ACOS_F32,         [RLX_TIR_acosh] = RLX_K_ACOSH_F32,
+    [RLX_TIR_asin] = RLX_K_ASIN_F32,         [RLX_TIR_asinh] = RLX_K_ASINH_F32,
+    [RLX_TIR_atan] = RLX_K_ATAN_F32,         [RLX_TIR_atanh] = RLX_K_ATANH_F32,
+    [RLX_TIR_ceil] = RLX_K_CEIL_F32,         [RLX_TIR_cos] = RLX_K_COS_F32,
+    [RLX_TIR_cosh] = RLX_K_COSH_F32,         [RLX_TIR_erf] = RLX_K_ERF_F32,
+    [RLX_TIR_exp] = RLX_K_EXP_F32,           [RLX_TIR_exp2] = RLX_K_EXP2_F32,
+    [RLX_TIR_exp10] = RLX_K_EXP10_F32,       [RLX_TIR_fabs] = RLX_K_ABS_F32,
+    [RLX_TIR_floor] = RLX_K_FLOOR_F32,       [RLX_TIR_log] = RLX_K_LOG_F32,
+    [RLX_TIR_log1p] = RLX_K_LOG1P_F32,       [RLX_TIR_log2] = RLX_K_LOG2_F32,
+    [RLX_TIR_log10] = RLX_K_LOG10_F32,       [RLX_TIR_nearbyint] = RLX_K_ROUND_F32,
+    [RLX_TIR_round] = RLX_K_ROUND_F32,       [RLX_TIR_rsqrt] = RLX_K_RSQRT_F32,
+    [RLX_TIR_sigmoid] = RLX_K_SIGMOID_F32,   [RLX_TIR_sin] = RLX_K_SIN_F32,
+    [RLX_TIR_sinh] = RLX_K_SINH_F32,         [RLX_TIR_sqrt] = RLX_K_SQRT_F32,
+    [RLX_TIR_tan] = RLX_K_TAN_F32,           [RLX_TIR_tanh] = RLX_K_TANH_F32,
+    [RLX_TIR_trunc] = RLX_K_TRUNC_F32,       [RLX_TIR_atan2] = RLX_K_ATAN2_F32,
+    [RLX_TIR_copysign] = RLX_K_COPYSIGN_F32, [RLX_TIR_fmod] = RLX_K_FMOD_F32,
+    [RLX_TIR_hypot] = RLX_K_HYPOT_F32,       [RLX_TIR_nextafter] = RLX_K_NEXTAFTER_F32,
+    [RLX_TIR_pow] = RLX_K_POW_F32,           [RLX_TIR_fma] = RLX_K_FMA_F32,
+    [RLX_TIR_isnan] = RLX_K_ISNAN_F32,       [RLX_TIR_isinf] = RLX_K_ISINF_F32,
+    [RLX_TIR_isfinite] = RLX_K_ISFINITE_F32,
 };
 
 static kw_value float_call(kw *w, enum rlx_tir_intrinsic id, rlx_dtype t, kw_value *v, int n)
@@ -117,7 +130,9 @@ static kw_value float_call(kw *w, enum rlx_tir_intrinsic id, rlx_dtype t, kw_val
     for (int i = 1; i < n; i++)
         if (v[i].klass != klass)
             return unsupported(w, rlx_tir_intrinsics[id].name, t);
-    kw_value d = kw_apply(w, float_ops[id] + (klass - RLX_CLASS_F32), is_test ? RLX_CLASS_I32 : klass, is_test ? RELAX_BOOL : t, v, n, false, KW_ALWAYS);
+    kw_value d =
+        kw_apply(w, float_ops[id] + (klass - RLX_CLASS_F32), is_test ? RLX_CLASS_I32 : klass,
+                 is_test ? RELAX_BOOL : t, v, n, false, KW_ALWAYS);
     return is_test ? d : kw_narrow(w, d, kw_elem_of(w, t));
 }
 
@@ -125,14 +140,16 @@ static kw_value float_call(kw *w, enum rlx_tir_intrinsic id, rlx_dtype t, kw_val
 static kw_value as_bits(kw *w, kw_value v, enum rlx_kernel_elem e)
 {
     if (e == RLX_ELEM_I8 || e == RLX_ELEM_I16)
-        return kw_apply1(w, e == RLX_ELEM_I8 ? RLX_K_WRAP_U8 : RLX_K_WRAP_U16, RLX_CLASS_I32, v.dtype, v);
+        return kw_apply1(w, e == RLX_ELEM_I8 ? RLX_K_WRAP_U8 : RLX_K_WRAP_U16, RLX_CLASS_I32,
+                         v.dtype, v);
     return kw_apply1(w, RLX_K_MOVE_I32 + v.klass, v.klass, v.dtype, v);
 }
 
 static kw_value count_zeros(kw *w, kw_value v, enum rlx_kernel_elem e)
 {
     int spare = (v.klass == RLX_CLASS_I64 ? 64 : 32) - 8 * rlx_kernel_elems[e].bytes;
-    kw_value d = kw_step(w, v.klass == RLX_CLASS_I64 ? RLX_K_CLZ_I64 : RLX_K_CLZ_I32, RLX_CLASS_I32, RELAX_INT32, as_bits(w, v, e));
+    kw_value d = kw_step(w, v.klass == RLX_CLASS_I64 ? RLX_K_CLZ_I64 : RLX_K_CLZ_I32,
+                         RLX_CLASS_I32, RELAX_INT32, as_bits(w, v, e));
     if (!spare)
         return d;
     kw_value pair[2] = { d, kw_literal(w, RLX_CLASS_I32, RELAX_INT32, (uint64_t)spare) };
@@ -149,20 +166,32 @@ static kw_value int_call(kw *w, enum rlx_tir_intrinsic id, rlx_dtype t, kw_value
     if (rlx_tir_intrinsics[id].num_args == 2 && v[1].klass != klass)
         return unsupported(w, rlx_tir_intrinsics[id].name, t);
     switch (id) {
-    case RLX_TIR_bitwise_and: return kw_apply(w, RLX_K_AND_I32 + klass, klass, t, v, 2, false, KW_ALWAYS);
-    case RLX_TIR_bitwise_or: return kw_apply(w, RLX_K_OR_I32 + klass, klass, t, v, 2, false, KW_ALWAYS);
-    case RLX_TIR_bitwise_xor: return kw_apply(w, RLX_K_XOR_I32 + klass, klass, t, v, 2, false, KW_ALWAYS);
+    case RLX_TIR_bitwise_and:
+        return kw_apply(w, RLX_K_AND_I32 + klass, klass, t, v, 2, false, KW_ALWAYS);
+    case RLX_TIR_bitwise_or:
+        return kw_apply(w, RLX_K_OR_I32 + klass, klass, t, v, 2, false, KW_ALWAYS);
+    case RLX_TIR_bitwise_xor:
+        return kw_apply(w, RLX_K_XOR_I32 + klass, klass, t, v, 2, false, KW_ALWAYS);
     case RLX_TIR_bitwise_not:
         if (e == RLX_ELEM_BOOL)
             return kw_apply2(w, RLX_K_EQ_I32, RLX_CLASS_I32, t, v[0], kw_zero(w, RLX_CLASS_I32));
-        return kw_narrow(w, kw_apply2(w, RLX_K_XOR_I32 + klass, klass, t, v[0], kw_literal(w, klass, t, UINT64_MAX)), e);
+        return kw_narrow(w,
+                         kw_apply2(w, RLX_K_XOR_I32 + klass, klass, t, v[0],
+                                   kw_literal(w, klass, t, UINT64_MAX)),
+                         e);
     case RLX_TIR_shift_left:
-        return u64 ? kw_apply(w, RLX_K_SHL_U64, klass, t, v, 2, false, mask) : kw_narrow(w, kw_apply(w, RLX_K_SHL_I32 + klass, klass, t, v, 2, true, mask), e);
+        return u64 ? kw_apply(w, RLX_K_SHL_U64, klass, t, v, 2, false, mask)
+                   : kw_narrow(w, kw_apply(w, RLX_K_SHL_I32 + klass, klass, t, v, 2, true, mask),
+                               e);
     case RLX_TIR_shift_right:
-        return u64 ? kw_apply(w, RLX_K_SHR_U64, klass, t, v, 2, false, mask) : kw_apply(w, RLX_K_SHR_I32 + klass, klass, t, v, 2, true, mask);
+        return u64 ? kw_apply(w, RLX_K_SHR_U64, klass, t, v, 2, false, mask)
+                   : kw_apply(w, RLX_K_SHR_I32 + klass, klass, t, v, 2, true, mask);
     case RLX_TIR_pow:
-        return u64 ? kw_apply(w, RLX_K_POW_U64, klass, t, v, 2, false, mask) : kw_narrow(w, kw_apply(w, RLX_K_POW_I32 + klass, klass, t, v, 2, true, mask), e);
-    case RLX_TIR_popcount: return kw_step(w, RLX_K_POPCOUNT_I32 + klass, klass, t, as_bits(w, v[0], e));
+        return u64 ? kw_apply(w, RLX_K_POW_U64, klass, t, v, 2, false, mask)
+                   : kw_narrow(w, kw_apply(w, RLX_K_POW_I32 + klass, klass, t, v, 2, true, mask),
+                               e);
+    case RLX_TIR_popcount:
+        return kw_step(w, RLX_K_POPCOUNT_I32 + klass, klass, t, as_bits(w, v[0], e));
     case RLX_TIR_clz: return count_zeros(w, v[0], e);
     default: return unsupported(w, rlx_tir_intrinsics[id].name, t);
     }
@@ -171,26 +200,33 @@ static kw_value int_call(kw *w, enum rlx_tir_intrinsic id, rlx_dtype t, kw_value
 static kw_value reinterpret(kw *w, rlx_dtype from, rlx_dtype to, kw_value v)
 {
     enum rlx_kernel_elem f = kw_elem_of(w, from), e = kw_elem_of(w, to);
-    if (rlx_kernel_elems[f].bytes != rlx_kernel_elems[e].bytes || f == RLX_ELEM_F16 || f == RLX_ELEM_BF16 || e == RLX_ELEM_F16 ||
-        e == RLX_ELEM_BF16 || f == RLX_ELEM_BOOL || e == RLX_ELEM_BOOL)
+    if (rlx_kernel_elems[f].bytes != rlx_kernel_elems[e].bytes || f == RLX_ELEM_F16 ||
+        f == RLX_ELEM_BF16 || e == RLX_ELEM_F16 || e == RLX_ELEM_BF16 || f == RLX_ELEM_BOOL ||
+        e == RLX_ELEM_BOOL)
         return unsupported(w, "reinterpret", to);
     if (!kw_is_float(v.klass) && !kw_is_float(rlx_kernel_elems[e].klass))
         return kw_int_to_int(w, v, e, to);
     if (f == e)
         return kw_apply1(w, RLX_K_MOVE_I32 + v.klass, v.klass, to, v);
     if (kw_is_float(v.klass)) {
-        kw_value d = v.klass == RLX_CLASS_F32 ? kw_apply1(w, RLX_K_BITS_F32_I32, RLX_CLASS_I32, to, v) : kw_apply1(w, RLX_K_BITS_F64_I64, RLX_CLASS_I64, to, v);
-        return d.klass == rlx_kernel_elems[e].klass ? d : kw_narrow(w, kw_step(w, RLX_K_I32_TO_I64, RLX_CLASS_I64, to, d), e);
+        kw_value d = v.klass == RLX_CLASS_F32
+                         ? kw_apply1(w, RLX_K_BITS_F32_I32, RLX_CLASS_I32, to, v)
+                         : kw_apply1(w, RLX_K_BITS_F64_I64, RLX_CLASS_I64, to, v);
+        return d.klass == rlx_kernel_elems[e].klass
+                   ? d
+                   : kw_narrow(w, kw_step(w, RLX_K_I32_TO_I64, RLX_CLASS_I64, to, d), e);
     }
     if (e == RLX_ELEM_F64)
         return kw_apply1(w, RLX_K_BITS_I64_F64, RLX_CLASS_F64, to, v);
-    kw_value d = v.klass == RLX_CLASS_I64 ? kw_apply1(w, RLX_K_I64_TO_I32, RLX_CLASS_I32, to, v) : as_bits(w, v, RLX_ELEM_I32);
+    kw_value d = v.klass == RLX_CLASS_I64 ? kw_apply1(w, RLX_K_I64_TO_I32, RLX_CLASS_I32, to, v)
+                                          : as_bits(w, v, RLX_ELEM_I32);
     return kw_step(w, RLX_K_BITS_I32_F32, RLX_CLASS_F32, to, d);
 }
 
 kw_value kw_call(kw *w, const rlx_prim_call *c, kw_value *v, kw_value mask)
 {
-    enum rlx_tir_intrinsic id = c->op ? rlx_tir_find_intrinsic(rlx_string_slice(c->op)) : RLX_TIR_NO_INTRINSIC;
+    enum rlx_tir_intrinsic id =
+        c->op ? rlx_tir_find_intrinsic(rlx_string_slice(c->op)) : RLX_TIR_NO_INTRINSIC;
     rlx_dtype t = rlx_prim_dtype(c->args[0]);
     unsigned klass = v[0].klass;
     switch (id) {
@@ -201,7 +237,8 @@ kw_value kw_call(kw *w, const rlx_prim_call *c, kw_value *v, kw_value mask)
         kw_value pair[2] = { v[0], kw_convert(w, v[1], rlx_prim_dtype(c->args[1]), RELAX_INT64) };
         if (!kw_is_float(klass) || kw_is_float(v[1].klass))
             return unsupported(w, "ldexp", t);
-        kw_value d = kw_apply(w, RLX_K_LDEXP_F32 + (klass - RLX_CLASS_F32), klass, t, pair, 2, false, KW_ALWAYS);
+        kw_value d = kw_apply(w, RLX_K_LDEXP_F32 + (klass - RLX_CLASS_F32), klass, t, pair, 2,
+                              false, KW_ALWAYS);
         kw_free_temp(w, pair[1]);
         return kw_narrow(w, d, kw_elem_of(w, t));
     }
@@ -210,7 +247,9 @@ kw_value kw_call(kw *w, const rlx_prim_call *c, kw_value *v, kw_value mask)
     if (kw_is_float(klass) && float_ops[id])
         return float_call(w, id, t, v, (int)c->num_args);
     /* rounding leaves integers alone */
-    if (!kw_is_float(klass) && (id == RLX_TIR_floor || id == RLX_TIR_ceil || id == RLX_TIR_round || id == RLX_TIR_trunc || id == RLX_TIR_nearbyint))
+    if (!kw_is_float(klass) && (id == RLX_TIR_floor || id == RLX_TIR_ceil || id == RLX_TIR_round ||
+                                id == RLX_TIR_trunc || id == RLX_TIR_nearbyint))
         return kw_apply1(w, RLX_K_MOVE_I32 + klass, klass, t, v[0]);
-    return kw_is_float(klass) ? unsupported(w, rlx_tir_intrinsics[id].name, t) : int_call(w, id, t, v, mask);
+    return kw_is_float(klass) ? unsupported(w, rlx_tir_intrinsics[id].name, t)
+                              : int_call(w, id, t, v, mask);
 }

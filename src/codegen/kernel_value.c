@@ -8,21 +8,25 @@ static bool is_stored(const kw_nest *n, const rlx_node *buffer)
     return false;
 }
 
-/* The outermost level that runs whenever the top one does; for loads also: where nothing below stores to the buffer. */
+/* The outermost level that runs whenever the top one does; for loads also: where nothing below
+ * stores to the buffer. */
 int32_t kw_floor_level(const kw *w, const rlx_node *loaded)
 {
     int32_t l = w->top;
-    while (l > 0 && w->levels[l].sure && !(loaded && w->levels[l].nest && is_stored(w->levels[l].nest, loaded)))
+    while (l > 0 && w->levels[l].sure &&
+           !(loaded && w->levels[l].nest && is_stored(w->levels[l].nest, loaded)))
         l--;
     return l;
 }
 
-/* ---- operations -------------------------------------------------------------------------------------------- */
+/* ---- operations ----------------------------------------------------------------------------- */
 
 kw_value kw_dest(kw *w, unsigned klass, rlx_dtype dtype, bool wide, int32_t level)
 {
     uint32_t reg = wide ? kw_new_strip(w, klass, false) : kw_new_reg(w, klass, 0);
-    return (kw_value){ .reg = reg, .level = level, .klass = (uint8_t)klass, .wide = wide, .dtype = dtype };
+    return (kw_value){
+        .reg = reg, .level = level, .klass = (uint8_t)klass, .wide = wide, .dtype = dtype
+    };
 }
 
 /* A scalar in all lanes; made in front of the strip loop, as early as its value is known. */
@@ -43,7 +47,8 @@ kw_value kw_widen(kw *w, kw_value v)
     strip.reg = kw_new_strip(w, v.klass, true);
     KW_EMIT(w, level, RLX_K_BROADCAST, strip.reg, v.reg, w->nest->extent_reg);
     /* one made in the strip itself is made anew each time: only this use may count on it */
-    if (level < w->nest->strip_level && !rlx_ptrmap_put(&w->broadcasts, key, (uintptr_t)strip.reg + 1))
+    if (level < w->nest->strip_level &&
+        !rlx_ptrmap_put(&w->broadcasts, key, (uintptr_t)strip.reg + 1))
         kw_no_memory(w);
     return strip;
 }
@@ -62,8 +67,10 @@ static unsigned scalar_form(unsigned op)
     }
 }
 
-/* `masked`: the instruction ends with a mask and may fail. Temporaries among the operands are the caller's. */
-kw_value kw_apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value *v, int n, bool masked, kw_value mask)
+/* `masked`: the instruction ends with a mask and may fail. Temporaries among the operands are
+ * the caller's. */
+kw_value kw_apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value *v, int n,
+                  bool masked, kw_value mask)
 {
     bool wide = masked && !kw_is_always(mask) && mask.wide, loads = false;
     int32_t level = 0;
@@ -74,7 +81,8 @@ kw_value kw_apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value 
         level = kw_later(level, v[i].level);
     }
     if (masked)
-        level = kw_later(kw_is_always(mask) ? level : kw_later(level, mask.level), kw_floor_level(w, NULL));
+        level = kw_later(kw_is_always(mask) ? level : kw_later(level, mask.level),
+                         kw_floor_level(w, NULL));
     if (wide && !w->nest)
         return kw_failure();
     level = wide ? w->nest->strip_level : level;
@@ -144,7 +152,7 @@ kw_value kw_literal(kw *w, unsigned klass, rlx_dtype dtype, uint64_t bits)
     return (kw_value){ .reg = kw_const(w, klass, bits), .klass = (uint8_t)klass, .dtype = dtype };
 }
 
-/* ---- dtypes -------------------------------------------------------------------------------------------------- */
+/* ---- dtypes --------------------------------------------------------------------------------- */
 
 enum rlx_kernel_elem kw_elem_of(kw *w, rlx_dtype dtype)
 {
@@ -182,23 +190,30 @@ kw_value kw_narrow(kw *w, kw_value v, enum rlx_kernel_elem e)
 static unsigned float_to_int(enum rlx_kernel_elem e)
 {
     static const uint16_t ops[RLX_ELEM_COUNT] = {
-        [RLX_ELEM_I8] = RLX_K_F64_TO_I8,   [RLX_ELEM_U8] = RLX_K_F64_TO_U8,   [RLX_ELEM_I16] = RLX_K_F64_TO_I16,
-        [RLX_ELEM_U16] = RLX_K_F64_TO_U16, [RLX_ELEM_I32] = RLX_K_F64_TO_I32, [RLX_ELEM_U32] = RLX_K_F64_TO_U32,
+        [RLX_ELEM_I8] = RLX_K_F64_TO_I8,   [RLX_ELEM_U8] = RLX_K_F64_TO_U8,
+        [RLX_ELEM_I16] = RLX_K_F64_TO_I16, [RLX_ELEM_U16] = RLX_K_F64_TO_U16,
+        [RLX_ELEM_I32] = RLX_K_F64_TO_I32, [RLX_ELEM_U32] = RLX_K_F64_TO_U32,
         [RLX_ELEM_I64] = RLX_K_F64_TO_I64, [RLX_ELEM_U64] = RLX_K_F64_TO_U64,
     };
     return ops[e];
 }
 
-static kw_value int_to_float(kw *w, kw_value v, enum rlx_kernel_elem from, enum rlx_kernel_elem to, rlx_dtype dtype)
+static kw_value int_to_float(kw *w, kw_value v, enum rlx_kernel_elem from, enum rlx_kernel_elem to,
+                             rlx_dtype dtype)
 {
-    unsigned f32 = v.klass == RLX_CLASS_I32 ? RLX_K_I32_TO_F32 : from == RLX_ELEM_U64 ? RLX_K_U64_TO_F32 : RLX_K_I64_TO_F32;
-    unsigned f64 = v.klass == RLX_CLASS_I32 ? RLX_K_I32_TO_F64 : from == RLX_ELEM_U64 ? RLX_K_U64_TO_F64 : RLX_K_I64_TO_F64;
+    unsigned f32 = v.klass == RLX_CLASS_I32 ? RLX_K_I32_TO_F32
+                   : from == RLX_ELEM_U64   ? RLX_K_U64_TO_F32
+                                            : RLX_K_I64_TO_F32;
+    unsigned f64 = v.klass == RLX_CLASS_I32 ? RLX_K_I32_TO_F64
+                   : from == RLX_ELEM_U64   ? RLX_K_U64_TO_F64
+                                            : RLX_K_I64_TO_F64;
     if (to == RLX_ELEM_F32)
         return kw_apply1(w, f32, RLX_CLASS_F32, dtype, v);
     kw_value d = kw_apply1(w, f64, RLX_CLASS_F64, dtype, v);
     if (to == RLX_ELEM_F64)
         return d;
-    return kw_step(w, to == RLX_ELEM_F16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16, RLX_CLASS_F32, dtype, d);
+    return kw_step(w, to == RLX_ELEM_F16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16,
+                   RLX_CLASS_F32, dtype, d);
 }
 
 static kw_value float_to_float(kw *w, kw_value v, enum rlx_kernel_elem to, rlx_dtype dtype)
@@ -206,7 +221,9 @@ static kw_value float_to_float(kw *w, kw_value v, enum rlx_kernel_elem to, rlx_d
     if (to == RLX_ELEM_F64)
         return kw_apply1(w, RLX_K_F32_TO_F64, RLX_CLASS_F64, dtype, v);
     if (v.klass == RLX_CLASS_F64) {
-        unsigned op = to == RLX_ELEM_F16 ? RLX_K_ROUND_F64_F16 : to == RLX_ELEM_BF16 ? RLX_K_ROUND_F64_BF16 : RLX_K_F64_TO_F32;
+        unsigned op = to == RLX_ELEM_F16    ? RLX_K_ROUND_F64_F16
+                      : to == RLX_ELEM_BF16 ? RLX_K_ROUND_F64_BF16
+                                            : RLX_K_F64_TO_F32;
         return kw_apply1(w, op, RLX_CLASS_F32, dtype, v);
     }
     return kw_apply1(w, narrowing(to) ? narrowing(to) : RLX_K_MOVE_F32, RLX_CLASS_F32, dtype, v);
@@ -216,7 +233,8 @@ kw_value kw_int_to_int(kw *w, kw_value v, enum rlx_kernel_elem to, rlx_dtype dty
 {
     unsigned klass = rlx_kernel_elems[to].klass;
     if (v.klass != klass) {
-        kw_value d = kw_apply1(w, klass == RLX_CLASS_I64 ? RLX_K_I32_TO_I64 : RLX_K_I64_TO_I32, klass, dtype, v);
+        kw_value d = kw_apply1(w, klass == RLX_CLASS_I64 ? RLX_K_I32_TO_I64 : RLX_K_I64_TO_I32,
+                               klass, dtype, v);
         return kw_narrow(w, d, to);
     }
     return kw_apply1(w, narrowing(to) ? narrowing(to) : RLX_K_MOVE_I32 + klass, klass, dtype, v);
@@ -235,7 +253,8 @@ kw_value kw_convert(kw *w, kw_value v, rlx_dtype from_dtype, rlx_dtype dtype)
     if (to == RLX_ELEM_BOOL)
         return kw_apply2(w, RLX_K_NE_I32 + v.klass, RLX_CLASS_I32, dtype, v, kw_zero(w, v.klass));
     if (!kw_is_float(v.klass))
-        return kw_is_float(klass) ? int_to_float(w, v, from, to, dtype) : kw_int_to_int(w, v, to, dtype);
+        return kw_is_float(klass) ? int_to_float(w, v, from, to, dtype)
+                                  : kw_int_to_int(w, v, to, dtype);
     if (kw_is_float(klass))
         return float_to_float(w, v, to, dtype);
     if (v.klass == RLX_CLASS_F64)

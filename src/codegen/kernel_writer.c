@@ -1,6 +1,6 @@
 #include "codegen/kernel_writer_int.h"
 
-/* ---- buffers ---------------------------------------------------------------------------------------------- */
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 static const char *name_of(const rlx_buffer *b)
 {
@@ -17,7 +17,8 @@ kw_buffer *kw_buffer_of(kw *w, const rlx_node *buffer)
     return NULL;
 }
 
-static uint32_t add_row(kw *w, const rlx_buffer *b, const rlx_prim *data, enum rlx_kernel_buffer_kind kind)
+static uint32_t add_row(kw *w, const rlx_buffer *b, const rlx_prim *data,
+                        enum rlx_kernel_buffer_kind kind)
 {
     kw_row row = { .kind = (uint8_t)kind, .rank = (uint8_t)b->num_shape, .dtype = b->dtype };
     row.name = kw_name(w, rlx_slice_z(name_of(b)));
@@ -25,7 +26,8 @@ static uint32_t add_row(kw *w, const rlx_buffer *b, const rlx_prim *data, enum r
         kw_too_large(w, "buffers");
         return 0;
     }
-    if (!rlx_vec_push(&w->ctx->memory, &w->rows, row) || (data && !rlx_ptrmap_put(&w->storage, data, w->rows.len)))
+    if (!rlx_vec_push(&w->ctx->memory, &w->rows, row) ||
+        (data && !rlx_ptrmap_put(&w->storage, data, w->rows.len)))
         kw_no_memory(w);
     return (uint32_t)w->rows.len - 1;
 }
@@ -52,10 +54,14 @@ static bool bind_strides(kw *w, const kw_buffer *info)
         if (b->strides[d]->kind == RLX_NODE_PRIM_VAR)
             kw_bind_var(w, b->strides[d], kw_int64(w, info->strides[d]));
         else if (s != info->strides[d])
-            return kw_fail(w, "buffer %s: strides other than compact ones are not supported in kernels", name_of(b));
+            return kw_fail(
+                w, "buffer %s: strides other than compact ones are not supported in kernels",
+                name_of(b));
     }
     if (b->elem_offset && b->elem_offset->kind == RLX_NODE_PRIM_VAR)
-        kw_bind_var(w, b->elem_offset, (kw_value){ .reg = kw_const_i64(w, 0), .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
+        kw_bind_var(
+            w, b->elem_offset,
+            (kw_value){ .reg = kw_const_i64(w, 0), .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
     else if (b->elem_offset && !rlx_is_int_value(b->elem_offset, 0))
         return kw_fail(w, "buffer %s: an element offset is not supported in kernels", name_of(b));
     return !w->failed;
@@ -69,7 +75,8 @@ static kw_buffer *add_buffer(kw *w, const rlx_buffer *b, uint32_t row)
     rlx_dtype_name(b->dtype, text);
     if (e == RLX_ELEM_COUNT || b->num_shape > RLX_TIR_MAX_DIMS) {
         if (e == RLX_ELEM_COUNT && !w->failed)
-            rlx_error(w->ctx, RLX_CG05, w->place, "buffer %s: kernels do not compute with %s", name_of(b), text);
+            rlx_error(w->ctx, RLX_CG05, w->place, "buffer %s: kernels do not compute with %s",
+                      name_of(b), text);
         else
             kw_too_large(w, "dimensions");
         w->failed = true;
@@ -82,7 +89,8 @@ static kw_buffer *add_buffer(kw *w, const rlx_buffer *b, uint32_t row)
     *info = (kw_buffer){ .buffer = b, .index = row, .elem = e };
     if (w->failed || !lay_out(w, info))
         return NULL;
-    if (!rlx_vec_push(&w->ctx->memory, &w->buffer_infos, info) || !rlx_ptrmap_put(&w->buffers, b, w->buffer_infos.len))
+    if (!rlx_vec_push(&w->ctx->memory, &w->buffer_infos, info) ||
+        !rlx_ptrmap_put(&w->buffers, b, w->buffer_infos.len))
         kw_no_memory(w);
     return w->failed ? NULL : info;
 }
@@ -94,7 +102,8 @@ static bool declare_buffer(kw *w, const rlx_buffer *b)
     if (!rlx_ptrmap_find(&w->storage, b->data, &at))
         return kw_fail(w, "buffer %s: its memory is not defined here", name_of(b));
     if (w->rows.data[at - 1].dtype != b->dtype)
-        return kw_fail(w, "buffer %s: memory of another dtype is not supported in kernels", name_of(b));
+        return kw_fail(w, "buffer %s: memory of another dtype is not supported in kernels",
+                       name_of(b));
     kw_buffer *info = add_buffer(w, b, (uint32_t)at - 1);
     return info && bind_strides(w, info);
 }
@@ -137,7 +146,7 @@ static bool allocate_const(kw *w, const rlx_allocate_const *a)
     return w->data.len > (1u << 29) ? kw_too_large(w, "constants") : true;
 }
 
-/* ---- statements --------------------------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static bool in_strip(const kw *w)
 {
@@ -153,7 +162,8 @@ static bool let_stmt(kw *w, const rlx_let_stmt *s, kw_value mask)
     kw_value value = kw_real(w, kw_expr(w, s->value, mask));
     /* the name keeps the register: what memory held then, whatever is stored later */
     uintptr_t at;
-    if (!w->failed && rlx_ptrmap_find(&w->memo, s->value, &at) && w->memos.data[at - 1].value.reg == value.reg)
+    if (!w->failed && rlx_ptrmap_find(&w->memo, s->value, &at) &&
+        w->memos.data[at - 1].value.reg == value.reg)
         w->memos.data[at - 1].uses = UINT32_MAX;
     kw_bind_var(w, s->var, value);
     return !w->failed;
@@ -166,7 +176,8 @@ static bool assert_stmt(kw *w, const rlx_assert_stmt *s)
     kw_value v = kw_expr(w, s->cond, KW_ALWAYS);
     if (v.klass != RLX_CLASS_I32 && !w->failed)
         return kw_fail(w, "a condition must be a bool");
-    KW_EMIT(w, w->top, RLX_K_ASSERT, v.reg, kw_name(w, text ? rlx_string_slice(text->value) : RLX_SLICE("assertion failed")));
+    KW_EMIT(w, w->top, RLX_K_ASSERT, v.reg,
+            kw_name(w, text ? rlx_string_slice(text->value) : RLX_SLICE("assertion failed")));
     return !w->failed;
 }
 
@@ -177,9 +188,12 @@ static bool loop_stmt(kw *w, const rlx_for_stmt *s)
     uint32_t var = kw_new_reg(w, RLX_CLASS_I64, 0), limit = kw_new_reg(w, RLX_CLASS_I64, 0);
     uint32_t min = kw_int64(w, s->min).reg, extent = kw_int64(w, s->extent).reg;
     int32_t level = kw_open(w, false, NULL);
-    kw_bind_var(w, s->loop_var, (kw_value){ .reg = var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
+    kw_bind_var(
+        w, s->loop_var,
+        (kw_value){ .reg = var, .level = level, .klass = RLX_CLASS_I64, .dtype = RELAX_INT64 });
     kw_stmt(w, s->body, KW_ALWAYS);
-    size_t length = kw_length(w, w->top), head = rlx_kernel_op_words(RLX_K_LOOP), tail = rlx_kernel_op_words(RLX_K_NEXT);
+    size_t length = kw_length(w, w->top), head = rlx_kernel_op_words(RLX_K_LOOP),
+           tail = rlx_kernel_op_words(RLX_K_NEXT);
     KW_EMIT(w, w->top, RLX_K_NEXT, var, limit, (uint32_t)-(int32_t)length);
     KW_EMIT(w, w->top - 1, RLX_K_LOOP, var, min, extent, limit, (uint32_t)(head + length + tail));
     kw_close(w);
@@ -218,7 +232,8 @@ static bool branch(kw *w, const rlx_stmt *s, uint32_t cond)
     kw_open(w, false, NULL);
     kw_stmt(w, s, KW_ALWAYS);
     size_t length = kw_length(w, w->top);
-    KW_EMIT(w, w->top - 1, RLX_K_JUMP_IF_NOT, cond, (uint32_t)(length + rlx_kernel_op_words(RLX_K_JUMP_IF_NOT)));
+    KW_EMIT(w, w->top - 1, RLX_K_JUMP_IF_NOT, cond,
+            (uint32_t)(length + rlx_kernel_op_words(RLX_K_JUMP_IF_NOT)));
     kw_close(w);
     return !w->failed;
 }
@@ -241,20 +256,24 @@ static bool if_stmt(kw *w, const rlx_if_stmt *s, kw_value mask)
     /* known before the first side runs, which may change what it was computed from */
     if (s->else_case && negated.level > w->top)
         return kw_fail(w, "a condition cannot be compiled");
-    return branch(w, s->then_case, cond.reg) && (!s->else_case || branch(w, s->else_case, negated.reg));
+    return branch(w, s->then_case, cond.reg) &&
+           (!s->else_case || branch(w, s->else_case, negated.reg));
 }
 
 static bool evaluate_stmt(kw *w, const rlx_evaluate *s)
 {
     const rlx_prim_call *c = rlx_as_prim_call(s->value);
-    static const char *const harmless[] = { "likely", "assume", "start_profile_intrinsic", "end_profile_intrinsic", "undef" };
-    if (s->value->kind == RLX_NODE_INT_IMM || s->value->kind == RLX_NODE_FLOAT_IMM || s->value->kind == RLX_NODE_PRIM_VAR)
+    static const char *const harmless[] = { "likely", "assume", "start_profile_intrinsic",
+                                            "end_profile_intrinsic", "undef" };
+    if (s->value->kind == RLX_NODE_INT_IMM || s->value->kind == RLX_NODE_FLOAT_IMM ||
+        s->value->kind == RLX_NODE_PRIM_VAR)
         return true;
     for (size_t i = 0; c && c->op && i < RLX_COUNT(harmless); i++)
         if (rlx_slice_is(rlx_string_slice(c->op), harmless[i]))
             return true;
     if (c)
-        return kw_fail(w, "call of %s is not supported in kernels", c->op ? c->op->data : "another function");
+        return kw_fail(w, "call of %s is not supported in kernels",
+                       c->op ? c->op->data : "another function");
     kw_begin_statement(w, &s->node);
     kw_expr(w, s->value, KW_ALWAYS); /* it may fail */
     return !w->failed;
@@ -262,7 +281,8 @@ static bool evaluate_stmt(kw *w, const rlx_evaluate *s)
 
 static bool attr_stmt(kw *w, const rlx_attr_stmt *s)
 {
-    if (rlx_slice_is(rlx_string_slice(s->key), "thread_extent") || rlx_slice_is(rlx_string_slice(s->key), "virtual_thread"))
+    if (rlx_slice_is(rlx_string_slice(s->key), "thread_extent") ||
+        rlx_slice_is(rlx_string_slice(s->key), "virtual_thread"))
         return kw_fail(w, "threads are not supported in kernels");
     return true;
 }
@@ -273,12 +293,24 @@ static bool cover(kw *w, const rlx_stmt *s, kw_value mask, const rlx_stmt **body
     bool outside = !in_strip(w);
     *body = NULL;
     switch (s->kind) {
-    case RLX_NODE_LET_STMT: *body = ((const rlx_let_stmt *)s)->body; return let_stmt(w, (const rlx_let_stmt *)s, mask);
-    case RLX_NODE_ATTR_STMT: *body = ((const rlx_attr_stmt *)s)->body; return attr_stmt(w, (const rlx_attr_stmt *)s);
-    case RLX_NODE_ASSERT_STMT: *body = ((const rlx_assert_stmt *)s)->body; return outside && assert_stmt(w, (const rlx_assert_stmt *)s);
-    case RLX_NODE_ALLOCATE: *body = ((const rlx_allocate *)s)->body; return outside && allocate(w, (const rlx_allocate *)s);
-    case RLX_NODE_ALLOCATE_CONST: *body = ((const rlx_allocate_const *)s)->body; return outside && allocate_const(w, (const rlx_allocate_const *)s);
-    case RLX_NODE_DECL_BUFFER: *body = ((const rlx_decl_buffer *)s)->body; return outside && declare_buffer(w, rlx_as_buffer(((const rlx_decl_buffer *)s)->buffer));
+    case RLX_NODE_LET_STMT:
+        *body = ((const rlx_let_stmt *)s)->body;
+        return let_stmt(w, (const rlx_let_stmt *)s, mask);
+    case RLX_NODE_ATTR_STMT:
+        *body = ((const rlx_attr_stmt *)s)->body;
+        return attr_stmt(w, (const rlx_attr_stmt *)s);
+    case RLX_NODE_ASSERT_STMT:
+        *body = ((const rlx_assert_stmt *)s)->body;
+        return outside && assert_stmt(w, (const rlx_assert_stmt *)s);
+    case RLX_NODE_ALLOCATE:
+        *body = ((const rlx_allocate *)s)->body;
+        return outside && allocate(w, (const rlx_allocate *)s);
+    case RLX_NODE_ALLOCATE_CONST:
+        *body = ((const rlx_allocate_const *)s)->body;
+        return outside && allocate_const(w, (const rlx_allocate_const *)s);
+    case RLX_NODE_DECL_BUFFER:
+        *body = ((const rlx_decl_buffer *)s)->body;
+        return outside && declare_buffer(w, rlx_as_buffer(((const rlx_decl_buffer *)s)->buffer));
     default: return true;
     }
 }
@@ -325,7 +357,7 @@ bool kw_stmt(kw *w, const rlx_stmt *s, kw_value mask)
     return ok && !w->failed;
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------------ */
+/* ---- the function --------------------------------------------------------------------------- */
 
 static kw_value fresh(kw *w, rlx_dtype dtype)
 {
@@ -337,14 +369,20 @@ static bool scalar_param(kw *w, const rlx_prim_var *v)
 {
     if (rlx_kernel_elem_of(v->dtype) == RLX_ELEM_COUNT) {
         if (v->dtype == RELAX_HANDLE)
-            return kw_fail(w, "parameter %s: a pointer without a buffer is not supported in kernels", v->name ? v->name->data : "?");
-        rlx_error(w->ctx, RLX_CG05, w->place, "parameter %s: kernels do not compute with its dtype", v->name ? v->name->data : "?");
+            return kw_fail(w,
+                           "parameter %s: a pointer without a buffer is not supported in kernels",
+                           v->name ? v->name->data : "?");
+        rlx_error(w->ctx, RLX_CG05, w->place,
+                  "parameter %s: kernels do not compute with its dtype",
+                  v->name ? v->name->data : "?");
         w->failed = true;
         return false;
     }
     kw_value x = fresh(w, v->dtype);
     kw_bind_var(w, &v->node, x);
-    return rlx_vec_push(&w->ctx->memory, &w->params, ((kw_param){ RLX_KERNEL_PARAM_SCALAR, x.reg, v->dtype })) || kw_no_memory(w);
+    return rlx_vec_push(&w->ctx->memory, &w->params,
+                        ((kw_param){ RLX_KERNEL_PARAM_SCALAR, x.reg, v->dtype })) ||
+           kw_no_memory(w);
 }
 
 static bool is_bound(const kw *w, const rlx_prim *var)
@@ -383,7 +421,10 @@ static bool params(kw *w, const rlx_prim_func *f)
         const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);
         if (b && b->num_shape > RLX_TIR_MAX_DIMS)
             return kw_too_large(w, "dimensions");
-        if (b && !rlx_vec_push(&w->ctx->memory, &w->params, ((kw_param){ RLX_KERNEL_PARAM_BUFFER, add_row(w, b, b->data, RLX_KERNEL_BUFFER_PARAM), b->dtype })))
+        if (b && !rlx_vec_push(
+                     &w->ctx->memory, &w->params,
+                     ((kw_param){ RLX_KERNEL_PARAM_BUFFER,
+                                  add_row(w, b, b->data, RLX_KERNEL_BUFFER_PARAM), b->dtype })))
             return kw_no_memory(w);
         if (!b && !scalar_param(w, rlx_as_prim_var(f->params[i])))
             return false;
@@ -409,7 +450,9 @@ static void init(kw *w, rlx_context *ctx, rlx_slice name, rlx_place place)
     w->name = name;
     w->place = place;
     rlx_map_init(&w->const_index, &ctx->memory);
-    rlx_ptrmap *maps[] = { &w->memo, &w->vars, &w->uses, &w->broadcasts, &w->buffers, &w->storage };
+    rlx_ptrmap *maps[] = {
+        &w->memo, &w->vars, &w->uses, &w->broadcasts, &w->buffers, &w->storage
+    };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], &ctx->memory);
     rlx_buf_init(&w->names, &ctx->memory);
@@ -438,7 +481,9 @@ static void release(kw *w)
     rlx_vec_free(m, &w->rows);
     rlx_vec_free(m, &w->params);
     rlx_map_free(&w->const_index);
-    rlx_ptrmap *maps[] = { &w->memo, &w->vars, &w->uses, &w->broadcasts, &w->buffers, &w->storage };
+    rlx_ptrmap *maps[] = {
+        &w->memo, &w->vars, &w->uses, &w->broadcasts, &w->buffers, &w->storage
+    };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);
     rlx_buf_free(&w->names);
@@ -457,7 +502,8 @@ static bool compile(kw *w, const rlx_prim_func *f, rlx_buf *out)
     return kw_serialise(w, out);
 }
 
-bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out, rlx_kernel_hints *hints)
+bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
+                            rlx_kernel_hints *hints)
 {
     size_t errors = rlx_error_count(ctx);
     const rlx_prim_func *plain = f ? rlx_tir_lower_blocks(ctx, f) : NULL;

@@ -5,10 +5,13 @@
 #include "codegen/c_writer.h"
 #include "tir/tir.h"
 
-/* Lowers the blocks of `f`, chooses strips and fused reductions, and appends the kernel's bytes to `out`. False with CG
- * diagnostics for what kernels cannot do, or when out of memory. Nothing of `f` is changed. */
+/* Lowers the blocks of `f`, chooses strips and fused reductions, and appends the kernel's bytes
+ * to `out`. False with CG diagnostics for what kernels cannot do, or when out of memory.
+ * Nothing of `f` is changed. */
 bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out);
-/* The same; hints gets the names of registers, for readers of what is made of the bytes. The caller frees it. */
-bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out, rlx_kernel_hints *hints);
+/* The same; hints gets the names of registers, for readers of what is made of the bytes. The
+ * caller frees it. */
+bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
+                            rlx_kernel_hints *hints);
 
 #endif

@@ -1,16 +1,19 @@
 /* kernel_writer_int.h: the parts of the kernel writer.
  *
  *   kernel_writer.c   the function: parameters, statements
- *   kernel_nest.c     loop nests: may they be reordered, which loop becomes the strip, fused reductions
- *   kernel_expr.c     expressions without recursion, what is remembered, which strips are free again
+ *   kernel_nest.c     loop nests: may they be reordered, which loop becomes the strip, fused
+ *                     reductions
+ *   kernel_expr.c     expressions without recursion, what is remembered, which strips are free
+ *                     again
  *   kernel_value.c    one operation: registers, level, masks, dtypes
  *   kernel_operator.c TIR operators and intrinsics as operations
  *   kernel_access.c   indices, range checks, loads, stores
  *   kernel_code.c     registers, constants, code of open constructs, the bytes
  *
- * Code is collected per open construct ("level"). An instruction goes to the outermost level where its operands are
- * known, so invariant work leaves the loops by itself; when a level closes, its code is appended to the one around it.
- * All jumps are relative, so appending needs no fixing. Scalar registers are written once (loop variables apart). */
+ * Code is collected per open construct ("level"). An instruction goes to the outermost level
+ * where its operands are known, so invariant work leaves the loops by itself; when a level
+ * closes, its code is appended to the one around it. All jumps are relative, so appending needs
+ * no fixing. Scalar registers are written once (loop variables apart). */
 #ifndef RLX_KERNEL_WRITER_INT_H
 #define RLX_KERNEL_WRITER_INT_H
 
@@ -53,7 +56,12 @@ typedef struct kw_buffer {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS], *strides[RLX_TIR_MAX_DIMS]; /* int64 */
 } kw_buffer;
 
-typedef struct kw_row { uint8_t kind, rank; rlx_dtype dtype; uint32_t name, data; uint64_t count; } kw_row;
+typedef struct kw_row {
+    uint8_t kind, rank;
+    rlx_dtype dtype;
+    uint32_t name, data;
+    uint64_t count;
+} kw_row;
 typedef struct kw_param { uint8_t kind; uint32_t index; rlx_dtype dtype; } kw_param;
 
 /* A loop of a nest under construction. */
@@ -89,8 +97,8 @@ typedef struct kw {
     RLX_VEC(uint64_t) consts;      /* bits */
     RLX_VEC(uint8_t) const_classes;
     rlx_map const_index;           /* class and bits -> index + 1 */
-    /* Strips: given back in the open nest, and not yet used in it. Only the latter can hold a value from in front of
-     * the strip loop. */
+    /* Strips: given back in the open nest, and not yet used in it. Only the latter can hold a
+     * value from in front of the strip loop. */
     RLX_VEC(uint32_t) free_strips[RLX_CLASS_COUNT];
     RLX_VEC(uint32_t) idle_strips[RLX_CLASS_COUNT];
     RLX_VEC(uint32_t) strips;      /* all of them */
@@ -116,45 +124,60 @@ typedef struct kw {
 bool kw_fail(kw *w, const char *format, ...) RLX_PRINTF(2, 3);          /* CG07 at w->place */
 bool kw_too_large(kw *w, const char *what);                             /* CG08 */
 bool kw_no_memory(kw *w);
-uint32_t kw_new_reg(kw *w, unsigned klass, unsigned kind);              /* kind: 0, RLX_KERNEL_STRIP_REG, RLX_KERNEL_VIEW_REG */
-uint32_t kw_new_strip(kw *w, unsigned klass, bool unused);              /* one given back; `unused`: not used in this nest */
+/* kind: 0, RLX_KERNEL_STRIP_REG, RLX_KERNEL_VIEW_REG */
+uint32_t kw_new_reg(kw *w, unsigned klass, unsigned kind);
+/* one given back; `unused`: not used in this nest */
+uint32_t kw_new_strip(kw *w, unsigned klass, bool unused);
 void kw_free_strip(kw *w, uint32_t reg);
-void kw_reset_strips(kw *w);                                            /* a nest has ended: all are free and unused */
+/* a nest has ended: all are free and unused */
+void kw_reset_strips(kw *w);
 uint32_t kw_const(kw *w, unsigned klass, uint64_t bits);
 uint32_t kw_const_i64(kw *w, int64_t value);
-/* Appends an instruction to a level; operands by number as in the table (jumps: one operand, 32 bits). */
+/* Appends an instruction to a level; operands by number as in the table (jumps: one operand, 32
+ * bits). */
 void kw_emit(kw *w, int32_t level, unsigned op, const uint32_t *operands);
 #define KW_EMIT(w, level, op, ...) kw_emit((w), (level), (op), (const uint32_t[]){ __VA_ARGS__ })
 int32_t kw_open(kw *w, bool sure, const kw_nest *nest);                 /* the new level */
-void kw_close(kw *w);                                                   /* appends the top level's code to the one below */
+/* appends the top level's code to the one below */
+void kw_close(kw *w);
 size_t kw_length(const kw *w, int32_t level);
 void kw_patch_jump(kw *w, int32_t level, size_t at, unsigned operand, int64_t distance);
 uint32_t kw_name(kw *w, rlx_slice text);                                /* offset in the names */
-void kw_hint(kw *w, uint32_t reg, const rlx_prim *var);                 /* a scalar register that stands for a variable */
+/* a scalar register that stands for a variable */
+void kw_hint(kw *w, uint32_t reg, const rlx_prim *var);
 bool kw_serialise(kw *w, rlx_buf *out);
 
 /* ---- kernel_value.c */
-#define KW_ALWAYS ((kw_value){ .reg = KW_NO_REG })                      /* the mask that is on everywhere */
+#define KW_ALWAYS ((kw_value){ .reg = KW_NO_REG }) /* the mask that is on everywhere */
 RLX_INLINE bool kw_is_always(kw_value mask) { return mask.reg == KW_NO_REG; }
-RLX_INLINE kw_value kw_failure(void) { return (kw_value){ .reg = 0 }; } /* what functions return after kw_fail */
+RLX_INLINE kw_value kw_failure(void)
+{
+    return (kw_value){ .reg = 0 };
+} /* what functions return after kw_fail */
 RLX_INLINE int32_t kw_later(int32_t a, int32_t b) { return a > b ? a : b; }
 RLX_INLINE bool kw_is_float(unsigned klass) { return klass >= RLX_CLASS_F32; }
-/* The outermost level that runs whenever the top one does; for loads also: where nothing below stores to the buffer. */
+/* The outermost level that runs whenever the top one does; for loads also: where nothing below
+ * stores to the buffer. */
 int32_t kw_floor_level(const kw *w, const rlx_node *loaded);
 kw_value kw_dest(kw *w, unsigned klass, rlx_dtype dtype, bool wide, int32_t level);
-kw_value kw_widen(kw *w, kw_value v);                                   /* a scalar in all lanes of a strip */
-/* One value instruction. `masked`: it ends with a mask and may fail. Temporaries among the operands stay the caller's. */
-kw_value kw_apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value *v, int n, bool masked, kw_value mask);
+/* a scalar in all lanes of a strip */
+kw_value kw_widen(kw *w, kw_value v);
+/* One value instruction. `masked`: it ends with a mask and may fail. Temporaries among the
+ * operands stay the caller's. */
+kw_value kw_apply(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value *v, int n,
+                  bool masked, kw_value mask);
 kw_value kw_apply1(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value a);
 kw_value kw_apply2(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value a, kw_value b);
-kw_value kw_step(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value v); /* the same on a temporary, which ends */
+/* the same on a temporary, which ends */
+kw_value kw_step(kw *w, unsigned op, unsigned klass, rlx_dtype dtype, kw_value v);
 void kw_free_temp(kw *w, kw_value v);
 kw_value kw_real(kw *w, kw_value v);                                    /* no view */
 kw_value kw_and(kw *w, kw_value mask, kw_value cond, bool negate);
 kw_value kw_literal(kw *w, unsigned klass, rlx_dtype dtype, uint64_t bits);
 kw_value kw_zero(kw *w, unsigned klass);
 enum rlx_kernel_elem kw_elem_of(kw *w, rlx_dtype dtype);
-kw_value kw_narrow(kw *w, kw_value v, enum rlx_kernel_elem e);          /* brings a temporary back to its narrow type */
+/* brings a temporary back to its narrow type */
+kw_value kw_narrow(kw *w, kw_value v, enum rlx_kernel_elem e);
 kw_value kw_convert(kw *w, kw_value v, rlx_dtype from_dtype, rlx_dtype dtype);
 kw_value kw_int_to_int(kw *w, kw_value v, enum rlx_kernel_elem to, rlx_dtype dtype);
 
@@ -167,25 +190,32 @@ kw_value kw_call(kw *w, const rlx_prim_call *c, kw_value *v, kw_value mask);
 kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask);
 void kw_bind_var(kw *w, const rlx_prim *var, kw_value v);
 void kw_begin_statement(kw *w, const rlx_stmt *s);                      /* counts uses */
-void kw_forget_loads(kw *w);                                            /* memory may have changed */
+/* memory may have changed */
+void kw_forget_loads(kw *w);
 kw_memo *kw_recall(kw *w, const rlx_prim *p);
 void kw_forget(kw *w, const rlx_prim *p);
-void kw_done(kw *w, const rlx_prim *p);                                 /* one use is over; its strip may serve again */
+/* one use is over; its strip may serve again */
+void kw_done(kw *w, const rlx_prim *p);
 size_t kw_num_operands(const rlx_prim *p);
 
 /* ---- kernel_access.c */
-kw_value kw_int64(kw *w, const rlx_prim *p);                            /* scalar int64 of an integer expression */
+/* scalar int64 of an integer expression */
+kw_value kw_int64(kw *w, const rlx_prim *p);
 kw_value kw_load(kw *w, const rlx_buffer_load *l, kw_value mask);
 bool kw_store(kw *w, const rlx_buffer_store *s, kw_value mask);
-/* Offset in elements as int64 expressions: for each loop its coefficient, the rest in base. False: not affine. */
+/* Offset in elements as int64 expressions: for each loop its coefficient, the rest in base.
+ * False: not affine. */
 typedef struct kw_flat { const rlx_prim *base, *coeff[KW_MAX_NEST]; } kw_flat;
-bool kw_flatten(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count, kw_flat *out);
+bool kw_flatten(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices,
+                size_t count, kw_flat *out);
 /* CHECKs in front of the nest for an access that it always makes. False: not possible there. */
-bool kw_check_box(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices, size_t count);
+bool kw_check_box(kw *w, const kw_nest *n, const kw_buffer *b, const rlx_prim *const *indices,
+                  size_t count);
 const rlx_prim *kw_wide_index(kw *w, const rlx_prim *p);                /* as int64 */
 
 /* ---- kernel_nest.c */
-/* The loop nest that begins with `s`, if its loops can be reordered; *done: code was made. False: failure. */
+/* The loop nest that begins with `s`, if its loops can be reordered; *done: code was made.
+ * False: failure. */
 bool kw_try_nest(kw *w, const rlx_for_stmt *s, bool *done);
 
 /* ---- kernel_writer.c */

@@ -1,6 +1,7 @@
 /* native.h: generated C becomes shared objects.
  *
- *   native_build.c     units of source to objects: command line, private directory, what is compiled and what is cached
+ *   native_build.c     units of source to objects: command line, private directory, what is
+ *                      compiled and what is cached
  *   native_process.c   compiler processes; the only file of the library that starts any
  *   native_cache.c     objects of earlier runs
  */
@@ -12,7 +13,8 @@
 
 typedef struct rlx_native_options {
     const char *compiler;             /* words as in a shell; NULL: cc */
-    const char *const *environment;   /* of the compiler, NULL at the end; NULL: PATH of the system's directories alone */
+    /* of the compiler, NULL at the end; NULL: PATH of the system's directories alone */
+    const char *const *environment;
     const char *cpu;                  /* "native": this one; NULL, "": any of its kind */
     const char *cache_dir;            /* NULL: none */
     uint64_t cache_bytes;             /* most that it may hold */
@@ -24,11 +26,15 @@ typedef struct rlx_native_options {
 } rlx_native_options;
 
 /* A translation unit; sources are given, objects come back. */
-typedef struct rlx_native_unit { rlx_buf source, object; char key[RLX_NATIVE_KEY + 1]; } rlx_native_unit;
+typedef struct rlx_native_unit {
+    rlx_buf source, object;
+    char key[RLX_NATIVE_KEY + 1];
+} rlx_native_unit;
 
-/* All units or none, with CG13 as a warning that says why. *started: compiler processes. False without a diagnostic: out of memory
- * (reported), or *cancelled. */
-bool rlx_native_compile(rlx_context *ctx, const rlx_native_options *o, rlx_native_unit *units, size_t count, uint32_t *started, bool *cancelled);
+/* All units or none, with CG13 as a warning that says why. *started: compiler processes. False
+ * without a diagnostic: out of memory (reported), or *cancelled. */
+bool rlx_native_compile(rlx_context *ctx, const rlx_native_options *o, rlx_native_unit *units,
+                        size_t count, uint32_t *started, bool *cancelled);
 /* May this process start a compiler at all? Not with raised privileges. */
 bool rlx_native_may_compile(void);
 
@@ -40,11 +46,14 @@ typedef struct rlx_process {
     rlx_buf *said;
 } rlx_process;
 /* Standard output and error go to `said` (cut after some kilobytes). `why`: static text. */
-bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment, rlx_buf *said, const char **why);
+bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment, rlx_buf *said,
+                       const char **why);
 /* Waits until all have ended. NULL, or why not all did: they are gone then too. */
-const char *rlx_process_wait(rlx_process *p, size_t count, double seconds, int32_t (*cancelled)(void *user), void *user);
+const char *rlx_process_wait(rlx_process *p, size_t count, double seconds,
+                             int32_t (*cancelled)(void *user), void *user);
 
-/* ---- the cache. Whatever goes wrong there means that there is none, with a note in *why (static text). */
+/* ---- the cache. Whatever goes wrong there means that there is none, with a note in *why
+ * (static text). */
 typedef struct rlx_cache { int fd; uint64_t most; const char *why; } rlx_cache; /* fd -1: none */
 void rlx_cache_open(rlx_cache *c, const char *dir, uint64_t most);
 void rlx_cache_close(rlx_cache *c);

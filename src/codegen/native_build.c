@@ -1,7 +1,8 @@
 /* native_build: units of source to shared objects.
  *
- * What is not in the cache is compiled in a private directory, all units at a time, one process each. The directory is also
- * the compiler's TMPDIR, so that nothing stays behind of a compiler that was stopped. */
+ * What is not in the cache is compiled in a private directory, all units at a time, one process
+ * each. The directory is also the compiler's TMPDIR, so that nothing stays behind of a compiler
+ * that was stopped. */
 #include "codegen/native.h"
 
 #include <errno.h>
@@ -18,8 +19,16 @@
 #define MAX_OBJECT ((size_t)1 << 28)
 #define SYSTEM_PATH "/usr/local/bin:/usr/bin:/bin"
 
-static const char *const flags[] = { "-std=c99", "-O3", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-math-errno",
-                                     "-fno-trapping-math", "-fPIC", "-shared", "-w" };
+static const char *const flags[] = { "-std=c99",
+                                     "-O3",
+                                     "-fwrapv",
+                                     "-fno-strict-aliasing",
+                                     "-ffp-contract=off",
+                                     "-fno-math-errno",
+                                     "-fno-trapping-math",
+                                     "-fPIC",
+                                     "-shared",
+                                     "-w" };
 
 typedef struct build {
     rlx_context *ctx;
@@ -46,9 +55,10 @@ static bool failed(build *b, const char *why)
     return false;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------ */
+/* ---- the command ---------------------------------------------------------------------------- */
 
-/* The words of a command: blanks part them, quotes and \ keep what they do in a shell. No variables, no globs. */
+/* The words of a command: blanks part them, quotes and \ keep what they do in a shell. No
+ * variables, no globs. */
 static bool split_command(build *b, const char *p)
 {
     while (*p) {
@@ -96,7 +106,8 @@ static bool find_program(const build *b, const char *name, rlx_buf *out)
         rlx_buf_z(out, name);
         return !out->failed && is_program(out->data);
     }
-    for (const char *p = path ? path : SYSTEM_PATH; p; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
+    for (const char *p = path ? path : SYSTEM_PATH; p;
+         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
         size_t n = strcspn(p, ":");
         out->len = 0;
         rlx_buf_put(out, n ? p : ".", n ? n : 1);
@@ -119,22 +130,24 @@ static bool read_command(build *b)
     return b->program.failed ? rlx_no_memory(b->ctx) : failed(b, "there is no such program");
 }
 
-/* ---- what an object depends on ---------------------------------------------------------------------------------------- */
+/* ---- what an object depends on -------------------------------------------------------------- */
 
 static void add_text(rlx_sha256_state *s, const char *text)
 {
     rlx_sha256_add(s, text, strlen(text) + 1);
 }
 
-/* A program is known by its place, size and time: asking it for its version would be another process. */
+/* A program is known by its place, size and time: asking it for its version would be another
+ * process. */
 static void add_program(rlx_sha256_state *s, const char *path)
 {
     char text[160];
     struct stat st;
     if (stat(path, &st))
         return;
-    snprintf(text, sizeof text, "%llu %llu %lld %lld.%09ld", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino, (long long)st.st_size,
-             (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
+    snprintf(text, sizeof text, "%llu %llu %lld %lld.%09ld", (unsigned long long)st.st_dev,
+             (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+             (long)st.st_mtim.tv_nsec);
     add_text(s, path);
     add_text(s, text);
 }
@@ -175,11 +188,12 @@ static bool make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256
     return ok || rlx_no_memory(b->ctx);
 }
 
-/* ---- running it -------------------------------------------------------------------------------------------------------- */
+/* ---- running it ----------------------------------------------------------------------------- */
 
 static bool make_directory(build *b)
 {
-    int n = snprintf(b->directory, sizeof b->directory, "%s/relax-XXXXXX", b->o->temp_dir ? b->o->temp_dir : "/tmp");
+    int n = snprintf(b->directory, sizeof b->directory, "%s/relax-XXXXXX",
+                     b->o->temp_dir ? b->o->temp_dir : "/tmp");
     if (n > 0 && (size_t)n < sizeof b->directory - 32 && mkdtemp(b->directory))
         return true;
     b->directory[0] = 0;
@@ -198,7 +212,8 @@ static bool make_environment(build *b)
     for (const char *const *e = b->o->environment; ok && e && *e; e++)
         if (strncmp(*e, "TMPDIR=", 7) != 0 && strncmp(*e, "LC_ALL=", 7) != 0)
             ok = rlx_vec_push(m, &b->environment, (char *)(uintptr_t)*e);
-    for (char *own = b->text.data + at; ok && own < b->text.data + b->text.len; own += strlen(own) + 1)
+    for (char *own = b->text.data + at; ok && own < b->text.data + b->text.len;
+         own += strlen(own) + 1)
         ok = (own[0] == 'P' && b->o->environment) || rlx_vec_push(m, &b->environment, own);
     return (ok && rlx_vec_push(m, &b->environment, NULL)) || rlx_no_memory(b->ctx);
 }
@@ -216,16 +231,20 @@ static bool write_file(build *b, const char *path, const rlx_buf *content)
     bool ok = fd >= 0 && at == content->len;
     if (fd >= 0 && close(fd))
         ok = false;
-    return ok || failed(b, errno == ENOSPC ? "there is no room for its input" : "its input cannot be written");
+    return ok || failed(b, errno == ENOSPC ? "there is no room for its input"
+                                           : "its input cannot be written");
 }
 
 static bool start(build *b, rlx_process *p, size_t number)
 {
-    char source[MAX_PATH], object[MAX_PATH], libm[] = "-lm", march[] = "-march=native", output[] = "-o";
+    char source[MAX_PATH], object[MAX_PATH], libm[] = "-lm", march[] = "-march=native",
+                                             output[] = "-o";
     char *argv[MAX_WORDS];
     size_t n = 0;
-    snprintf(source, sizeof source, "%.*s/k%zu.c", (int)(sizeof source - 32), b->directory, number);
-    snprintf(object, sizeof object, "%.*s/k%zu.so", (int)(sizeof object - 32), b->directory, number);
+    snprintf(source, sizeof source, "%.*s/k%zu.c", (int)(sizeof source - 32), b->directory,
+             number);
+    snprintf(object, sizeof object, "%.*s/k%zu.so", (int)(sizeof object - 32), b->directory,
+             number);
     argv[n++] = b->program.data;
     for (size_t i = 1; i < b->num_words; i++)
         argv[n++] = b->text.data + b->word_at[i];
@@ -246,7 +265,8 @@ static bool start(build *b, rlx_process *p, size_t number)
 static bool read_file(int fd, rlx_buf *out)
 {
     struct stat s;
-    if (fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_size <= 0 || (uint64_t)s.st_size > MAX_OBJECT || !rlx_buf_grow(out, (size_t)s.st_size))
+    if (fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_size <= 0 ||
+        (uint64_t)s.st_size > MAX_OBJECT || !rlx_buf_grow(out, (size_t)s.st_size))
         return false;
     while (out->len < (size_t)s.st_size) {
         ssize_t n = pread(fd, out->data + out->len, (size_t)s.st_size - out->len, (off_t)out->len);
@@ -266,7 +286,8 @@ static bool has_text(const rlx_buf *b, const char *text)
 
 static bool fits(const rlx_native_unit *u)
 {
-    return rlx_native_is_object(u->object.data, u->object.len) && has_text(&u->object, u->key) && has_text(&u->object, RLX_NATIVE_SYMBOL);
+    return rlx_native_is_object(u->object.data, u->object.len) && has_text(&u->object, u->key) &&
+           has_text(&u->object, RLX_NATIVE_SYMBOL);
 }
 
 static bool collect(build *b, rlx_native_unit *u, const rlx_process *p, size_t number)
@@ -283,10 +304,12 @@ static bool collect(build *b, rlx_native_unit *u, const rlx_process *p, size_t n
         return rlx_no_memory(b->ctx);
     if (!ok)
         return failed(b, "it said that all was well and made nothing");
-    return fits(u) || failed(b, "what it made is no shared object of these kernels for this machine");
+    return fits(u) ||
+           failed(b, "what it made is no shared object of these kernels for this machine");
 }
 
-static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *started, bool *cancelled)
+static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *started,
+                    bool *cancelled)
 {
     rlx_process p[MAX_UNITS];
     size_t n = 0;
@@ -298,7 +321,8 @@ static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *s
         n += ok;
     }
     *started += (uint32_t)n;
-    const char *why = n ? rlx_process_wait(p, n, ok ? b->o->seconds : 0, b->o->cancelled, b->o->user) : NULL;
+    const char *why =
+        n ? rlx_process_wait(p, n, ok ? b->o->seconds : 0, b->o->cancelled, b->o->user) : NULL;
     *cancelled = ok && why && b->o->cancelled && b->o->cancelled(b->o->user);
     if (why && ok)
         ok = failed(b, why);
@@ -309,7 +333,7 @@ static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *s
     return ok;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static bool from_cache(rlx_cache *c, const char *key, rlx_native_unit *u)
 {
@@ -321,7 +345,8 @@ static bool from_cache(rlx_cache *c, const char *key, rlx_native_unit *u)
     return false;
 }
 
-static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t *started, bool *cancelled)
+static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t *started,
+                        bool *cancelled)
 {
     char keys[MAX_UNITS][2 * RLX_SHA256_BYTES + 1];
     rlx_native_unit *missing[MAX_UNITS];
@@ -329,7 +354,8 @@ static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t
     rlx_cache cache;
     rlx_cache_open(&cache, b->o->cache_dir, b->o->cache_bytes);
     if (cache.why)
-        rlx_report(b->ctx, RLX_CG17, RLX_SEVERITY_WARNING, RLX_NO_PLACE, "compiled kernels are not kept in %.200s: %s", b->o->cache_dir, cache.why);
+        rlx_report(b->ctx, RLX_CG17, RLX_SEVERITY_WARNING, RLX_NO_PLACE,
+                   "compiled kernels are not kept in %.200s: %s", b->o->cache_dir, cache.why);
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) {
         ok = make_key(b, &units[i], keys[i]);
@@ -349,12 +375,15 @@ static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t
 static void report(build *b)
 {
     const char *command = b->o->compiler ? b->o->compiler : "cc";
-    rlx_report(b->ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE, "C compiler %.200s: %s; kernels are interpreted", command, b->why);
+    rlx_report(b->ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE,
+               "C compiler %.200s: %s; kernels are interpreted", command, b->why);
     if (b->said.len && !b->said.failed)
-        rlx_note(b->ctx, RLX_NO_PLACE, "it said: %.*s", (int)(b->said.len < 800 ? b->said.len : 800), b->said.data);
+        rlx_note(b->ctx, RLX_NO_PLACE, "it said: %.*s",
+                 (int)(b->said.len < 800 ? b->said.len : 800), b->said.data);
 }
 
-bool rlx_native_compile(rlx_context *ctx, const rlx_native_options *o, rlx_native_unit *units, size_t count, uint32_t *started, bool *cancelled)
+bool rlx_native_compile(rlx_context *ctx, const rlx_native_options *o, rlx_native_unit *units,
+                        size_t count, uint32_t *started, bool *cancelled)
 {
     build b = { .ctx = ctx, .o = o };
     int saved = errno;
@@ -362,8 +391,10 @@ bool rlx_native_compile(rlx_context *ctx, const rlx_native_options *o, rlx_nativ
     *cancelled = false;
     for (size_t i = 0; i < RLX_COUNT(buffers); i++)
         rlx_buf_init(buffers[i], &ctx->memory);
-    bool ok = count <= MAX_UNITS && (rlx_native_may_compile() || failed(&b, "a process with raised privileges starts none")) && read_command(&b) &&
-              build_units(&b, units, count, started, cancelled);
+    bool ok =
+        count <= MAX_UNITS &&
+        (rlx_native_may_compile() || failed(&b, "a process with raised privileges starts none")) &&
+        read_command(&b) && build_units(&b, units, count, started, cancelled);
     if (!ok && !*cancelled && b.why)
         report(&b);
     for (size_t i = 0; i < RLX_COUNT(buffers); i++)

@@ -1,8 +1,9 @@
 /* native_cache: compiled objects of earlier runs, one file each, named by what they depend on.
  *
- * Machine code from a directory is as trusted as whoever can write there: it must be a directory of ours that nobody else can
- * enter, reached without a link at its end. Files carry their digest in front of the object; both are read from one open
- * descriptor, and what was read is what is used. Written to a temporary file and renamed. */
+ * Machine code from a directory is as trusted as whoever can write there: it must be a
+ * directory of ours that nobody else can enter, reached without a link at its end. Files carry
+ * their digest in front of the object; both are read from one open descriptor, and what was
+ * read is what is used. Written to a temporary file and renamed. */
 #include "codegen/native.h"
 
 #include <dirent.h>
@@ -17,7 +18,7 @@
 #define MAGIC "RLXNAT1\n" /* then 32 bytes of digest, then the object */
 #define HEAD (8 + RLX_SHA256_BYTES)
 
-/* ---- the directory ----------------------------------------------------------------------------------------------- */
+/* ---- the directory -------------------------------------------------------------------------- */
 
 static int no_cache(rlx_cache *c, int fd, const char *why)
 {
@@ -34,7 +35,10 @@ static int open_directory(rlx_cache *c, const char *dir)
         return no_cache(c, -1, "its directory cannot be made");
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return no_cache(c, -1, errno == ELOOP || errno == ENOTDIR ? "its directory is a link or no directory" : "its directory cannot be opened");
+        return no_cache(c, -1,
+                        errno == ELOOP || errno == ENOTDIR
+                            ? "its directory is a link or no directory"
+                            : "its directory cannot be opened");
     if (fstat(fd, &s))
         return no_cache(c, fd, "its directory cannot be opened");
     if (s.st_uid != geteuid())
@@ -60,7 +64,7 @@ void rlx_cache_close(rlx_cache *c)
     c->fd = -1;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------- */
+/* ---- entries -------------------------------------------------------------------------------- */
 
 static bool read_all(int fd, char *to, size_t size, off_t at)
 {
@@ -93,11 +97,12 @@ static bool read_entry(int fd, rlx_buf *object)
     struct stat s;
     char head[HEAD];
     unsigned char digest[RLX_SHA256_BYTES];
-    if (fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_uid != geteuid() || s.st_nlink != 1 || (s.st_mode & 022) || s.st_size <= HEAD ||
-        s.st_size > (off_t)1 << 28)
+    if (fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_uid != geteuid() || s.st_nlink != 1 ||
+        (s.st_mode & 022) || s.st_size <= HEAD || s.st_size > (off_t)1 << 28)
         return false;
     size_t size = (size_t)s.st_size - HEAD;
-    if (!read_all(fd, head, HEAD, 0) || memcmp(head, MAGIC, 8) != 0 || !rlx_buf_grow(object, size) || !read_all(fd, object->data, size, HEAD))
+    if (!read_all(fd, head, HEAD, 0) || memcmp(head, MAGIC, 8) != 0 ||
+        !rlx_buf_grow(object, size) || !read_all(fd, object->data, size, HEAD))
         return false;
     rlx_sha256(object->data, size, digest);
     if (memcmp(digest, head + 8, sizeof digest) != 0)
@@ -123,18 +128,30 @@ bool rlx_cache_get(rlx_cache *c, const char *key, rlx_buf *object)
     return ok;
 }
 
-/* ---- size ------------------------------------------------------------------------------------------------------------ */
+/* ---- size ----------------------------------------------------------------------------------- */
 
-typedef struct entry { struct timespec used; uint64_t size; char name[2 * RLX_SHA256_BYTES + 32]; } entry;
+typedef struct entry {
+    struct timespec used;
+    uint64_t size;
+    char name[2 * RLX_SHA256_BYTES + 32];
+} entry;
 
 static bool is_older(const entry *x, const entry *y)
 {
-    return x->used.tv_sec != y->used.tv_sec ? x->used.tv_sec < y->used.tv_sec : x->used.tv_nsec < y->used.tv_nsec;
+    return x->used.tv_sec != y->used.tv_sec ? x->used.tv_sec < y->used.tv_sec
+                                            : x->used.tv_nsec < y->used.tv_nsec;
 }
 
-/* The names in a directory, without opendir: that takes memory past the host's allocator, and without memory a directory could not even
- * be emptied. Names are unlinked on the way. */
-typedef struct listing { int fd; ssize_t at, end; union { struct dirent64 first; char bytes[4096]; } part; } listing;
+/* The names in a directory, without opendir: that takes memory past the host's allocator, and
+ * without memory a directory could not even be emptied. Names are unlinked on the way. */
+typedef struct listing {
+    int fd;
+    ssize_t at, end;
+    union {
+        struct dirent64 first;
+        char bytes[4096];
+    } part;
+} listing;
 
 static void list(listing *l, int fd)
 {
@@ -176,7 +193,8 @@ static size_t collect(int fd, entry *entries, uint64_t *total)
     list(&l, fd);
     for (const char *name = next_name(&l); name && n < MAX_ENTRIES; name = next_name(&l)) {
         struct stat s;
-        if (name[0] == '.' || strlen(name) >= sizeof entries->name || fstatat(fd, name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode))
+        if (name[0] == '.' || strlen(name) >= sizeof entries->name ||
+            fstatat(fd, name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode))
             continue;
         entries[n].used = s.st_mtim;
         entries[n].size = (uint64_t)s.st_size;
@@ -195,7 +213,8 @@ static void shrink(rlx_cache *c, rlx_memory *m)
     if (!entries)
         return; /* the next one will */
     size_t n = collect(c->fd, entries, &total);
-    while (n && (total > c->most || n > MAX_ENTRIES / 2)) { /* few go at a time; qsort may call malloc */
+    /* few go at a time; qsort may call malloc */
+    while (n && (total > c->most || n > MAX_ENTRIES / 2)) {
         size_t oldest = 0;
         for (size_t i = 1; i < n; i++)
             oldest = is_older(&entries[i], &entries[oldest]) ? i : oldest;
@@ -225,7 +244,7 @@ void rlx_cache_put(rlx_cache *c, const char *key, const rlx_buf *object)
     errno = saved;
 }
 
-/* ---- private directories ----------------------------------------------------------------------------------------------- */
+/* ---- private directories -------------------------------------------------------------------- */
 
 static void remove_files(int fd, int depth)
 {

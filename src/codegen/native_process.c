@@ -1,8 +1,9 @@
 /* native_process: compilers as child processes.
  *
- * A child gets an argument vector and no shell, no descriptor but its own three, default signals, and a process group of
- * its own, so that ending it ends what it has started. Whether it is done is seen from its pipe and from waitpid; where the
- * host ignores SIGCHLD, waitpid knows nothing, and the caller judges by the output file. */
+ * A child gets an argument vector and no shell, no descriptor but its own three, default
+ * signals, and a process group of its own, so that ending it ends what it has started. Whether
+ * it is done is seen from its pipe and from waitpid; where the host ignores SIGCHLD, waitpid
+ * knows nothing, and the caller judges by the output file. */
 #include "codegen/native.h"
 
 #include <errno.h>
@@ -29,13 +30,16 @@ static bool set_attributes(posix_spawnattr_t *a)
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    return !posix_spawnattr_setsigmask(a, &none) && !posix_spawnattr_setsigdefault(a, &all) && !posix_spawnattr_setpgroup(a, 0) &&
-           !posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    return !posix_spawnattr_setsigmask(a, &none) && !posix_spawnattr_setsigdefault(a, &all) &&
+           !posix_spawnattr_setpgroup(a, 0) &&
+           !posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                            POSIX_SPAWN_SETPGROUP);
 }
 
 static bool set_files(posix_spawn_file_actions_t *f, int output)
 {
-    bool ok = !posix_spawn_file_actions_addopen(f, 0, "/dev/null", O_RDONLY, 0) && !posix_spawn_file_actions_adddup2(f, output, 1) &&
+    bool ok = !posix_spawn_file_actions_addopen(f, 0, "/dev/null", O_RDONLY, 0) &&
+              !posix_spawn_file_actions_adddup2(f, output, 1) &&
               !posix_spawn_file_actions_adddup2(f, output, 2);
 #ifdef RLX_HAS_CLOSEFROM
     ok = ok && !posix_spawn_file_actions_addclosefrom_np(f, 3);
@@ -51,14 +55,17 @@ static int spawn(char *const *argv, char *const *environment, int output, int *p
         return ENOMEM;
     int failed = posix_spawnattr_init(&attributes);
     if (!failed) {
-        failed = set_attributes(&attributes) && set_files(&files, output) ? posix_spawn(pid, argv[0], &files, &attributes, argv, environment) : ENOMEM;
+        failed = set_attributes(&attributes) && set_files(&files, output)
+                     ? posix_spawn(pid, argv[0], &files, &attributes, argv, environment)
+                     : ENOMEM;
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&files);
     return failed;
 }
 
-bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment, rlx_buf *said, const char **why)
+bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment, rlx_buf *said,
+                       const char **why)
 {
     int ends[2], saved = errno, pid = 0;
     *p = (rlx_process){ .output = -1, .said = said };
@@ -73,7 +80,9 @@ bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environme
     errno = saved;
     if (failed) {
         close(ends[0]);
-        *why = failed == ENOENT ? "there is no such program" : failed == EACCES ? "it may not be executed" : "it cannot be started";
+        *why = failed == ENOENT   ? "there is no such program"
+               : failed == EACCES ? "it may not be executed"
+                                  : "it cannot be started";
         return false;
     }
     p->pid = pid;
@@ -112,7 +121,8 @@ static void look(rlx_process *p)
     while (got < 0 && errno == EINTR);
     if (got == 0)
         return;
-    /* ECHILD: somebody else, or the system, has its status; then it has ended once its pipe is closed */
+    /* ECHILD: somebody else, or the system, has its status; then it has ended once its pipe is
+     * closed */
     if (got < 0 && p->output >= 0)
         return;
     p->ended = true;
@@ -165,7 +175,8 @@ static size_t step(rlx_process *p, size_t count)
     return left;
 }
 
-const char *rlx_process_wait(rlx_process *p, size_t count, double seconds, int32_t (*cancelled)(void *user), void *user)
+const char *rlx_process_wait(rlx_process *p, size_t count, double seconds,
+                             int32_t (*cancelled)(void *user), void *user)
 {
     int saved = errno;
     int64_t until = now_ms() + (int64_t)(seconds * 1000);

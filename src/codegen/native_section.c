@@ -5,15 +5,19 @@
 #define MOST_UNITS 4 /* so many compilers at a time */
 
 /* The kernels as the file has them. */
-static void kernel_at(const rlx_writer *w, const rlx_kernel_hints *hints, size_t i, rlx_c_kernel *out)
+static void kernel_at(const rlx_writer *w, const rlx_kernel_hints *hints, size_t i,
+                      rlx_c_kernel *out)
 {
     const rlx_file_kernel *k = &w->kernels.data[i];
     rlx_names names = rlx_writer_names((rlx_writer *)(uintptr_t)w);
-    *out = (rlx_c_kernel){ .name = rlx_name(&names, k->name), .bytes = { w->kernel_bytes.data + k->offset, k->length },
-                           .hints = hints[i].data, .num_hints = hints[i].len };
+    *out = (rlx_c_kernel){ .name = rlx_name(&names, k->name),
+                           .bytes = { w->kernel_bytes.data + k->offset, k->length },
+                           .hints = hints[i].data,
+                           .num_hints = hints[i].len };
 }
 
-static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints)
+static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_writer *w,
+                                  const rlx_kernel_hints *hints)
 {
     rlx_c_kernel *all = rlx_new_zero(ctx, (w->kernels.len + 1) * sizeof *all);
     for (size_t i = 0; all && i < w->kernels.len; i++)
@@ -21,7 +25,8 @@ static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_writer *w, const r
     return all;
 }
 
-bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints, bool unchecked, rlx_buf *out)
+bool rlx_c_write_all(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints,
+                     bool unchecked, rlx_buf *out)
 {
     rlx_c_kernel *all = list_kernels(ctx, w, hints);
     char key[RLX_NATIVE_KEY + 1];
@@ -34,18 +39,25 @@ static void pad(rlx_buf *b)
         rlx_buf_char(b, 0);
 }
 
-static bool put_section(rlx_context *ctx, rlx_writer *w, const rlx_codegen_options *o, const rlx_native_unit *units, size_t count, size_t each)
+static bool put_section(rlx_context *ctx, rlx_writer *w, const rlx_codegen_options *o,
+                        const rlx_native_unit *units, size_t count, size_t each)
 {
-    rlx_file_native head = { .abi = RLX_NATIVE_ABI, .num_objects = (uint32_t)count, .num_kernels = (uint32_t)w->kernels.len };
+    rlx_file_native head = { .abi = RLX_NATIVE_ABI,
+                             .num_objects = (uint32_t)count,
+                             .num_kernels = (uint32_t)w->kernels.len };
     rlx_buf *out = &w->native;
     memcpy(head.target, rlx_cpu_target(), strlen(rlx_cpu_target()));
     if (o->native->cpu && strcmp(o->native->cpu, "native") == 0)
         rlx_cpu_features(head.cpu);
     rlx_buf_put(out, (const char *)&head, sizeof head);
-    uint64_t at = (sizeof head + count * sizeof(rlx_file_native_object) + w->kernels.len * sizeof(uint32_t) + RLX_FILE_ALIGN - 1) & ~(uint64_t)(RLX_FILE_ALIGN - 1);
+    uint64_t at = (sizeof head + count * sizeof(rlx_file_native_object) +
+                   w->kernels.len * sizeof(uint32_t) + RLX_FILE_ALIGN - 1) &
+                  ~(uint64_t)(RLX_FILE_ALIGN - 1);
     for (size_t i = 0; i < count; i++) {
         size_t kernels = w->kernels.len - i * each < each ? w->kernels.len - i * each : each;
-        rlx_file_native_object object = { .offset = at, .length = units[i].object.len, .count = (uint32_t)kernels };
+        rlx_file_native_object object = { .offset = at,
+                                          .length = units[i].object.len,
+                                          .count = (uint32_t)kernels };
         memcpy(object.key, units[i].key, sizeof object.key);
         rlx_sha256(units[i].object.data, units[i].object.len, object.digest);
         rlx_buf_put(out, (const char *)&object, sizeof object);
@@ -62,19 +74,22 @@ static bool put_section(rlx_context *ctx, rlx_writer *w, const rlx_codegen_optio
     return !out->failed || rlx_no_memory(ctx);
 }
 
-static bool write_units(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints, const rlx_codegen_options *o, rlx_native_unit *units,
-                        size_t count, size_t each)
+static bool write_units(rlx_context *ctx, const rlx_writer *w, const rlx_kernel_hints *hints,
+                        const rlx_codegen_options *o, rlx_native_unit *units, size_t count,
+                        size_t each)
 {
     rlx_c_kernel *all = list_kernels(ctx, w, hints);
     bool ok = all != NULL;
     for (size_t i = 0; i < count && ok; i++) {
         size_t kernels = w->kernels.len - i * each < each ? w->kernels.len - i * each : each;
-        ok = rlx_c_write(ctx, all + i * each, kernels, o->native->unchecked, NULL, &units[i].source, units[i].key);
+        ok = rlx_c_write(ctx, all + i * each, kernels, o->native->unchecked, NULL,
+                         &units[i].source, units[i].key);
     }
     return ok;
 }
 
-bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints, const rlx_codegen_options *o)
+bool rlx_native_add(rlx_context *ctx, rlx_writer *w, const rlx_kernel_hints *hints,
+                    const rlx_codegen_options *o)
 {
     rlx_native_unit units[MOST_UNITS];
     size_t n = w->kernels.len, count = (n + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;

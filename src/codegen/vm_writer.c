@@ -8,7 +8,8 @@ bool cw_failed(cw_module *w, rlx_place place)
         return rlx_no_memory(w->ctx);
     if (w->out.too_large)
         rlx_error(w->ctx, RLX_CG08, place,
-                  "the program is too large: registers, operands, words or an expression are beyond a limit of the file");
+                  "the program is too large: registers, operands, words or an expression are "
+                  "beyond a limit of the file");
     return false;
 }
 
@@ -16,11 +17,14 @@ rlx_slice cw_public_name(const rlx_node *function)
 {
     const rlx_function *f = rlx_as_function(function);
     const rlx_prim_func *p = rlx_as_prim_func(function);
-    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(f ? f->attrs : p ? p->attrs : NULL, "global_symbol"));
+    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(f   ? f->attrs
+                                                                : p ? p->attrs
+                                                                    : NULL,
+                                                                "global_symbol"));
     return s ? rlx_string_slice(s->value) : (rlx_slice){ NULL, 0 };
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
 static const rlx_global_var *name_of(const cw_module *w, size_t index)
 {
@@ -40,7 +44,8 @@ bool cw_kernel_number(cw_module *w, size_t index, uint32_t *out)
     rlx_buf_init(&bytes, &w->ctx->memory);
     rlx_kernel_hints hints = { 0 };
     bool wants_hints = w->o->target->add_code || w->o->source;
-    bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) && !bytes.failed;
+    bool ok = rlx_kernel_write_named(w->ctx, f, name, &bytes, wants_hints ? &hints : NULL) &&
+              !bytes.failed;
     if (ok && wants_hints && !rlx_vec_push(&w->ctx->memory, &w->hints, hints))
         ok = rlx_no_memory(w->ctx);
     if (!ok)
@@ -87,12 +92,13 @@ bool cw_kernel_function(cw_module *w, size_t index, uint32_t *out)
     *out = k->function = rlx_writer_function(&w->out);
     r.flags = RLX_FUNCTION_KERNEL | (name.data ? RLX_FUNCTION_PUBLIC : 0);
     r.num_params = (uint32_t)rlx_as_prim_func(w->m->functions[index])->num_params;
-    r.name = rlx_writer_name(&w->out, name.data ? name : rlx_string_slice(name_of(w, index)->name));
+    r.name =
+        rlx_writer_name(&w->out, name.data ? name : rlx_string_slice(name_of(w, index)->name));
     rlx_writer_set_function(&w->out, *out, &r);
     return rlx_writer_ok(&w->out) || cw_failed(w, RLX_NO_PLACE);
 }
 
-/* ---- which parameters a PrimFunc writes -------------------------------------------------------------------------------- */
+/* ---- which parameters a PrimFunc writes ----------------------------------------------------- */
 
 typedef struct stores {
     rlx_ptrmap param_of;   /* data pointer of a buffer -> parameter + 1 */
@@ -104,13 +110,16 @@ typedef struct stores {
 static void note_part(stores *s, const rlx_match_buffer_region *m)
 {
     const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
-    const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL, *part = rlx_as_buffer(m->buffer);
+    const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL,
+                     *part = rlx_as_buffer(m->buffer);
     uintptr_t param;
-    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param) && !rlx_ptrmap_put(&s->param_of, part->data, param))
+    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param) &&
+        !rlx_ptrmap_put(&s->param_of, part->data, param))
         s->lost = true;
 }
 
-static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
 {
     stores *s = user;
     const rlx_buffer_store *store = rlx_as_buffer_store(n);
@@ -152,9 +161,10 @@ bool cw_kernel_writes(cw_module *w, size_t index, size_t param, bool *out)
     return true;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
-/* Relax functions and public kernels, in the order of the module. False with a report if nothing is public. */
+/* Relax functions and public kernels, in the order of the module. False with a report if
+ * nothing is public. */
 static bool number_functions(cw_module *w)
 {
     bool any = false;
@@ -165,7 +175,8 @@ static bool number_functions(cw_module *w)
         any = any || cw_public_name(f).data;
         if (rlx_as_function(f))
             w->functions[i] = rlx_writer_function(&w->out);
-        else if (rlx_as_prim_func(f) && cw_public_name(f).data && !cw_kernel_function(w, i, &w->functions[i]))
+        else if (rlx_as_prim_func(f) && cw_public_name(f).data &&
+                 !cw_kernel_function(w, i, &w->functions[i]))
             return false;
     }
     if (any)
@@ -178,7 +189,8 @@ static bool number_functions(cw_module *w)
 static bool write_functions(cw_module *w)
 {
     bool ok = true;
-    for (size_t i = 0; i < w->m->num_functions && rlx_writer_ok(&w->out) && !w->ctx->diags.out_of_memory; i++) {
+    for (size_t i = 0;
+         i < w->m->num_functions && rlx_writer_ok(&w->out) && !w->ctx->diags.out_of_memory; i++) {
         const rlx_function *f = rlx_as_function(w->m->functions[i]);
         if (f && !cw_function(w, f, name_of(w, i), w->functions[i]))
             ok = false;
@@ -190,7 +202,8 @@ static bool write_functions(cw_module *w)
 static bool add_code(cw_module *w)
 {
     if (w->o->source)
-        return rlx_c_write_all(w->ctx, &w->out, w->hints.data, w->o->native && w->o->native->unchecked, w->o->source);
+        return rlx_c_write_all(w->ctx, &w->out, w->hints.data,
+                               w->o->native && w->o->native->unchecked, w->o->source);
     return !w->o->target->add_code || w->o->target->add_code(w->ctx, &w->out, w->hints.data, w->o);
 }
 

@@ -9,8 +9,9 @@
  *   code_call.c        calls
  *   code_proof.c       what is proved, and the descriptions that check the rest
  *
- * A function is gone through twice in the same order: first to find the last use of each value, then to write code.
- * Failure: a function that returns bool and says false has reported why, or memory is out.
+ * A function is gone through twice in the same order: first to find the last use of each value,
+ * then to write code. Failure: a function that returns bool and says false has reported why, or
+ * memory is out.
  */
 #ifndef RLX_VM_WRITER_INT_H
 #define RLX_VM_WRITER_INT_H
@@ -18,12 +19,13 @@
 #include "analysis/analysis.h"
 #include "codegen/codegen.h"
 
-/* ---- a module ------------------------------------------------------------------------------------------------ */
+/* ---- a module ------------------------------------------------------------------------------- */
 
 typedef struct cw_kernel {
     uint32_t number;        /* of the kernel; RLX_NO_INDEX: not written yet */
     uint32_t function;      /* number of its function record; RLX_NO_INDEX: none */
-    uint8_t *written;       /* by parameter: does the kernel store into it? NULL: not looked at yet */
+    /* by parameter: does the kernel store into it? NULL: not looked at yet */
+    uint8_t *written;
 } cw_kernel;
 
 typedef struct cw_module {
@@ -32,7 +34,8 @@ typedef struct cw_module {
     const rlx_codegen_options *o;
     rlx_env env;
     rlx_writer out;
-    uint32_t *functions;    /* by position in the module: number of the function; of PrimFuncs RLX_NO_INDEX */
+    /* by position in the module: number of the function; of PrimFuncs RLX_NO_INDEX */
+    uint32_t *functions;
     cw_kernel *kernels;     /* by position */
     rlx_ptrmap leaves;      /* leaf, by identity -> constant number + 1 */
     RLX_VEC(rlx_kernel_hints) hints; /* by kernel number, for targets that make more of kernels */
@@ -49,19 +52,20 @@ bool cw_kernel_function(cw_module *w, size_t index, uint32_t *out);
 bool cw_kernel_writes(cw_module *w, size_t index, size_t param, bool *out);
 /* The public name of a function; .data NULL: it is private. */
 rlx_slice cw_public_name(const rlx_node *function);
-/* Number of a constant with the content of e: CONSTANT, STRING_IMM, DTYPE_IMM, EXTERN_FUNC, GLOBAL_VAR, SHAPE_EXPR of
- * literals, PRIM_VALUE of a literal. */
+/* Number of a constant with the content of e: CONSTANT, STRING_IMM, DTYPE_IMM, EXTERN_FUNC,
+ * GLOBAL_VAR, SHAPE_EXPR of literals, PRIM_VALUE of a literal. */
 bool cw_constant(cw_module *w, const rlx_expr *e, uint32_t *out);
 /* Has e such a number? */
 bool cw_is_constant(const rlx_expr *e);
 /* False, with the report that a limit of the file format asks for. */
 bool cw_failed(cw_module *w, rlx_place place);
 
-/* ---- order ----------------------------------------------------------------------------------------------------- */
+/* ---- order ---------------------------------------------------------------------------------- */
 
 /* IF comes before its branches. Each event has a number, in order. */
 enum cw_event { CW_BIND, CW_IF, CW_THEN_END, CW_ELSE_END, CW_END };
-/* A sequence under way: the body of the function, or a branch (the second takes the place of the first). */
+/* A sequence under way: the body of the function, or a branch (the second takes the place of
+ * the first). */
 typedef struct cw_part {
     const rlx_seq_expr *seq;      /* NULL: only a result */
     const rlx_expr *result;
@@ -88,7 +92,7 @@ void cw_order_free(cw_order *o, rlx_context *ctx);
 RLX_INLINE cw_part *cw_top(const cw_order *o) { return &rlx_vec_last(&o->parts); }
 RLX_INLINE uint32_t cw_serial(const cw_part *p) { return p->serial[p->second]; }
 
-/* ---- a function ------------------------------------------------------------------------------------------------- */
+/* ---- a function ----------------------------------------------------------------------------- */
 
 #define CW_FOREVER UINT32_MAX
 
@@ -97,12 +101,15 @@ typedef struct cw_value {
     const rlx_expr *definition;   /* value of the binding; NULL: a parameter */
     const rlx_expr *leaf;         /* a constant of the file: needs no register; else NULL */
     uint32_t reg;                 /* RLX_NO_INDEX: none (yet) */
-    uint32_t wish;                /* register that it should be made in, kept by somebody else; RLX_NO_INDEX: any */
-    uint32_t last;                /* number of the event after which it is dead, in its own sequence */
+    /* register that it should be made in, kept by somebody else; RLX_NO_INDEX: any */
+    uint32_t wish;
+    /* number of the event after which it is dead, in its own sequence */
+    uint32_t last;
     uint32_t next;                /* in the list of those that die there: index + 1 */
     uint32_t depth, serial;       /* of its sequence */
     uint32_t branch[2];           /* of an if: serials of its branches */
-    uint32_t result;              /* which tensor of the function's result it is; RLX_NO_INDEX: none */
+    /* which tensor of the function's result it is; RLX_NO_INDEX: none */
+    uint32_t result;
     bool used, boxed, lent;       /* boxed: may hold memory; lent: its register is not its own */
 } cw_value;
 
@@ -125,7 +132,8 @@ typedef struct cw_fn {
     uint32_t num_syms;
     RLX_VEC(cw_value) values;
     rlx_ptrmap vars;               /* variable -> index of its value + 1 */
-    uint32_t *dying;               /* by event number: index + 1 of the first value that dies after it */
+    /* by event number: index + 1 of the first value that dies after it */
+    uint32_t *dying;
     size_t num_events;
     uint32_t num_regs;
     RLX_VEC(uint32_t) free;        /* registers that hold nothing that matters */
@@ -148,14 +156,17 @@ cw_value *cw_value_of(const cw_fn *n, const rlx_expr *var);
 /* The variable that a binding only copies, or NULL. */
 const rlx_var *cw_copied(const rlx_binding *b);
 bool cw_take(cw_fn *n, uint32_t *reg);                 /* a register of one's own */
-bool cw_define(cw_fn *n, cw_value *v, uint32_t *reg);  /* the register of v, which is about to be written */
+/* the register of v, which is about to be written */
+bool cw_define(cw_fn *n, cw_value *v, uint32_t *reg);
 bool cw_temp_register(cw_fn *n, bool boxed, uint32_t *reg); /* until cw_end_binding */
 bool cw_release(cw_fn *n, uint32_t reg, bool boxed);
 bool cw_die(cw_fn *n, uint32_t number);                /* values that are dead after that event */
 bool cw_end_binding(cw_fn *n);                         /* gives temporaries back */
-/* Lets go of what is dead. Called where memory is about to be asked for, so that it can be used again. */
+/* Lets go of what is dead. Called where memory is about to be asked for, so that it can be used
+ * again. */
 bool cw_flush(cw_fn *n);
-bool cw_forget_dead(cw_fn *n);                         /* the same where control does not go on: no code */
+/* the same where control does not go on: no code */
+bool cw_forget_dead(cw_fn *n);
 
 /* ---- code_operand.c: numbers and leaves */
 bool cw_int(cw_fn *n, const rlx_prim *p, uint32_t *operand);
@@ -165,8 +176,8 @@ bool cw_push_int(cw_fn *n, const rlx_prim *p);
 bool cw_register(cw_fn *n, const rlx_expr *leaf, uint32_t *reg);
 bool cw_load(cw_fn *n, const rlx_expr *leaf, uint32_t reg);
 /* Appends an instruction whose list are the args from `first` on, and takes them off. */
-#define CW_EMIT_ARGS(n, op, first, ...)                                                                         \
-    (RLX_EMIT_LIST((n)->out, op, (n)->args.data + (first), (n)->args.len - (first), __VA_ARGS__),               \
+#define CW_EMIT_ARGS(n, op, first, ...)                                                           \
+    (RLX_EMIT_LIST((n)->out, op, (n)->args.data + (first), (n)->args.len - (first), __VA_ARGS__), \
      (n)->args.len = (first), rlx_writer_ok((n)->out) || cw_failed((n)->w, (n)->place))
 
 /* ---- code_call.c: where a value goes */
@@ -181,7 +192,8 @@ bool cw_target_register(cw_fn *n, cw_target *t);
 bool cw_call(cw_fn *n, const rlx_call *call, cw_target *t);
 
 /* ---- code_proof.c */
-/* What is known of the value of e without looking at the variable it is bound to. NULL: memory is out. */
+/* What is known of the value of e without looking at the variable it is bound to. NULL: memory
+ * is out. */
 const rlx_sinfo *cw_known(cw_fn *n, const rlx_expr *e);
 /* Do all arguments of a call of a Relax function surely fit? */
 bool cw_args_fit(cw_fn *n, const rlx_call *call);
@@ -196,8 +208,10 @@ void cw_drop_description(cw_fn *n, rlx_desc_writer *d); /* begun, and will not b
 bool cw_describe(cw_fn *n, const rlx_sinfo *s, uint32_t *offset);
 bool cw_encode_failed(cw_fn *n, const rlx_encoder *e);
 /* MATCH of a register. name may be NULL. */
-bool cw_match(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour flavour, const rlx_var *name);
-uint32_t cw_var_name(cw_fn *n, const rlx_var *v); /* RLX_NO_INDEX if there is none, or names are left out */
+bool cw_match(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour flavour,
+              const rlx_var *name);
+/* RLX_NO_INDEX if there is none, or names are left out */
+uint32_t cw_var_name(cw_fn *n, const rlx_var *v);
 /* The vars that s mentions as shapes: each is handed to `use`. */
 bool cw_each_shape_var(cw_fn *n, const rlx_sinfo *s, bool (*use)(cw_fn *n, const rlx_expr *var));
 

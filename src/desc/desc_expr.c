@@ -38,7 +38,7 @@ const rlx_expr_row rlx_expr_rows[RLX_EXPR_OPS] = {
     [RLX_EXPR_OTHERWISE] = { 0, 0, 0, NULL, NULL },
 };
 
-/* ---- evaluating ---------------------------------------------------------------------------------- */
+/* ---- evaluating ----------------------------------------------------------------------------- */
 
 enum outcome { FINE, OVERFLOW, ZERO_DIVISOR, BAD_SHIFT };
 
@@ -126,9 +126,11 @@ static enum outcome unary(int64_t word, int64_t a, int64_t *out)
     }
 }
 
-static bool arithmetic_failed(const rlx_desc_env *env, uint32_t offset, enum outcome what, rlx_fault *why)
+static bool arithmetic_failed(const rlx_desc_env *env, uint32_t offset, enum outcome what,
+                              rlx_fault *why)
 {
-    static const char *const texts[] = { [OVERFLOW] = "overflow of 64-bit integers", [ZERO_DIVISOR] = "division by zero",
+    static const char *const texts[] = { [OVERFLOW] = "overflow of 64-bit integers",
+                                         [ZERO_DIVISOR] = "division by zero",
                                          [BAD_SHIFT] = "shift by less than 0 or more than 63" };
     char buffer[RLX_EXPR_TEXT];
     rlx_line text = { buffer, sizeof buffer, 0 };
@@ -185,7 +187,7 @@ bool rlx_expr_eval(const rlx_desc_env *env, uint32_t offset, int64_t *out, rlx_f
     return true;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 void rlx_line_put(rlx_line *l, const char *data, size_t len)
 {
@@ -234,7 +236,8 @@ static bool make_tree(tree *t, uint32_t words)
     return true;
 }
 
-/* What is still to be printed: a literal text, or a node that needs parentheses below `precedence`. */
+/* What is still to be printed: a literal text, or a node that needs parentheses below
+ * `precedence`. */
 typedef struct piece { const char *text; uint8_t node, precedence; } piece;
 typedef struct pieces { piece data[4 * MAX_SHOWN]; int len; } pieces;
 
@@ -252,7 +255,8 @@ static void print_leaf(const rlx_desc_env *env, const int64_t *code, rlx_line *o
         rlx_line_put(out, name.len ? name.data : "?", name.len ? name.len : 1);
         return;
     }
-    rlx_line_format(out, "%lld", (long long)(rlx_expr_code(w) == RLX_EXPR_WIDE ? code[1] : w >> 8));
+    rlx_line_format(out, "%lld",
+                    (long long)(rlx_expr_code(w) == RLX_EXPR_WIDE ? code[1] : w >> 8));
 }
 
 /* Pushes the parts of a node, last one first. */

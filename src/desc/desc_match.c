@@ -1,14 +1,20 @@
 /* desc_match.c: checking values against descriptions.
  *
- * One walker, three ways to go through it. FAST decides everything in one pass, as far as no expression is involved.
- * If it says no, FIRST and SECOND go again in the order the language prescribes and say why.
+ * One walker, three ways to go through it. FAST decides everything in one pass, as far as no
+ * expression is involved. If it says no, FIRST and SECOND go again in the order the language
+ * prescribes and say why.
  */
 #include "desc/desc_int.h"
 
 enum phase { FAST, FIRST, SECOND };
 
 /* One open tuple (or parameter list): where we are in it. */
-typedef struct level { const int64_t *node; const relax_value *values; uint32_t index, count; bool params; } level;
+typedef struct level {
+    const int64_t *node;
+    const relax_value *values;
+    uint32_t index, count;
+    bool params;
+} level;
 typedef struct walk {
     const rlx_desc_env *env;
     rlx_fault *why;
@@ -17,7 +23,7 @@ typedef struct walk {
     level levels[RLX_DESC_MAX_NESTING + 1];
 } walk;
 
-/* ---- messages -------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 /* "argument 1 of f: field 2, " */
 static void put_path(const walk *w, rlx_line *out)
@@ -25,13 +31,15 @@ static void put_path(const walk *w, rlx_line *out)
     for (int i = 0; i < w->depth; i++) {
         const level *l = &w->levels[i];
         if (l->params)
-            rlx_line_format(out, "argument %u of %.*s: ", l->index, (int)w->function.len, w->function.data);
+            rlx_line_format(out, "argument %u of %.*s: ", l->index, (int)w->function.len,
+                            w->function.data);
         else
             rlx_line_format(out, "field %u, ", l->index - 1);
     }
 }
 
-RLX_PRINTF(3, 4) static RLX_NOINLINE bool mismatch(const walk *w, enum rlx_code_id code, const char *format, ...)
+RLX_PRINTF(3, 4)
+static RLX_NOINLINE bool mismatch(const walk *w, enum rlx_code_id code, const char *format, ...)
 {
     if (!w->why)
         return false;
@@ -97,10 +105,11 @@ static bool wrong_kind(const walk *w, const relax_value *v, const char *wanted)
     return mismatch(w, RLX_RT02, "found %s, expected %s", kind_of_value(v), wanted);
 }
 
-/* ---- dimensions -------------------------------------------------------------------------------------- */
+/* ---- dimensions ----------------------------------------------------------------------------- */
 
 /* "dimension 1 is 7, expected 2 * m = 8" */
-static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, int64_t dim, int64_t want)
+static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, int64_t dim,
+                      int64_t want)
 {
     char at[48], buffer[RLX_EXPR_TEXT];
     rlx_line text = { buffer, sizeof buffer, 0 };
@@ -109,11 +118,14 @@ static bool wrong_dim(const walk *w, const char *what, int index, int64_t have, 
     if (rlx_dim_tag(dim) == RLX_DIM_LITERAL)
         return mismatch(w, RLX_RT05, "%s is %lld, expected %s", at, (long long)have, text.data);
     if (rlx_dim_tag(dim) == RLX_DIM_BIND)
-        return mismatch(w, RLX_RT05, "%s is %lld, a size (%s) is not negative", at, (long long)have, text.data);
-    return mismatch(w, RLX_RT05, "%s is %lld, expected %s = %lld", at, (long long)have, text.data, (long long)want);
+        return mismatch(w, RLX_RT05, "%s is %lld, a size (%s) is not negative", at,
+                        (long long)have, text.data);
+    return mismatch(w, RLX_RT05, "%s is %lld, expected %s = %lld", at, (long long)have, text.data,
+                    (long long)want);
 }
 
-static RLX_NOINLINE bool check_expr(const walk *w, const char *what, int index, int64_t have, int64_t dim)
+static RLX_NOINLINE bool check_expr(const walk *w, const char *what, int index, int64_t have,
+                                    int64_t dim)
 {
     int64_t want;
     rlx_fault inner = { 0 };
@@ -122,7 +134,8 @@ static RLX_NOINLINE bool check_expr(const walk *w, const char *what, int index, 
     return have == want || wrong_dim(w, what, index, have, dim, want);
 }
 
-RLX_INLINE bool check_dim(walk *w, const char *what, int index, int64_t have, int64_t dim, const enum phase phase)
+RLX_INLINE bool check_dim(walk *w, const char *what, int index, int64_t have, int64_t dim,
+                          const enum phase phase)
 {
     int64_t want;
     switch (rlx_dim_tag(dim)) {
@@ -150,7 +163,8 @@ RLX_INLINE bool check_dim(walk *w, const char *what, int index, int64_t have, in
     }
 }
 
-RLX_INLINE bool check_dims(walk *w, const int64_t *have, const int64_t *dims, uint32_t count, const enum phase phase)
+RLX_INLINE bool check_dims(walk *w, const int64_t *have, const int64_t *dims, uint32_t count,
+                           const enum phase phase)
 {
     for (uint32_t i = 0; i < count; i++)
         if (RLX_UNLIKELY(!check_dim(w, "dimension", (int)i, have[i], dims[i], phase)))
@@ -158,7 +172,7 @@ RLX_INLINE bool check_dims(walk *w, const int64_t *have, const int64_t *dims, ui
     return true;
 }
 
-/* ---- kinds ------------------------------------------------------------------------------------------ */
+/* ---- kinds ---------------------------------------------------------------------------------- */
 
 static bool wrong_key(const walk *w, const int64_t *node, const DLTensor *t)
 {
@@ -179,8 +193,8 @@ static bool check_device(const walk *w, const int64_t *node, const DLTensor *t)
     int32_t type = (int32_t)node[3], id = (int32_t)(node[3] >> 32);
     if ((int32_t)t->device.device_type == type && t->device.device_id == id)
         return true;
-    return mismatch(w, RLX_RT13, "device is %d:%d, expected %d:%d", (int)t->device.device_type, (int)t->device.device_id,
-                    (int)type, (int)id);
+    return mismatch(w, RLX_RT13, "device is %d:%d, expected %d:%d", (int)t->device.device_type,
+                    (int)t->device.device_id, (int)type, (int)id);
 }
 
 /* The tensor has the shape that the value of a variable says. */
@@ -188,23 +202,26 @@ static bool check_like(const walk *w, uint32_t reg, const DLTensor *t)
 {
     const rlx_shape_object *shape = rlx_value_shape(&w->env->regs[reg]);
     if (!shape)
-        return mismatch(w, RLX_RT02, "the variable that gives the shape holds %s", kind_of_value(&w->env->regs[reg]));
+        return mismatch(w, RLX_RT02, "the variable that gives the shape holds %s",
+                        kind_of_value(&w->env->regs[reg]));
     if (shape->ndim != (size_t)t->ndim)
         return mismatch(w, RLX_RT04, "rank is %d, expected %zu", t->ndim, shape->ndim);
     for (int i = 0; i < t->ndim; i++)
         if (t->shape[i] != shape->dims[i])
-            return mismatch(w, RLX_RT05, "dimension %d is %lld, expected %lld", i, (long long)t->shape[i],
-                            (long long)shape->dims[i]);
+            return mismatch(w, RLX_RT05, "dimension %d is %lld, expected %lld", i,
+                            (long long)t->shape[i], (long long)shape->dims[i]);
     return true;
 }
 
-RLX_INLINE bool check_tensor(walk *w, const int64_t *node, const relax_value *v, const enum phase phase)
+RLX_INLINE bool check_tensor(walk *w, const int64_t *node, const relax_value *v,
+                             const enum phase phase)
 {
     const DLTensor *t = rlx_value_view(v);
     uint32_t flags = rlx_node_flags(node);
     if (RLX_UNLIKELY(!t))
         return phase == FAST ? false : wrong_kind(w, v, "a tensor");
-    if (phase != SECOND && RLX_UNLIKELY(((rlx_dl_key(t) ^ (uint64_t)node[1]) & (uint64_t)node[2]) != 0))
+    if (phase != SECOND &&
+        RLX_UNLIKELY(((rlx_dl_key(t) ^ (uint64_t)node[1]) & (uint64_t)node[2]) != 0))
         return phase == FAST ? false : wrong_key(w, node, t);
     const int64_t *dims = node + 3;
     if (RLX_UNLIKELY(flags & (RLX_DESC_HAS_DEVICE | RLX_DESC_HAS_REGISTER))) {
@@ -217,13 +234,16 @@ RLX_INLINE bool check_tensor(walk *w, const int64_t *node, const relax_value *v,
     return check_dims(w, t->shape, dims, rlx_node_count(node), phase);
 }
 
-RLX_INLINE bool check_shape(walk *w, const int64_t *node, const relax_value *v, const enum phase phase)
+RLX_INLINE bool check_shape(walk *w, const int64_t *node, const relax_value *v,
+                            const enum phase phase)
 {
     const rlx_shape_object *s = rlx_value_shape(v);
     if (RLX_UNLIKELY(!s))
         return phase == FAST ? false : wrong_kind(w, v, "a shape");
     if (RLX_UNLIKELY(node[1] >= 0 && s->ndim != (size_t)node[1]))
-        return phase == FAST ? false : mismatch(w, RLX_RT04, "rank is %zu, expected %lld", s->ndim, (long long)node[1]);
+        return phase == FAST ? false
+                             : mismatch(w, RLX_RT04, "rank is %zu, expected %lld", s->ndim,
+                                        (long long)node[1]);
     return check_dims(w, s->dims, node + 2, rlx_node_count(node), phase);
 }
 
@@ -256,14 +276,16 @@ static bool check_prim(walk *w, const int64_t *node, const relax_value *v, enum 
         char wanted[RLX_DTYPE_TEXT];
         rlx_dtype_name(dtype, wanted);
         return mismatch(w, RLX_RT03, "found %s, expected a scalar of dtype %s",
-                        scalar_tag(dtype, v->type_index) ? "an integer that does not fit" : kind_of_value(v), wanted);
+                        scalar_tag(dtype, v->type_index) ? "an integer that does not fit"
+                                                         : kind_of_value(v),
+                        wanted);
     }
     if (!(rlx_node_flags(node) & RLX_DESC_HAS_DIMS) || v->type_index == RELAX_VALUE_FLOAT)
         return true;
     return check_dim(w, "value", -1, v->v.i, node[2], phase);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 /* Do two descriptions exclude each other? Goes through both in step. */
 static bool nodes_clash(const int64_t *a, const int64_t *b)
@@ -278,13 +300,14 @@ static bool nodes_clash(const int64_t *a, const int64_t *b)
         bool open = x.kind != RLX_DESC_OBJECT && y.kind != RLX_DESC_OBJECT;
         if (open && x.kind != y.kind)
             return true;
-        if (open && !rlx_dtype_is_void(x.dtype) && !rlx_dtype_is_void(y.dtype) && x.dtype != y.dtype)
+        if (open && !rlx_dtype_is_void(x.dtype) && !rlx_dtype_is_void(y.dtype) &&
+            x.dtype != y.dtype)
             return true;
         if (open && x.ndim >= 0 && y.ndim >= 0 && x.ndim != y.ndim)
             return true;
         for (int i = 0; open && x.dims && y.dims && i < x.ndim; i++)
-            if (rlx_dim_tag(x.dims[i]) == RLX_DIM_LITERAL && rlx_dim_tag(y.dims[i]) == RLX_DIM_LITERAL &&
-                x.dims[i] != y.dims[i])
+            if (rlx_dim_tag(x.dims[i]) == RLX_DIM_LITERAL &&
+                rlx_dim_tag(y.dims[i]) == RLX_DIM_LITERAL && x.dims[i] != y.dims[i])
                 return true;
         bool nested = open && (x.kind == RLX_DESC_TUPLE || x.kind == RLX_DESC_FUNC);
         bool derive = nested && ((rlx_node_flags(a) | rlx_node_flags(b)) & RLX_DESC_OPEN);
@@ -327,11 +350,12 @@ static bool check_func(const walk *w, const int64_t *node, const relax_value *v)
     if ((flags | rlx_node_flags(have)) & RLX_DESC_OPEN)
         return true;
     if (rlx_node_count(have) != rlx_node_count(node))
-        return mismatch(w, RLX_RT04, "function takes %u arguments, expected %u", rlx_node_count(have), rlx_node_count(node));
+        return mismatch(w, RLX_RT04, "function takes %u arguments, expected %u",
+                        rlx_node_count(have), rlx_node_count(node));
     return !nodes_clash(have, node) || mismatch(w, RLX_RT02, "the function has another signature");
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------ */
+/* ---- the walk ------------------------------------------------------------------------------- */
 
 static bool open_tuple(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
 {
@@ -345,7 +369,8 @@ static bool open_tuple(walk *w, const int64_t *node, const relax_value *v, enum 
     return true;
 }
 
-RLX_INLINE bool check_node(walk *w, const int64_t *node, const relax_value *v, const enum phase phase)
+RLX_INLINE bool check_node(walk *w, const int64_t *node, const relax_value *v,
+                           const enum phase phase)
 {
     switch (rlx_node_kind(node)) {
     case RLX_DESC_TENSOR: return check_tensor(w, node, v, phase);
@@ -376,9 +401,11 @@ RLX_INLINE bool run_levels(walk *w, const enum phase phase)
 }
 
 static bool run_fast(walk *w) { return run_levels(w, FAST); }
-/* FIRST or SECOND: only failures and expressions come here, so one copy of the code serves both. */
+/* FIRST or SECOND: only failures and expressions come here, so one copy of the code serves
+ * both. */
 static RLX_NOINLINE bool run_slow(walk *w, enum phase phase) { return run_levels(w, phase); }
-static RLX_NOINLINE bool match_slow(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
+static RLX_NOINLINE bool match_slow(walk *w, const int64_t *node, const relax_value *v,
+                                    enum phase phase)
 {
     w->depth = 0;
     return check_node(w, node, v, phase) && run_slow(w, phase);
@@ -421,8 +448,8 @@ static bool fast_params(walk *w, const int64_t *node, const relax_value *args)
     return true;
 }
 
-bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args, size_t num_args,
-                           rlx_slice function, rlx_fault *why)
+bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args,
+                           size_t num_args, rlx_slice function, rlx_fault *why)
 {
     const int64_t *node = rlx_item_node(env->descs, offset);
     walk w;
@@ -430,8 +457,9 @@ bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax
     w.why = NULL;
     w.function = function;
     if (RLX_UNLIKELY(num_args != rlx_node_count(node)))
-        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)function.len, function.data,
-                        rlx_node_count(node), rlx_node_count(node) == 1 ? "" : "s", num_args);
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)function.len,
+                        function.data, rlx_node_count(node), rlx_node_count(node) == 1 ? "" : "s",
+                        num_args);
     bool late = rlx_node_flags(node) & RLX_DESC_LATE, fine = fast_params(&w, node, args);
     if (RLX_LIKELY(fine && !late))
         return true;

@@ -17,7 +17,9 @@ void rlx_desc_describe(const int64_t *node, rlx_desc_info *out)
         memcpy(&t.ndim, &key, sizeof key);
         out->ndim = (mask & 0xffffffffu) ? t.ndim : -1;
         out->dtype = (mask >> 32) ? rlx_dl_dtype(&t) : RELAX_VOID;
-        out->dims = (flags & RLX_DESC_HAS_DIMS) ? node + 3 + ((flags & RLX_DESC_HAS_DEVICE) ? 1 : 0) : NULL;
+        out->dims = (flags & RLX_DESC_HAS_DIMS)
+                        ? node + 3 + ((flags & RLX_DESC_HAS_DEVICE) ? 1 : 0)
+                        : NULL;
     }
 }
 
@@ -45,7 +47,7 @@ const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i)
     return at;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static void put_dim(const rlx_desc_env *env, int64_t dim, rlx_buf *out)
 {
@@ -93,7 +95,8 @@ static void put_tensor(const rlx_desc_env *env, const int64_t *node, rlx_buf *ou
         comma = ", ";
     }
     if (device)
-        rlx_buf_format(out, "%svdevice=\"%d:%d\"", comma, (int)(int32_t)node[3], (int)(int32_t)(node[3] >> 32));
+        rlx_buf_format(out, "%svdevice=\"%d:%d\"", comma, (int)(int32_t)node[3],
+                       (int)(int32_t)(node[3] >> 32));
     rlx_buf_lit(out, ")");
 }
 
@@ -133,7 +136,9 @@ static void put_between(const part *p, rlx_buf *out)
     }
     uint32_t params = p->count - 1;
     if (p->index == p->count)
-        rlx_buf_z(out, p->open ? (p->pure ? ", purity=True)" : ")") : p->pure ? ", True)" : ", False)");
+        rlx_buf_z(out, p->open   ? (p->pure ? ", purity=True)" : ")")
+                       : p->pure ? ", True)"
+                                 : ", False)");
     else if (p->index == params)
         rlx_buf_z(out, p->open ? "" : params == 1 ? ",), " : "), ");
     else if (p->index)
@@ -144,7 +149,8 @@ static bool put_open(const int64_t *node, part *p, rlx_buf *out)
 {
     uint32_t flags = rlx_node_flags(node);
     bool func = rlx_node_kind(node) == RLX_DESC_FUNC;
-    *p = (part){ 0, rlx_node_count(node) + func, func, flags & RLX_DESC_OPEN, flags & RLX_DESC_PURE };
+    *p = (part){ 0, rlx_node_count(node) + func, func, flags & RLX_DESC_OPEN,
+                 flags & RLX_DESC_PURE };
     if (!func) {
         rlx_buf_z(out, p->count ? "R.Tuple(" : "R.Tuple");
         return p->count > 0;
@@ -166,7 +172,9 @@ void rlx_desc_text(const rlx_desc_env *env, const int64_t *node, rlx_buf *out)
         case RLX_DESC_SHAPE: put_shape(env, &info, out); break;
         case RLX_DESC_PRIM: put_prim(env, &info, out); break;
         case RLX_DESC_TUPLE:
-        case RLX_DESC_FUNC: nested = depth < RLX_DESC_MAX_NESTING && put_open(node, &parts[depth], out); break;
+        case RLX_DESC_FUNC:
+            nested = depth < RLX_DESC_MAX_NESTING && put_open(node, &parts[depth], out);
+            break;
         default: rlx_buf_lit(out, "R.Object"); break;
         }
         depth += nested;

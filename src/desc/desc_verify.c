@@ -1,4 +1,5 @@
-/* desc_verify.c: checking descriptions of unknown origin, once, so that matching and evaluating can trust them. */
+/* desc_verify.c: checking descriptions of unknown origin, once, so that matching and evaluating
+ * can trust them. */
 #include "desc/desc_int.h"
 
 typedef struct check {
@@ -24,9 +25,10 @@ static uint32_t item_type(const int64_t *item) { return (uint32_t)((uint64_t)ite
 static uint32_t item_syms(const int64_t *item) { return (uint32_t)item[1]; }
 static uint32_t item_regs(const int64_t *item) { return (uint32_t)((uint64_t)item[1] >> 32); }
 
-/* ---- expressions ---------------------------------------------------------------------------------------- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
-/* An open jump: what must come where it goes, and how much of the stack its arm must leave alone. */
+/* An open jump: what must come where it goes, and how much of the stack its arm must leave
+ * alone. */
 typedef struct jump { uint32_t op, target; int base; } jump;
 typedef struct state { jump open[RLX_EXPR_MAX_STACK + 1]; int num_open, height; } state;
 
@@ -71,7 +73,8 @@ static bool verify_operand(const check *c, const int64_t *code, uint32_t *i, uin
     if (rlx_expr_code(w) == RLX_EXPR_WIDE)
         return ++*i < end;
     if (rlx_expr_code(w) == RLX_EXPR_SYMBOL)
-        return rlx_dim_slot(w) < c->syms && (rlx_dim_index(w) < c->num_names || rlx_dim_index(w) == UINT32_MAX);
+        return rlx_dim_slot(w) < c->syms &&
+               (rlx_dim_index(w) < c->num_names || rlx_dim_index(w) == UINT32_MAX);
     if (rlx_expr_code(w) == RLX_EXPR_CAST)
         return is_scalar_int((rlx_dtype)(w >> 32));
     return true;
@@ -88,7 +91,8 @@ static bool verify_expr(const check *c, const int64_t *code, uint32_t end)
             return bad(c, "unknown operator in an expression");
         if (!verify_operand(c, code, &i, end))
             return bad(c, "malformed operand in an expression");
-        bool closes = op == RLX_EXPR_AND || op == RLX_EXPR_OR || op == RLX_EXPR_SELECT || op == RLX_EXPR_OTHERWISE;
+        bool closes = op == RLX_EXPR_AND || op == RLX_EXPR_OR || op == RLX_EXPR_SELECT ||
+                      op == RLX_EXPR_OTHERWISE;
         if (closes && !close_jump(&s, op, at))
             return bad(c, "expression with a bad jump");
         if (op >= RLX_EXPR_AND_THEN && !open_jump(&s, op, rlx_dim_index(code[at])))
@@ -104,7 +108,7 @@ static bool verify_expr(const check *c, const int64_t *code, uint32_t end)
     return (s.height == 1 && s.num_open == 0) || bad(c, "expression without one value");
 }
 
-/* ---- descriptions ----------------------------------------------------------------------------------------- */
+/* ---- descriptions --------------------------------------------------------------------------- */
 
 typedef struct level { uint32_t left, end, header; bool params; } level;
 
@@ -118,8 +122,8 @@ static bool verify_dim(check *c, int64_t dim, bool late)
     case RLX_DIM_EXPR:
         if (!late || index >= c->item || !has_start(c->starts, index))
             return false;
-        if (item_type(c->descs + index) != RLX_ITEM_EXPR || item_syms(c->descs + index) > c->syms ||
-            rlx_item_words(c->descs + index) > c->work)
+        if (item_type(c->descs + index) != RLX_ITEM_EXPR ||
+            item_syms(c->descs + index) > c->syms || rlx_item_words(c->descs + index) > c->work)
             return false;
         c->work -= rlx_item_words(c->descs + index);
         return true;
@@ -145,14 +149,16 @@ static bool verify_dims(check *c, const int64_t *dims, uint32_t count, bool late
 
 static bool verify_tensor(check *c, const int64_t *node, bool late)
 {
-    uint32_t flags = rlx_node_flags(node), count = rlx_node_count(node), words = rlx_node_words(node);
+    uint32_t flags = rlx_node_flags(node), count = rlx_node_count(node),
+             words = rlx_node_words(node);
     bool dims = flags & RLX_DESC_HAS_DIMS, reg = flags & RLX_DESC_HAS_REGISTER;
     uint32_t extra = ((flags & RLX_DESC_HAS_DEVICE) ? 1 : 0) + (reg ? 1 : 0);
     if (words != 3 + extra + count || (dims && reg) || (!dims && count))
         return bad(c, "malformed tensor");
     uint64_t key = (uint64_t)node[1], mask = (uint64_t)node[2];
     uint32_t rank_mask = (uint32_t)mask, type_mask = (uint32_t)(mask >> 32);
-    if ((rank_mask && ~rank_mask) || (type_mask && ~type_mask) || (key & ~mask) || (uint32_t)key > RLX_MAX_RANK)
+    if ((rank_mask && ~rank_mask) || (type_mask && ~type_mask) || (key & ~mask) ||
+        (uint32_t)key > RLX_MAX_RANK)
         return bad(c, "malformed rank or dtype");
     if (dims && (!rank_mask || (uint32_t)key != count))
         return bad(c, "rank and number of sizes differ");
@@ -165,7 +171,8 @@ static bool verify_shape(check *c, const int64_t *node, bool late)
 {
     uint32_t count = rlx_node_count(node);
     bool dims = rlx_node_flags(node) & RLX_DESC_HAS_DIMS;
-    if (rlx_node_words(node) != 2 + count || node[1] < -1 || node[1] > 0xffff || (dims ? node[1] != count : count != 0))
+    if (rlx_node_words(node) != 2 + count || node[1] < -1 || node[1] > 0xffff ||
+        (dims ? node[1] != count : count != 0))
         return bad(c, "malformed shape");
     return verify_dims(c, node + 2, count, late);
 }
@@ -185,7 +192,8 @@ static bool verify_prim(check *c, const int64_t *node, bool late)
 static bool verify_leaf(check *c, const int64_t *node, bool late)
 {
     switch (rlx_node_kind(node)) {
-    case RLX_DESC_OBJECT: return (rlx_node_words(node) == 1 && !rlx_node_count(node)) || bad(c, "malformed object");
+    case RLX_DESC_OBJECT:
+        return (rlx_node_words(node) == 1 && !rlx_node_count(node)) || bad(c, "malformed object");
     case RLX_DESC_TENSOR: return verify_tensor(c, node, late);
     case RLX_DESC_SHAPE: return verify_shape(c, node, late);
     case RLX_DESC_PRIM: return verify_prim(c, node, late);
@@ -209,20 +217,25 @@ static bool verify_tree(check *c, const int64_t *content, uint32_t end, bool par
     uint32_t at = 0, limit = end;
     for (;;) {
         if (depth && levels[depth - 1].params) { /* the name before the node */
-            if (at >= limit || ((uint64_t)content[at] >= c->num_names && content[at] != (int64_t)RLX_NO_INDEX))
+            if (at >= limit ||
+                ((uint64_t)content[at] >= c->num_names && content[at] != (int64_t)RLX_NO_INDEX))
                 return bad(c, "malformed parameter");
             at++;
         }
         if (at >= limit)
             return bad(c, "description breaks off");
         const int64_t *node = content + at;
-        uint32_t kind = rlx_node_kind(node), words = rlx_node_words(node), count = rlx_node_count(node);
-        if (words == 0 || words > limit - at || (kind == RLX_DESC_PARAMS) != (params && depth == 0))
+        uint32_t kind = rlx_node_kind(node), words = rlx_node_words(node),
+                 count = rlx_node_count(node);
+        if (words == 0 || words > limit - at ||
+            (kind == RLX_DESC_PARAMS) != (params && depth == 0))
             return bad(c, "malformed node");
         if (kind == RLX_DESC_TUPLE || kind == RLX_DESC_FUNC || kind == RLX_DESC_PARAMS) {
-            if (depth > RLX_DESC_MAX_NESTING - 1 || ((rlx_node_flags(node) & RLX_DESC_OPEN) && count))
+            if (depth > RLX_DESC_MAX_NESTING - 1 ||
+                ((rlx_node_flags(node) & RLX_DESC_OPEN) && count))
                 return bad(c, "description is nested too deep");
-            levels[depth++] = (level){ count + (kind == RLX_DESC_FUNC), at + words, at, kind == RLX_DESC_PARAMS };
+            levels[depth++] = (level){ count + (kind == RLX_DESC_FUNC), at + words, at,
+                                       kind == RLX_DESC_PARAMS };
             limit = at + words;
             at++;
         } else {
@@ -241,7 +254,8 @@ static bool verify_tree(check *c, const int64_t *content, uint32_t end, bool par
     }
 }
 
-bool rlx_desc_verify(const int64_t *descs, size_t num_words, uint32_t num_names, uint64_t *starts, rlx_fault *why)
+bool rlx_desc_verify(const int64_t *descs, size_t num_words, uint32_t num_names, uint64_t *starts,
+                     rlx_fault *why)
 {
     check c = { .descs = descs, .starts = starts, .num_names = num_names, .why = why };
     if (num_words > RLX_OPERAND_MAX)
@@ -260,8 +274,9 @@ bool rlx_desc_verify(const int64_t *descs, size_t num_words, uint32_t num_names,
         uint32_t end = rlx_item_words(item) - RLX_ITEM_HEADER, type = item_type(item);
         if (type < RLX_ITEM_EXPR || type > RLX_ITEM_PARAMS)
             return bad(&c, "unknown type of item");
-        if (type == RLX_ITEM_EXPR ? !verify_expr(&c, item + RLX_ITEM_HEADER, end)
-                                  : !verify_tree(&c, item + RLX_ITEM_HEADER, end, type == RLX_ITEM_PARAMS))
+        if (type == RLX_ITEM_EXPR
+                ? !verify_expr(&c, item + RLX_ITEM_HEADER, end)
+                : !verify_tree(&c, item + RLX_ITEM_HEADER, end, type == RLX_ITEM_PARAMS))
             return false;
         starts[at / 64] |= (uint64_t)1 << (at % 64);
         at += rlx_item_words(item);
@@ -269,11 +284,13 @@ bool rlx_desc_verify(const int64_t *descs, size_t num_words, uint32_t num_names,
     return true;
 }
 
-bool rlx_desc_usable(const int64_t *descs, size_t num_words, const uint64_t *starts, uint32_t offset,
-                     enum rlx_item_type type, uint32_t num_syms, uint32_t num_regs)
+bool rlx_desc_usable(const int64_t *descs, size_t num_words, const uint64_t *starts,
+                     uint32_t offset, enum rlx_item_type type, uint32_t num_syms,
+                     uint32_t num_regs)
 {
     if (offset >= num_words || !has_start(starts, offset))
         return false;
     const int64_t *item = descs + offset;
-    return item_type(item) == (uint32_t)type && item_syms(item) <= num_syms && item_regs(item) <= num_regs;
+    return item_type(item) == (uint32_t)type && item_syms(item) <= num_syms &&
+           item_regs(item) <= num_regs;
 }

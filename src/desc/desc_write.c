@@ -1,8 +1,10 @@
 /* desc_write.c: encoding descriptions and expressions. */
 #include "desc/desc.h"
 
-#define PUSH(d, item) ((void)(rlx_vec_push((d)->out->memory, &(d)->words, (item)) || ((d)->out->failed = true)))
-#define PUSH_OPEN(d, item) ((void)(rlx_vec_push((d)->out->memory, &(d)->open, (item)) || ((d)->out->failed = true)))
+#define PUSH(d, item) \
+    ((void)(rlx_vec_push((d)->out->memory, &(d)->words, (item)) || ((d)->out->failed = true)))
+#define PUSH_OPEN(d, item) \
+    ((void)(rlx_vec_push((d)->out->memory, &(d)->open, (item)) || ((d)->out->failed = true)))
 
 static bool fits_56(int64_t value)
 {
@@ -20,8 +22,8 @@ static int64_t literal_word(uint32_t tag, int64_t value)
 }
 
 /* Appends a finished item to the section and gives its offset. */
-static uint32_t append_item(rlx_writer *w, enum rlx_item_type type, uint32_t syms, uint32_t regs, const int64_t *words,
-                            size_t len)
+static uint32_t append_item(rlx_writer *w, enum rlx_item_type type, uint32_t syms, uint32_t regs,
+                            const int64_t *words, size_t len)
 {
     size_t at = w->descs.len;
     if (at + len + RLX_ITEM_HEADER >= RLX_OPERAND_MAX) /* offsets go into tagged operands */
@@ -38,7 +40,7 @@ static uint32_t append_item(rlx_writer *w, enum rlx_item_type type, uint32_t sym
     return (uint32_t)at;
 }
 
-/* ---- dimensions -------------------------------------------------------------------------------------- */
+/* ---- dimensions ----------------------------------------------------------------------------- */
 
 int64_t rlx_dim_expr(uint32_t expr_offset)
 {
@@ -82,7 +84,7 @@ int64_t rlx_dim_binder(rlx_writer *w, rlx_slice name)
     return symbol_dim(w, RLX_DIM_BINDER, 0, name);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 void rlx_expr_begin(rlx_expr_writer *e, rlx_writer *w)
 {
@@ -115,18 +117,21 @@ void rlx_expr_symbol(rlx_expr_writer *e, uint32_t slot, rlx_slice name)
 static void close_jump(rlx_expr_writer *e)
 {
     if (e->open.len == 0) {
-        e->out->too_large = e->out->too_large || !e->out->failed; /* not a sentence of this language */
+        /* not a sentence of this language */
+        e->out->too_large = e->out->too_large || !e->out->failed;
         return;
     }
     uint32_t at = rlx_vec_pop(&e->open);
     if (rlx_writer_ok(e->out))
-        e->words.data[at] = word((uint32_t)e->words.data[at] & 0xff, 0, (uint32_t)e->words.len + 1);
+        e->words.data[at] =
+            word((uint32_t)e->words.data[at] & 0xff, 0, (uint32_t)e->words.len + 1);
 }
 
 void rlx_expr_op(rlx_expr_writer *e, enum rlx_expr_op op)
 {
     bool jump = op >= RLX_EXPR_AND_THEN;
-    if (op == RLX_EXPR_AND || op == RLX_EXPR_OR || op == RLX_EXPR_SELECT || op == RLX_EXPR_OTHERWISE)
+    if (op == RLX_EXPR_AND || op == RLX_EXPR_OR || op == RLX_EXPR_SELECT ||
+        op == RLX_EXPR_OTHERWISE)
         close_jump(e);
     if (jump)
         PUSH_OPEN(e, (uint32_t)e->words.len);
@@ -167,7 +172,8 @@ static uint32_t intern_expr(rlx_expr_writer *e)
     for (void *item = rlx_intern_first(&w->expr_table, hash, &at); item;
          item = rlx_intern_next(&w->expr_table, hash, &at)) {
         const int64_t *old = w->descs.data + ((uintptr_t)item - 1);
-        if ((uint32_t)old[0] == e->words.len + RLX_ITEM_HEADER && memcmp(old + RLX_ITEM_HEADER, e->words.data, bytes) == 0)
+        if ((uint32_t)old[0] == e->words.len + RLX_ITEM_HEADER &&
+            memcmp(old + RLX_ITEM_HEADER, e->words.data, bytes) == 0)
             return (uint32_t)((uintptr_t)item - 1);
     }
     uint32_t offset = append_item(w, RLX_ITEM_EXPR, e->symbols, 0, e->words.data, e->words.len);
@@ -187,7 +193,7 @@ uint32_t rlx_expr_end(rlx_expr_writer *e)
     return offset;
 }
 
-/* ---- descriptions -------------------------------------------------------------------------------------- */
+/* ---- descriptions --------------------------------------------------------------------------- */
 
 void rlx_desc_begin(rlx_desc_writer *d, rlx_writer *w)
 {
@@ -217,7 +223,8 @@ static void add_flags(rlx_desc_writer *d, uint32_t flags)
 
 static int64_t node_header(enum rlx_desc_kind kind, uint32_t flags, size_t count, size_t words)
 {
-    return (int64_t)((uint64_t)kind | (uint64_t)flags << 8 | (uint64_t)count << 16 | (uint64_t)words << 32);
+    return (int64_t)((uint64_t)kind | (uint64_t)flags << 8 | (uint64_t)count << 16 |
+                     (uint64_t)words << 32);
 }
 
 /* What a list of dims makes of the flags of its node. */
@@ -302,18 +309,20 @@ static bool take_device(rlx_desc_writer *d, int64_t *device)
 
 static uint64_t key_mask(rlx_dtype dtype, int32_t ndim)
 {
-    return (ndim >= 0 ? 0xffffffffu : 0) | (rlx_dtype_is_void(dtype) ? 0 : (uint64_t)0xffffffff << 32);
+    return (ndim >= 0 ? 0xffffffffu : 0) |
+           (rlx_dtype_is_void(dtype) ? 0 : (uint64_t)0xffffffff << 32);
 }
 
-static void tensor_node(rlx_desc_writer *d, rlx_dtype dtype, int32_t ndim, uint32_t flags, const uint32_t *reg,
-                        const int64_t *dims, size_t num_dims)
+static void tensor_node(rlx_desc_writer *d, rlx_dtype dtype, int32_t ndim, uint32_t flags,
+                        const uint32_t *reg, const int64_t *dims, size_t num_dims)
 {
     int64_t device = 0;
     bool has_device = take_device(d, &device);
     size_t words = 3 + has_device + (reg ? 1 : 0) + num_dims;
     uint64_t mask = key_mask(dtype, ndim);
     count_child(d);
-    PUSH(d, node_header(RLX_DESC_TENSOR, flags | (has_device ? RLX_DESC_HAS_DEVICE : 0), num_dims, words));
+    PUSH(d, node_header(RLX_DESC_TENSOR, flags | (has_device ? RLX_DESC_HAS_DEVICE : 0), num_dims,
+                        words));
     PUSH(d, (int64_t)(rlx_dl_key_make(ndim, dtype) & mask));
     PUSH(d, (int64_t)mask);
     if (has_device)
@@ -325,12 +334,14 @@ static void tensor_node(rlx_desc_writer *d, rlx_dtype dtype, int32_t ndim, uint3
     add_flags(d, flags & (RLX_DESC_LATE | RLX_DESC_BINDS));
 }
 
-void rlx_desc_tensor(rlx_desc_writer *d, rlx_dtype dtype, int32_t ndim, const int64_t *dims_or_null)
+void rlx_desc_tensor(rlx_desc_writer *d, rlx_dtype dtype, int32_t ndim,
+                     const int64_t *dims_or_null)
 {
     if (!rank_fits(d, ndim, RLX_MAX_RANK))
         return;
     size_t n = dims_or_null && ndim > 0 ? (size_t)ndim : 0;
-    tensor_node(d, dtype, ndim, dims_or_null ? dims_flags(d, dims_or_null, n) : 0, NULL, dims_or_null, n);
+    tensor_node(d, dtype, ndim, dims_or_null ? dims_flags(d, dims_or_null, n) : 0, NULL,
+                dims_or_null, n);
 }
 
 void rlx_desc_tensor_like(rlx_desc_writer *d, rlx_dtype dtype, int32_t ndim, uint32_t reg)
@@ -384,7 +395,8 @@ void rlx_desc_close(rlx_desc_writer *d)
     *node = (int64_t)((uint64_t)*node | words << 32);
     if (rlx_node_kind(node) != RLX_DESC_FUNC)
         return;
-    /* The result is a child too, but not counted. Nothing in a function description binds or is compared late. */
+    /* The result is a child too, but not counted. Nothing in a function description binds or is
+     * compared late. */
     if (rlx_node_count(node) == 0)
         d->out->too_large = true;
     else
@@ -396,8 +408,8 @@ uint32_t rlx_desc_end(rlx_desc_writer *d)
     rlx_writer *w = d->out;
     if (d->open.len || d->words.len == 0)
         w->too_large = w->too_large || !w->failed;
-    uint32_t offset = append_item(w, d->is_params ? RLX_ITEM_PARAMS : RLX_ITEM_DESC, d->symbols, d->registers, d->words.data,
-                                  d->words.len);
+    uint32_t offset = append_item(w, d->is_params ? RLX_ITEM_PARAMS : RLX_ITEM_DESC, d->symbols,
+                                  d->registers, d->words.data, d->words.len);
     rlx_vec_free(w->memory, &d->words);
     rlx_vec_free(w->memory, &d->open);
     return offset;

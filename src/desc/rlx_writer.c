@@ -47,7 +47,7 @@ static uint32_t next_number(rlx_writer *w, size_t len)
     return 0;
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 rlx_names rlx_writer_names(rlx_writer *w)
 {
@@ -67,7 +67,8 @@ static uint32_t add_name(rlx_writer *w, rlx_slice name, uint64_t hash)
         return 0;
     rlx_buf_put(&w->name_bytes, name.data, name.len);
     rlx_buf_put(&w->name_bytes, "", 1);
-    if (w->name_bytes.failed || !rlx_intern_add(&w->name_table, hash, (void *)((uintptr_t)number + 1)))
+    if (w->name_bytes.failed ||
+        !rlx_intern_add(&w->name_table, hash, (void *)((uintptr_t)number + 1)))
         w->failed = true;
     PUSH(w, &w->name_offsets, (uint32_t)end);
     return number;
@@ -89,7 +90,7 @@ uint32_t rlx_writer_name(rlx_writer *w, rlx_slice name)
     return add_name(w, name, hash);
 }
 
-/* ---- functions, packed functions, kernels -------------------------------------------------------- */
+/* ---- functions, packed functions, kernels --------------------------------------------------- */
 
 uint32_t rlx_writer_function(rlx_writer *w)
 {
@@ -135,7 +136,9 @@ static void pad(rlx_buf *b, size_t align)
 uint32_t rlx_writer_kernel(rlx_writer *w, rlx_slice name, const void *bytes, size_t len)
 {
     uint32_t number = next_number(w, w->kernels.len);
-    rlx_file_kernel k = { .name = rlx_writer_name(w, name), .offset = w->kernel_bytes.len, .length = len };
+    rlx_file_kernel k = { .name = rlx_writer_name(w, name),
+                          .offset = w->kernel_bytes.len,
+                          .length = len };
     rlx_buf_put(&w->kernel_bytes, bytes, len);
     pad(&w->kernel_bytes, RLX_FILE_ALIGN);
     if (w->kernel_bytes.failed)
@@ -144,7 +147,7 @@ uint32_t rlx_writer_kernel(rlx_writer *w, rlx_slice name, const void *bytes, siz
     return number;
 }
 
-/* ---- constants ------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 static uint32_t add_constant(rlx_writer *w, const rlx_file_constant *c)
 {
@@ -158,7 +161,8 @@ static uint32_t add_constant(rlx_writer *w, const rlx_file_constant *c)
     return number;
 }
 
-uint32_t rlx_writer_const_tensor(rlx_writer *w, int32_t dtype, const int64_t *dims, size_t ndim, const void *data, size_t len)
+uint32_t rlx_writer_const_tensor(rlx_writer *w, int32_t dtype, const int64_t *dims, size_t ndim,
+                                 const void *data, size_t len)
 {
     if (ndim > RLX_MAX_RANK) {
         w->too_large = true;
@@ -175,7 +179,9 @@ uint32_t rlx_writer_const_tensor(rlx_writer *w, int32_t dtype, const int64_t *di
 
 uint32_t rlx_writer_const_string(rlx_writer *w, rlx_slice text)
 {
-    rlx_file_constant c = { .kind = RLX_CONSTANT_STRING, .offset = w->constant_bytes.len, .length = text.len };
+    rlx_file_constant c = { .kind = RLX_CONSTANT_STRING,
+                            .offset = w->constant_bytes.len,
+                            .length = text.len };
     rlx_buf_put(&w->constant_bytes, text.data, text.len);
     return add_constant(w, &c);
 }
@@ -186,16 +192,20 @@ uint32_t rlx_writer_const_shape(rlx_writer *w, const int64_t *values, size_t ndi
         w->too_large = true;
         return 0;
     }
-    rlx_file_constant c = { .kind = RLX_CONSTANT_SHAPE, .ndim = (uint32_t)ndim, .offset = w->constant_bytes.len };
+    rlx_file_constant c = { .kind = RLX_CONSTANT_SHAPE,
+                            .ndim = (uint32_t)ndim,
+                            .offset = w->constant_bytes.len };
     c.length = ndim * sizeof *values;
     rlx_buf_put(&w->constant_bytes, (const char *)values, c.length);
     return add_constant(w, &c);
 }
 
-uint32_t rlx_writer_const_scalar(rlx_writer *w, enum rlx_constant_kind kind, int32_t dtype, uint64_t bits)
+uint32_t rlx_writer_const_scalar(rlx_writer *w, enum rlx_constant_kind kind, int32_t dtype,
+                                 uint64_t bits)
 {
     rlx_file_constant c = { .kind = kind, .dtype = dtype, .bits = bits };
-    size_t last = w->constants.len; /* neighbours are what repeats: a full table would cost more than it saves */
+    /* neighbours are what repeats: a full table would cost more than it saves */
+    size_t last = w->constants.len;
     for (size_t i = last > 16 ? last - 16 : 0; i < last; i++) {
         const rlx_file_constant *old = &w->constants.data[i];
         if (old->kind == kind && old->dtype == dtype && old->bits == bits)
@@ -204,7 +214,7 @@ uint32_t rlx_writer_const_scalar(rlx_writer *w, enum rlx_constant_kind kind, int
     return add_constant(w, &c);
 }
 
-/* ---- code ------------------------------------------------------------------------------------------ */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 static size_t fixed_operands(const rlx_opcode_row *row)
 {
@@ -212,7 +222,8 @@ static size_t fixed_operands(const rlx_opcode_row *row)
     return n && row->layout[n - 1] == '*' ? n - 2 : n;
 }
 
-uint32_t rlx_writer_emit(rlx_writer *w, enum rlx_opcode op, const uint32_t *fixed, const uint32_t *list, size_t count)
+uint32_t rlx_writer_emit(rlx_writer *w, enum rlx_opcode op, const uint32_t *fixed,
+                         const uint32_t *list, size_t count)
 {
     const rlx_opcode_row *row = rlx_opcode_info(op);
     uint32_t at = next_number(w, w->code.len);
@@ -237,7 +248,8 @@ void rlx_writer_patch(rlx_writer *w, uint32_t at, uint32_t target)
         w->code.data[at + jump] = target - at; /* two's complement: also backwards */
 }
 
-void rlx_writer_place(rlx_writer *w, uint32_t binding, uint32_t file, uint32_t line, uint32_t column)
+void rlx_writer_place(rlx_writer *w, uint32_t binding, uint32_t file, uint32_t line,
+                      uint32_t column)
 {
     rlx_file_place p = { rlx_writer_here(w), binding, file, line, column };
     if (w->places.len && rlx_vec_last(&w->places).word == p.word)
@@ -246,7 +258,7 @@ void rlx_writer_place(rlx_writer *w, uint32_t binding, uint32_t file, uint32_t l
         PUSH(w, &w->places, p);
 }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 typedef struct file_out { rlx_buf *buf; size_t table; } file_out;
 
@@ -282,7 +294,8 @@ static void put_names(file_out *o, rlx_writer *w)
     begin_section(o, &s, RLX_SECTION_NAMES);
     rlx_buf_put(o->buf, (const char *)&names.count, sizeof names.count);
     if (names.count)
-        rlx_buf_put(o->buf, (const char *)names.offsets, (names.count + (size_t)1) * sizeof *names.offsets);
+        rlx_buf_put(o->buf, (const char *)names.offsets,
+                    (names.count + (size_t)1) * sizeof *names.offsets);
     else
         rlx_buf_put(o->buf, (const char *)&zero, sizeof zero);
     rlx_buf_put(o->buf, w->name_bytes.data, w->name_bytes.len);
@@ -316,10 +329,12 @@ static size_t table_bytes(size_t count, size_t record)
 static void put_sections(file_out *o, rlx_writer *w)
 {
     put_names(o, w);
-    put_plain(o, RLX_SECTION_FUNCTIONS, w->functions.data, w->functions.len * sizeof *w->functions.data);
+    put_plain(o, RLX_SECTION_FUNCTIONS, w->functions.data,
+              w->functions.len * sizeof *w->functions.data);
     put_plain(o, RLX_SECTION_CODE, w->code.data, w->code.len * sizeof *w->code.data);
     PUT_TABLE(o, RLX_SECTION_KERNELS, &w->kernels, &w->kernel_bytes, true);
-    PUT_TABLE(o, RLX_SECTION_CONSTANTS, &w->constants, &w->constant_bytes, r_.kind <= RLX_CONSTANT_SHAPE);
+    PUT_TABLE(o, RLX_SECTION_CONSTANTS, &w->constants, &w->constant_bytes,
+              r_.kind <= RLX_CONSTANT_SHAPE);
     put_plain(o, RLX_SECTION_DESCS, w->descs.data, w->descs.len * sizeof *w->descs.data);
     put_plain(o, RLX_SECTION_PACKED, w->packed.data, w->packed.len * sizeof *w->packed.data);
     if (w->places.len)
@@ -332,7 +347,9 @@ static void put_sections(file_out *o, rlx_writer *w)
 
 static void put_header(rlx_buf *out, uint32_t num_sections)
 {
-    rlx_file_header h = { .major = RLX_FILE_MAJOR, .minor = RLX_FILE_MINOR, .num_sections = num_sections };
+    rlx_file_header h = { .major = RLX_FILE_MAJOR,
+                          .minor = RLX_FILE_MINOR,
+                          .num_sections = num_sections };
     memcpy(h.magic, RLX_FILE_MAGIC, sizeof h.magic);
     h.file_size = out->len;
     memcpy(out->data, &h, sizeof h);
@@ -350,7 +367,8 @@ bool rlx_writer_finish(rlx_writer *w, rlx_buf *out)
         w->failed = true;
     if (!rlx_writer_ok(w))
         return false;
-    uint32_t num_sections = 7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
+    uint32_t num_sections =
+        7u + (w->places.len > 0) + (w->module_text.len > 0) + (w->native.len > 0);
     static const char zeros[sizeof(rlx_file_header) + RLX_SECTION_END * sizeof(rlx_file_section)];
     file_out o = { out, sizeof(rlx_file_header) };
     rlx_buf_put(out, zeros, sizeof(rlx_file_header) + num_sections * sizeof(rlx_file_section));

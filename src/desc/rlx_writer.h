@@ -1,15 +1,16 @@
 /* rlx_writer.h: builds a .rlx file in memory, section by section, in any order.
  *
  *     rlx_writer w;  rlx_writer_init(&w, memory);
- *     uint32_t f = rlx_writer_function(&w);            number of the next function: calls may name it before it exists
+ *     uint32_t f = rlx_writer_function(&w);            number of the next function: calls may name
+ * it before it exists
  *     ...descriptions (desc/desc.h), instructions...
  *     rlx_writer_set_function(&w, f, &record);
  *     rlx_buf out;  ok = rlx_writer_finish(&w, &out);
  *     rlx_writer_free(&w);
  *
- * Failure latches: after the first failed allocation or broken limit every call is harmless (numbers are 0),
- * rlx_writer_finish says false, and `failed` / `too_large` say which it was. Equal names, constants of scalars,
- * packed functions and expressions are stored once.
+ * Failure latches: after the first failed allocation or broken limit every call is harmless
+ * (numbers are 0), rlx_writer_finish says false, and `failed` / `too_large` say which it was.
+ * Equal names, constants of scalars, packed functions and expressions are stored once.
  */
 #ifndef RLX_DESC_RLX_WRITER_H
 #define RLX_DESC_RLX_WRITER_H
@@ -61,25 +62,30 @@ uint32_t rlx_writer_packed(rlx_writer *w, rlx_slice name);
 uint32_t rlx_writer_kernel(rlx_writer *w, rlx_slice name, const void *bytes, size_t len);
 
 /* Constants: each gives its number. Tensor content is row-major, `len` bytes, copied. */
-uint32_t rlx_writer_const_tensor(rlx_writer *w, int32_t dtype, const int64_t *dims, size_t ndim, const void *data, size_t len);
+uint32_t rlx_writer_const_tensor(rlx_writer *w, int32_t dtype, const int64_t *dims, size_t ndim,
+                                 const void *data, size_t len);
 uint32_t rlx_writer_const_string(rlx_writer *w, rlx_slice text);
 uint32_t rlx_writer_const_shape(rlx_writer *w, const int64_t *values, size_t ndim);
 /* INT (bool too), FLOAT (bits of the double), DTYPE, NULL, FUNCTION, EXTERN. */
-uint32_t rlx_writer_const_scalar(rlx_writer *w, enum rlx_constant_kind kind, int32_t dtype, uint64_t bits);
+uint32_t rlx_writer_const_scalar(rlx_writer *w, enum rlx_constant_kind kind, int32_t dtype,
+                                 uint64_t bits);
 
-/* Appends an instruction: `fixed` has one word per letter of the layout before the list, `list` the words of the list.
- * Returns the word at which it begins (relative to the whole CODE section). */
-uint32_t rlx_writer_emit(rlx_writer *w, enum rlx_opcode op, const uint32_t *fixed, const uint32_t *list, size_t count);
-#define RLX_EMIT(w, op, ...)                                                                              \
+/* Appends an instruction: `fixed` has one word per letter of the layout before the list, `list`
+ * the words of the list. Returns the word at which it begins (relative to the whole CODE
+ * section). */
+uint32_t rlx_writer_emit(rlx_writer *w, enum rlx_opcode op, const uint32_t *fixed,
+                         const uint32_t *list, size_t count);
+#define RLX_EMIT(w, op, ...) \
     rlx_writer_emit((w), (op), (const uint32_t[]){ __VA_ARGS__ }, NULL, 0)
-#define RLX_EMIT_LIST(w, op, list, count, ...)                                                            \
+#define RLX_EMIT_LIST(w, op, list, count, ...) \
     rlx_writer_emit((w), (op), (const uint32_t[]){ __VA_ARGS__ }, (list), (count))
 /* Word of the next instruction. */
 RLX_INLINE uint32_t rlx_writer_here(const rlx_writer *w) { return (uint32_t)w->code.len; }
 /* Makes the jump operand of the BRANCH or JUMP at `at` go to `target`. */
 void rlx_writer_patch(rlx_writer *w, uint32_t at, uint32_t target);
 /* The place of the next instruction and those that follow, up to the next call. */
-void rlx_writer_place(rlx_writer *w, uint32_t binding, uint32_t file, uint32_t line, uint32_t column);
+void rlx_writer_place(rlx_writer *w, uint32_t binding, uint32_t file, uint32_t line,
+                      uint32_t column);
 
 /* The whole file into `out`, which is initialised here and freed by the caller. */
 bool rlx_writer_finish(rlx_writer *w, rlx_buf *out);

@@ -1,7 +1,8 @@
 /* codes.h: the diagnostic codes. The rows are in codes.def: look there for the meaning of each.
  *
- *   PA text   NF normal form   WF, WX well-formedness   TY structural information   PU purity   VD devices
- *   OP misuse of the API   RT run time   LD loading   CG code generation   IO, NP files   IN ours
+ *   PA text   NF normal form   WF, WX well-formedness   TY structural information   PU purity   VD
+ * devices OP misuse of the API   RT run time   LD loading   CG code generation   IO, NP files   IN
+ * ours
  */
 #ifndef RLX_FORMAT_CODES_H
 #define RLX_FORMAT_CODES_H

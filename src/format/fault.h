@@ -1,4 +1,5 @@
-/* fault.h: a failure on the run side, before it becomes an owned error. Lives on a stack, allocates nothing. */
+/* fault.h: a failure on the run side, before it becomes an owned error. Lives on a stack,
+ * allocates nothing. */
 #ifndef RLX_FORMAT_FAULT_H
 #define RLX_FORMAT_FAULT_H
 
@@ -14,9 +15,10 @@ typedef struct rlx_fault {
     char text[252];  /* message without the code, cut if longer */
 } rlx_fault;
 
-/* Fills *f (NULL is fine) and returns false, so that checks read `return rlx_fail(f, RLX_RT04, "...")`.
- * Only integer and string formats: no locale in sight. */
-RLX_PRINTF(3, 4) static inline bool rlx_fail(rlx_fault *f, enum rlx_code_id code, const char *format, ...)
+/* Fills *f (NULL is fine) and returns false, so that checks read `return rlx_fail(f, RLX_RT04,
+ * "...")`. Only integer and string formats: no locale in sight. */
+RLX_PRINTF(3, 4)
+static inline bool rlx_fail(rlx_fault *f, enum rlx_code_id code, const char *format, ...)
 {
     if (!f)
         return false;
@@ -29,11 +31,14 @@ RLX_PRINTF(3, 4) static inline bool rlx_fail(rlx_fault *f, enum rlx_code_id code
     return false;
 }
 
-/* What a failed assertion of a kernel means: "RT05: sizes differ" names its code (*text then loses it), others are RT15.
- * Lowered operators check so what inference took on trust. */
+/* What a failed assertion of a kernel means: "RT05: sizes differ" names its code (*text then
+ * loses it), others are RT15. Lowered operators check so what inference took on trust. */
 static inline enum rlx_code_id rlx_assertion_code(const char **text)
 {
-    static const struct { char name[7]; enum rlx_code_id code; } named[] = { { "RT05: ", RLX_RT05 }, { "RT09: ", RLX_RT09 }, { "RT14: ", RLX_RT14 } };
+    static const struct {
+        char name[7];
+        enum rlx_code_id code;
+    } named[] = { { "RT05: ", RLX_RT05 }, { "RT09: ", RLX_RT09 }, { "RT14: ", RLX_RT14 } };
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         if (strncmp(*text, named[i].name, 6) == 0)
             return *text += 6, named[i].code;

@@ -1,15 +1,12 @@
 /* kernel_format.h: layout of a kernel's bytes, shared by writer, loader and disassembler.
  *
- *   header | parameters | buffers | registers | constants | code | names | data      all little-endian, each part
- *                                                                                     padded to 8 bytes
- *   header     10 x u32: magic, version, total bytes, then the counts of the parts in their order
- *   parameter  u8 kind, u8 0, u16 buffer or register, u32 dtype
- *   buffer     u32 dtype, u8 kind, u8 rank, u16 0, u32 name, u32 data offset, u64 elements (of constants)
- *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG
- *   constant   u64: bits of scalar register 0, 1, ... in this order
- *   code       u16 words (kernel_opcode.def)
- *   names      NUL-terminated texts; the kernel's own name is at 0
- *   data       elements of constant buffers
+ *   header | parameters | buffers | registers | constants | code | names | data      all
+ * little-endian, each part padded to 8 bytes header     10 x u32: magic, version, total bytes,
+ * then the counts of the parts in their order parameter  u8 kind, u8 0, u16 buffer or register,
+ * u32 dtype buffer     u32 dtype, u8 kind, u8 rank, u16 0, u32 name, u32 data offset, u64 elements
+ * (of constants) register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG constant   u64:
+ * bits of scalar register 0, 1, ... in this order code       u16 words (kernel_opcode.def) names
+ * NUL-terminated texts; the kernel's own name is at 0 data       elements of constant buffers
  */
 #ifndef RLX_FORMAT_KERNEL_FORMAT_H
 #define RLX_FORMAT_KERNEL_FORMAT_H
@@ -26,19 +23,34 @@
 #define RLX_KERNEL_MAX_FRAME ((size_t)8 << 20)
 #define RLX_KERNEL_MAX_WORDS (1u << 24)
 
-enum rlx_kernel_class { RLX_CLASS_I32, RLX_CLASS_I64, RLX_CLASS_F32, RLX_CLASS_F64, RLX_CLASS_COUNT };
+enum rlx_kernel_class {
+    RLX_CLASS_I32, RLX_CLASS_I64, RLX_CLASS_F32, RLX_CLASS_F64, RLX_CLASS_COUNT
+};
 enum { RLX_KERNEL_CLASS_MASK = 3, RLX_KERNEL_STRIP_REG = 4, RLX_KERNEL_VIEW_REG = 8 };
 enum rlx_kernel_param_kind { RLX_KERNEL_PARAM_BUFFER, RLX_KERNEL_PARAM_SCALAR };
-enum rlx_kernel_buffer_kind { RLX_KERNEL_BUFFER_PARAM, RLX_KERNEL_BUFFER_TEMP, RLX_KERNEL_BUFFER_CONST };
+enum rlx_kernel_buffer_kind {
+    RLX_KERNEL_BUFFER_PARAM, RLX_KERNEL_BUFFER_TEMP, RLX_KERNEL_BUFFER_CONST
+};
 enum rlx_kernel_reduce {
-    RLX_KERNEL_REDUCE_ADD, RLX_KERNEL_REDUCE_MUL, RLX_KERNEL_REDUCE_MIN, RLX_KERNEL_REDUCE_MAX, RLX_KERNEL_REDUCE_COUNT
+    RLX_KERNEL_REDUCE_ADD,
+    RLX_KERNEL_REDUCE_MUL,
+    RLX_KERNEL_REDUCE_MIN,
+    RLX_KERNEL_REDUCE_MAX,
+    RLX_KERNEL_REDUCE_COUNT
 };
 /* Why a value instruction stopped. */
-enum rlx_kernel_trouble { RLX_TROUBLE_NONE, RLX_TROUBLE_DIVISION, RLX_TROUBLE_SHIFT, RLX_TROUBLE_EXPONENT };
+enum rlx_kernel_trouble {
+    RLX_TROUBLE_NONE, RLX_TROUBLE_DIVISION, RLX_TROUBLE_SHIFT, RLX_TROUBLE_EXPONENT
+};
 
 /* Positions of the counts in the header. */
 enum {
-    RLX_KERNEL_PARAMS, RLX_KERNEL_BUFFERS, RLX_KERNEL_REGS, RLX_KERNEL_CONSTS, RLX_KERNEL_CODE, RLX_KERNEL_NAMES,
+    RLX_KERNEL_PARAMS,
+    RLX_KERNEL_BUFFERS,
+    RLX_KERNEL_REGS,
+    RLX_KERNEL_CONSTS,
+    RLX_KERNEL_CODE,
+    RLX_KERNEL_NAMES,
     RLX_KERNEL_DATA, RLX_KERNEL_PARTS
 };
 #define RLX_KERNEL_HEADER_BYTES ((size_t)40)
@@ -54,7 +66,14 @@ enum rlx_kernel_op {
 typedef struct rlx_kernel_op_row { const char *text, *operands; } rlx_kernel_op_row;
 /* Element type of a buffer in memory, and the class it computes in. */
 enum rlx_kernel_elem {
-    RLX_ELEM_BOOL, RLX_ELEM_I8, RLX_ELEM_U8, RLX_ELEM_I16, RLX_ELEM_U16, RLX_ELEM_I32, RLX_ELEM_U32, RLX_ELEM_I64,
+    RLX_ELEM_BOOL,
+    RLX_ELEM_I8,
+    RLX_ELEM_U8,
+    RLX_ELEM_I16,
+    RLX_ELEM_U16,
+    RLX_ELEM_I32,
+    RLX_ELEM_U32,
+    RLX_ELEM_I64,
     RLX_ELEM_U64, RLX_ELEM_F16, RLX_ELEM_BF16, RLX_ELEM_F32, RLX_ELEM_F64, RLX_ELEM_COUNT
 };
 typedef struct rlx_kernel_elem_row { int32_t dtype; uint8_t bytes, klass; } rlx_kernel_elem_row;
@@ -66,7 +85,13 @@ enum rlx_kernel_elem rlx_kernel_elem_of(int32_t dtype);
 unsigned rlx_kernel_op_words(unsigned op);
 
 RLX_INLINE uint16_t rlx_get_u16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
-RLX_INLINE uint32_t rlx_get_u32(const uint8_t *p) { return (uint32_t)rlx_get_u16(p) | (uint32_t)rlx_get_u16(p + 2) << 16; }
-RLX_INLINE uint64_t rlx_get_u64(const uint8_t *p) { return (uint64_t)rlx_get_u32(p) | (uint64_t)rlx_get_u32(p + 4) << 32; }
+RLX_INLINE uint32_t rlx_get_u32(const uint8_t *p)
+{
+    return (uint32_t)rlx_get_u16(p) | (uint32_t)rlx_get_u16(p + 2) << 16;
+}
+RLX_INLINE uint64_t rlx_get_u64(const uint8_t *p)
+{
+    return (uint64_t)rlx_get_u32(p) | (uint64_t)rlx_get_u32(p + 4) << 32;
+}
 
 #endif

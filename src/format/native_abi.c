@@ -9,7 +9,8 @@ bool rlx_native_is_object(const void *bytes, size_t size)
     if (size < sizeof h)
         return false;
     memcpy(&h, bytes, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_type != ET_DYN ||
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_type != ET_DYN ||
         h.e_machine != RLX_ELF_MACHINE || h.e_phentsize != sizeof(Elf64_Phdr) || !h.e_phnum)
         return false;
     if (h.e_phoff > size || h.e_phnum > (size - h.e_phoff) / sizeof(Elf64_Phdr))

@@ -1,13 +1,14 @@
 /* object_layout.h: boxed values in memory.
  *
- *   0   refs: strong count in the low half, weak count in the high half      } as tvm-ffi has it, so that its
- *   8   type_index                                                           } callees can count and free our
- *   12  bytes of the block (padding there)                                   } objects, and we theirs
- *   16  deleter(self, flags): 1 destroy the content, 2 free the memory
- *   24  what follows depends on the type: DLTensor, {data, size} of strings and shapes, ...
+ *   0   refs: strong count in the low half, weak count in the high half      } as tvm-ffi has it,
+ * so that its 8   type_index                                                           } callees
+ * can count and free our 12  bytes of the block (padding there) } objects, and we theirs 16
+ * deleter(self, flags): 1 destroy the content, 2 free the memory 24  what follows depends on the
+ * type: DLTensor, {data, size} of strings and shapes, ...
  *
- * An object is read beyond what its type number promises only if it is one of ours: index 64 says which of ours
- * in `mark`, tensors by their `mark`, functions and errors by their deleter (runtime/runtime.h).
+ * An object is read beyond what its type number promises only if it is one of ours: index 64
+ * says which of ours in `mark`, tensors by their `mark`, functions and errors by their deleter
+ * (runtime/runtime.h).
  */
 #ifndef RLX_FORMAT_OBJECT_LAYOUT_H
 #define RLX_FORMAT_OBJECT_LAYOUT_H
@@ -25,12 +26,23 @@ typedef struct rlx_object {
 
 #define RLX_REFS_UNIQUE (((uint64_t)1 << 32) | 1) /* nobody else has it */
 
-/* What is counted but no value has its number in the same place, so that a handle of the wrong kind is seen. */
-enum { RLX_TAG_EXECUTABLE = -1, RLX_TAG_VM = -2, RLX_TAG_REGISTRY = -3, RLX_TAG_OWNED_BYTES = -4, RLX_TAG_GONE = -5 };
-/* Whoever frees what hosts have handles of says so first. Debug builds mark it, so that a handle that was released is refused like one of
- * another kind for as long as nobody has got the memory again. */
+/* What is counted but no value has its number in the same place, so that a handle of the wrong
+ * kind is seen. */
+enum {
+    RLX_TAG_EXECUTABLE = -1,
+    RLX_TAG_VM = -2,
+    RLX_TAG_REGISTRY = -3,
+    RLX_TAG_OWNED_BYTES = -4,
+    RLX_TAG_GONE = -5
+};
+/* Whoever frees what hosts have handles of says so first. Debug builds mark it, so that a
+ * handle that was released is refused like one of another kind for as long as nobody has got
+ * the memory again. */
 #ifdef RLX_DEBUG
-RLX_INLINE void rlx_handle_ends(void *handle) { ((rlx_object *)handle)->type_index = RLX_TAG_GONE; }
+RLX_INLINE void rlx_handle_ends(void *handle)
+{
+    ((rlx_object *)handle)->type_index = RLX_TAG_GONE;
+}
 #else
 RLX_INLINE void rlx_handle_ends(void *handle) { (void)handle; }
 #endif
@@ -72,7 +84,8 @@ typedef struct rlx_storage {
 typedef struct rlx_tensor_object {
     rlx_object base;
     DLTensor view;        /* shape and strides point at dims; device CPU; byte_offset 0 */
-    const void *mark;     /* &rlx_tensor_mark: also found from a DLTensor* alone, see rlx_tensor_of_view */
+    /* &rlx_tensor_mark: also found from a DLTensor* alone, see rlx_tensor_of_view */
+    const void *mark;
     rlx_shared_memory *memory;
     rlx_storage *storage; /* holds one reference */
     uint32_t read_only;
@@ -93,7 +106,8 @@ typedef struct rlx_module_function {
     rlx_object base;
     uint64_t mark; /* RLX_MARK_FUNCTION */
     rlx_shared_memory *memory;
-    rlx_blob *image;       /* of the executable it belongs to; one reference, so that descs stays valid */
+    /* of the executable it belongs to; one reference, so that descs stays valid */
+    rlx_blob *image;
     uint32_t number;
     uint32_t signature;    /* item in descs, or RLX_NO_INDEX */
     const int64_t *descs;

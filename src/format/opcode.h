@@ -21,7 +21,10 @@ const rlx_opcode_row *rlx_opcode_info(uint32_t opcode);
 #define RLX_MAX_SYMBOLS (1u << 24)
 #define RLX_MAX_RANK 64
 
-RLX_INLINE uint32_t rlx_ins_header(enum rlx_opcode op, uint32_t count) { return (uint32_t)op | count << 16; }
+RLX_INLINE uint32_t rlx_ins_header(enum rlx_opcode op, uint32_t count)
+{
+    return (uint32_t)op | count << 16;
+}
 RLX_INLINE uint32_t rlx_ins_opcode(uint32_t header) { return header & 0xff; }
 RLX_INLINE uint32_t rlx_ins_count(uint32_t header) { return header >> 16; }
 
@@ -35,7 +38,10 @@ enum rlx_operand_kind {
     RLX_OPERAND_EXPR = 4      /* expression: word offset in DESCS, as an int */
 };
 #define RLX_OPERAND_MAX ((1u << 29) - 1)
-RLX_INLINE uint32_t rlx_operand(enum rlx_operand_kind kind, uint32_t index) { return (uint32_t)kind << 29 | index; }
+RLX_INLINE uint32_t rlx_operand(enum rlx_operand_kind kind, uint32_t index)
+{
+    return (uint32_t)kind << 29 | index;
+}
 RLX_INLINE uint32_t rlx_operand_imm(int32_t value)
 {
     return (uint32_t)RLX_OPERAND_IMM << 29 | ((uint32_t)value & RLX_OPERAND_MAX);
@@ -46,7 +52,8 @@ RLX_INLINE int32_t rlx_operand_value(uint32_t x) { return (int32_t)(x << 3) >> 3
 
 /* z of CALL and TAIL_CALL. */
 enum {
-    RLX_CALL_PROVED = 1 /* the compiler proved that the arguments fit: sizes are bound, nothing is compared */
+    RLX_CALL_PROVED =
+        1 /* the compiler proved that the arguments fit: sizes are bound, nothing is compared */
 };
 /* z of MATCH: which failure it is. */
 enum rlx_match_flavour {

@@ -8,20 +8,25 @@
  *   | ...                |
  *   +--------------------+ file_size
  *
- * Little-endian, position independent: everything is an index or an offset inside its section, so that a file is
- * used where it lies. `checksum` is crc32c over the section; the header's covers header and table with itself as 0.
+ * Little-endian, position independent: everything is an index or an offset inside its section,
+ * so that a file is used where it lies. `checksum` is crc32c over the section; the header's
+ * covers header and table with itself as 0.
  *
- *   NAMES      u32 count; u32 offset[count + 1] into the bytes that follow; bytes, each name followed by a NUL that
- *              its offsets count (name i is bytes offset[i] .. offset[i + 1] - 1, the NUL left out)
+ *   NAMES      u32 count; u32 offset[count + 1] into the bytes that follow; bytes, each name
+ *              followed by a NUL that
+ *              its offsets count (name i is bytes offset[i] .. offset[i + 1] - 1, the NUL left
+ *              out)
  *   FUNCTIONS  rlx_file_function[]
  *   CODE       u32 words (opcode.h)
- *   KERNELS    u32 count, u32 0; rlx_file_kernel[count]; blobs at offsets that are multiples of 64
+ *   KERNELS    u32 count, u32 0; rlx_file_kernel[count]; blobs at offsets that are multiples of
+ *              64
  *   CONSTANTS  u32 count, u32 0; rlx_file_constant[count]; payloads at multiples of 64
  *   DESCS      int64 words (desc/desc.h): descriptions and expressions
  *   PACKED     u32 names of packed functions and builtins that the code calls
  *   PLACES     rlx_file_place[], ascending code word (optional)
  *   MODULE     text of the module that was not lowered (optional)
- *   NATIVE     rlx_file_native; rlx_file_native_object[num_objects]; u32 kernels[num_kernels]: object << 16 | place in its
+ *   NATIVE     rlx_file_native; rlx_file_native_object[num_objects]; u32 kernels[num_kernels]:
+ *              object << 16 | place in its
  *              table, or RLX_NO_INDEX; shared objects at multiples of 64 (optional)
  */
 #ifndef RLX_FORMAT_RLX_FILE_H
@@ -31,7 +36,7 @@
 
 #define RLX_FILE_MAGIC "\x89RLX\r\n\x1a\n" /* breaks when sent as text */
 #define RLX_FILE_MAJOR 1u                  /* readers refuse another major */
-#define RLX_FILE_MINOR 0u                  /* a larger minor may have further section kinds, which are skipped */
+#define RLX_FILE_MINOR 0u /* a larger minor may have further section kinds, which are skipped */
 #define RLX_FILE_ALIGN 64u
 
 enum rlx_section_kind {
@@ -66,7 +71,12 @@ typedef struct rlx_file_section {
     uint64_t reserved; /* zero */
 } rlx_file_section;
 
-enum { RLX_FUNCTION_PUBLIC = 1, RLX_FUNCTION_KERNEL = 2, RLX_FUNCTION_PURE = 4, RLX_FUNCTION_FLAGS = 7 };
+enum {
+    RLX_FUNCTION_PUBLIC = 1,
+    RLX_FUNCTION_KERNEL = 2,
+    RLX_FUNCTION_PURE = 4,
+    RLX_FUNCTION_FLAGS = 7
+};
 typedef struct rlx_file_function {
     uint32_t name;                 /* name number */
     uint32_t flags;
@@ -74,8 +84,10 @@ typedef struct rlx_file_function {
     uint32_t num_params;           /* registers 0 .. num_params - 1 */
     uint32_t num_regs, num_syms;
     uint32_t params;               /* PARAMS description, checked at the entry */
-    uint32_t result;               /* description checked at RETURN, or RLX_NO_INDEX where it is proved */
-    uint32_t signature;            /* Func description of the function as a value and for tools, or RLX_NO_INDEX */
+    /* description checked at RETURN, or RLX_NO_INDEX where it is proved */
+    uint32_t result;
+    /* Func description of the function as a value and for tools, or RLX_NO_INDEX */
+    uint32_t signature;
     uint32_t reserved[6];          /* zero */
 } rlx_file_function;
 
@@ -105,12 +117,14 @@ typedef struct rlx_file_constant {
     uint64_t bits;
 } rlx_file_constant;
 
-/* Native code beside the bytecode of kernels. A machine of another target or CPU leaves it alone. */
+/* Native code beside the bytecode of kernels. A machine of another target or CPU leaves it
+ * alone. */
 typedef struct rlx_file_native {
     uint32_t abi;                  /* RLX_NATIVE_ABI */
     uint32_t num_objects, num_kernels;
     uint32_t reserved;
-    char target[32], cpu[96];      /* NUL-padded: rlx_cpu_target(), rlx_cpu_features(); cpu "": any of the target */
+    /* NUL-padded: rlx_cpu_target(), rlx_cpu_features(); cpu "": any of the target */
+    char target[32], cpu[96];
 } rlx_file_native;
 typedef struct rlx_file_native_object {
     uint64_t offset, length;       /* from the begin of the section */
@@ -119,7 +133,8 @@ typedef struct rlx_file_native_object {
     uint8_t digest[32];            /* SHA-256 */
 } rlx_file_native_object;
 
-/* Where the instruction at `word` of CODE comes from: valid up to the next record. Names may be RLX_NO_INDEX. */
+/* Where the instruction at `word` of CODE comes from: valid up to the next record. Names may be
+ * RLX_NO_INDEX. */
 typedef struct rlx_file_place {
     uint32_t word;
     uint32_t binding; /* name of the variable that is bound */
@@ -134,7 +149,8 @@ RLX_INLINE rlx_slice rlx_name(const rlx_names *names, uint32_t i)
 {
     if (!names || i >= names->count)
         return (rlx_slice){ "", 0 };
-    return (rlx_slice){ names->bytes + names->offsets[i], names->offsets[i + 1] - names->offsets[i] - 1 };
+    return (rlx_slice){ names->bytes + names->offsets[i],
+                        names->offsets[i + 1] - names->offsets[i] - 1 };
 }
 
 #endif

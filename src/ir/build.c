@@ -38,7 +38,8 @@ void *rlx_node_new(rlx_context *ctx, enum rlx_node_kind kind)
     return rlx_kinds[kind].mode != RLX_MODE_IDENT || take_id(ctx, n) ? n : NULL;
 }
 
-const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *nodes, size_t count, bool *ok)
+const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *nodes, size_t count,
+                                      bool *ok)
 {
     const rlx_node **copy = count ? new_with_room(ctx, 0, count) : NULL;
     *ok = !count || copy;
@@ -47,7 +48,8 @@ const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *n
 
 /* ---- constants */
 
-static rlx_constant *constant_head(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape, size_t ndim, rlx_place place)
+static rlx_constant *constant_head(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
+                                   size_t ndim, rlx_place place)
 {
     rlx_constant *c = new_with_room(ctx, sizeof *c, ndim);
     if (!c)
@@ -71,8 +73,8 @@ static bool keep_blob(rlx_context *ctx, rlx_blob *blob)
     return rlx_no_memory(ctx);
 }
 
-const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape, size_t ndim, rlx_blob *data,
-                                  rlx_place place)
+const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
+                                  size_t ndim, rlx_blob *data, rlx_place place)
 {
     if (!data || (ndim && !shape))
         return NULL;
@@ -93,8 +95,8 @@ static bool tensor_bytes(rlx_dtype dtype, const int64_t *shape, size_t ndim, siz
     return true;
 }
 
-const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape, size_t ndim, const void *data,
-                                 rlx_place place)
+const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
+                                 size_t ndim, const void *data, rlx_place place)
 {
     size_t bytes;
     if (ndim && !shape)
@@ -115,8 +117,8 @@ const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_
 
 /* ---- Relax expressions */
 
-const rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number, const rlx_sinfo *sinfo,
-                           rlx_place place)
+const rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number,
+                           const rlx_sinfo *sinfo, rlx_place place)
 {
     rlx_var *v = name ? rlx_new(ctx, sizeof *v) : NULL;
     if (!v)
@@ -136,7 +138,8 @@ const rlx_global_var *rlx_global_var_new(rlx_context *ctx, const rlx_string *nam
     return v;
 }
 
-const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count, rlx_place place)
+const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count,
+                              rlx_place place)
 {
     rlx_tuple *t = rlx_all_there(fields, count) ? new_with_room(ctx, sizeof *t, count) : NULL;
     if (!t)
@@ -148,9 +151,11 @@ const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, s
     return &t->node;
 }
 
-const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t count, const rlx_expr *body, rlx_place place)
+const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t count,
+                        const rlx_expr *body, rlx_place place)
 {
-    rlx_seq_expr *s = body && rlx_all_there(blocks, count) ? new_with_room(ctx, sizeof *s, count) : NULL;
+    rlx_seq_expr *s =
+        body && rlx_all_there(blocks, count) ? new_with_room(ctx, sizeof *s, count) : NULL;
     if (!s)
         return NULL;
     rlx_node_head(ctx, &s->node, RLX_NODE_SEQ_EXPR, 0);
@@ -161,8 +166,8 @@ const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t 
     return &s->node;
 }
 
-const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch, const rlx_expr *false_branch,
-                       rlx_place place)
+const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
+                       const rlx_expr *false_branch, rlx_place place)
 {
     rlx_if_expr *e = cond && true_branch && false_branch ? rlx_node_new(ctx, RLX_NODE_IF) : NULL;
     if (!e)
@@ -174,8 +179,9 @@ const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *t
     return &e->node;
 }
 
-const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_expr *const *args, size_t num_args,
-                             const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *attrs, rlx_place place)
+const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_expr *const *args,
+                             size_t num_args, const rlx_sinfo *const *sinfo_args,
+                             size_t num_sinfo_args, const rlx_attr *attrs, rlx_place place)
 {
     if (!op || !rlx_all_there(args, num_args) || !rlx_all_there(sinfo_args, num_sinfo_args))
         return NULL;
@@ -194,7 +200,8 @@ const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_exp
     return &c->node;
 }
 
-const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t index, rlx_place place)
+const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t index,
+                              rlx_place place)
 {
     rlx_tuple_get_item *t = tuple ? rlx_node_new(ctx, RLX_NODE_TUPLE_GET_ITEM) : NULL;
     if (!t)
@@ -205,22 +212,32 @@ const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t i
     return &t->node;
 }
 
-const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *params, size_t num_params, const rlx_expr *body,
-                                     const rlx_sinfo *ret_sinfo, bool ret_stated, bool is_pure, const rlx_attr *attrs,
-                                     const rlx_sinfo *sinfo, rlx_place place)
+const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *params,
+                                     size_t num_params, const rlx_expr *body,
+                                     const rlx_sinfo *ret_sinfo, bool ret_stated, bool is_pure,
+                                     const rlx_attr *attrs, const rlx_sinfo *sinfo,
+                                     rlx_place place)
 {
-    rlx_function *f = body && rlx_all_there(params, num_params) ? new_with_room(ctx, sizeof *f, num_params) : NULL;
+    rlx_function *f = body && rlx_all_there(params, num_params)
+                          ? new_with_room(ctx, sizeof *f, num_params)
+                          : NULL;
     if (!f)
         return NULL;
-    *f = (rlx_function){ .place = place, .body = body, .ret_sinfo = ret_sinfo, .is_pure = is_pure, .ret_stated = ret_stated,
-                         .attrs = attrs, .sinfo = sinfo };
+    *f = (rlx_function){ .place = place,
+                         .body = body,
+                         .ret_sinfo = ret_sinfo,
+                         .is_pure = is_pure,
+                         .ret_stated = ret_stated,
+                         .attrs = attrs,
+                         .sinfo = sinfo };
     rlx_node_head(ctx, &f->node, RLX_NODE_FUNCTION, 0);
     f->params = fill(f + 1, params, num_params);
     f->num_params = num_params;
     return f;
 }
 
-const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value, rlx_place place)
+const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
+                            rlx_place place)
 {
     rlx_var_binding *b = var && value ? rlx_new(ctx, sizeof *b) : NULL;
     if (!b)
@@ -232,7 +249,8 @@ const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr
     return &b->node;
 }
 
-const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo, const rlx_expr *value, rlx_place place)
+const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo,
+                             const rlx_expr *value, rlx_place place)
 {
     rlx_match_cast *b = sinfo && value ? rlx_node_new(ctx, RLX_NODE_MATCH_CAST) : NULL;
     if (!b)
@@ -244,7 +262,8 @@ const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sin
     return &b->node;
 }
 
-const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings, size_t count, rlx_place place)
+const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings,
+                              size_t count, rlx_place place)
 {
     rlx_block *b = rlx_all_there(bindings, count) ? new_with_room(ctx, sizeof *b, count) : NULL;
     if (!b)
@@ -264,7 +283,8 @@ const rlx_expr *rlx_prim_value_new(rlx_context *ctx, const rlx_prim *value)
 
 const rlx_expr *rlx_string_imm_new(rlx_context *ctx, rlx_slice text)
 {
-    rlx_string_imm key = { .node.kind = RLX_NODE_STRING_IMM, .value = rlx_string_intern(ctx, text) };
+    rlx_string_imm key = { .node.kind = RLX_NODE_STRING_IMM,
+                           .value = rlx_string_intern(ctx, text) };
     return key.value ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
@@ -276,7 +296,8 @@ const rlx_expr *rlx_dtype_imm_new(rlx_context *ctx, rlx_dtype dtype)
 
 const rlx_expr *rlx_extern(rlx_context *ctx, rlx_slice symbol)
 {
-    rlx_extern_func key = { .node.kind = RLX_NODE_EXTERN_FUNC, .symbol = rlx_string_intern(ctx, symbol) };
+    rlx_extern_func key = { .node.kind = RLX_NODE_EXTERN_FUNC,
+                            .symbol = rlx_string_intern(ctx, symbol) };
     return key.symbol ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 

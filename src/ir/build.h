@@ -1,29 +1,41 @@
 /* build.h: making nodes.
  *
- * All functions return NULL when memory is out (latched in ctx) or when a required operand is NULL (so chains of
- * constructors need one check at the end). Arrays are copied. Nothing here infers or checks meaning.
+ * All functions return NULL when memory is out (latched in ctx) or when a required operand is
+ * NULL (so chains of constructors need one check at the end). Arrays are copied. Nothing here
+ * infers or checks meaning.
  */
 #ifndef RLX_IR_BUILD_H
 #define RLX_IR_BUILD_H
 
 #include "ir/context.h"
 
-/* Generic: zeroed node of a PLAIN or IDENT kind in the top layer (IDENT kinds get an id). Fill its fields, then treat as const. */
+/* Generic: zeroed node of a PLAIN or IDENT kind in the top layer (IDENT kinds get an id). Fill
+ * its fields, then treat as const. */
 RLX_NODISCARD void *rlx_node_new(rlx_context *ctx, enum rlx_node_kind kind);
-/* Generic: the interned node equal to *key (a struct on the caller's stack with node.kind set; arrays may be the
- * caller's). Copies key and its arrays only if it is new. */
+/* Generic: the interned node equal to *key (a struct on the caller's stack with node.kind set;
+ * arrays may be the caller's). Copies key and its arrays only if it is new. */
 const rlx_node *rlx_node_intern(rlx_context *ctx, const rlx_node *key);
-/* Copies an array of node pointers into the top layer. NULL for count 0 is a valid result: *ok tells failure. */
-const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *nodes, size_t count, bool *ok);
+/* Copies an array of node pointers into the top layer. NULL for count 0 is a valid result: *ok
+ * tells failure. */
+const rlx_node *const *rlx_nodes_copy(rlx_context *ctx, const rlx_node *const *nodes, size_t count,
+                                      bool *ok);
 
 /* ---- Relax expressions */
-const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape, size_t ndim, const void *data, rlx_place place); /* row-major, copied */
-const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape, size_t ndim, rlx_blob *data, rlx_place place); /* retains data */
+/* row-major, copied */
+const rlx_expr *rlx_constant_new(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
+                                 size_t ndim, const void *data, rlx_place place);
+/* retains data */
+const rlx_expr *rlx_constant_blob(rlx_context *ctx, rlx_dtype dtype, const int64_t *shape,
+                                  size_t ndim, rlx_blob *data, rlx_place place);
 /* number -1: the name is complete */
-const rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number, const rlx_sinfo *sinfo, rlx_place place);
-const rlx_global_var *rlx_global_var_new(rlx_context *ctx, const rlx_string *name, rlx_place place);
-const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count, rlx_place place);
-const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t count, const rlx_expr *body, rlx_place place);
+const rlx_var *rlx_var_new(rlx_context *ctx, bool dataflow, const rlx_string *name, int32_t number,
+                           const rlx_sinfo *sinfo, rlx_place place);
+const rlx_global_var *rlx_global_var_new(rlx_context *ctx, const rlx_string *name,
+                                         rlx_place place);
+const rlx_expr *rlx_tuple_new(rlx_context *ctx, const rlx_expr *const *fields, size_t count,
+                              rlx_place place);
+const rlx_expr *rlx_seq(rlx_context *ctx, const rlx_node *const *blocks, size_t count,
+                        const rlx_expr *body, rlx_place place);
 const rlx_expr *rlx_prim_value_new(rlx_context *ctx, const rlx_prim *value);
 const rlx_expr *rlx_string_imm_new(rlx_context *ctx, rlx_slice text);
 const rlx_expr *rlx_dtype_imm_new(rlx_context *ctx, rlx_dtype dtype);
@@ -31,56 +43,94 @@ const rlx_expr *rlx_shape(rlx_context *ctx, const rlx_prim *const *values, size_
 const rlx_expr *rlx_shape_ints(rlx_context *ctx, const int64_t *values, size_t count);
 const rlx_expr *rlx_extern(rlx_context *ctx, rlx_slice symbol);
 const rlx_expr *rlx_op_node(rlx_context *ctx, const rlx_op_row *row);
-const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch, const rlx_expr *false_branch, rlx_place place);
-const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_expr *const *args, size_t num_args, const rlx_sinfo *const *sinfo_args,
+const rlx_expr *rlx_if(rlx_context *ctx, const rlx_expr *cond, const rlx_expr *true_branch,
+                       const rlx_expr *false_branch, rlx_place place);
+const rlx_expr *rlx_call_new(rlx_context *ctx, const rlx_expr *op, const rlx_expr *const *args,
+                             size_t num_args, const rlx_sinfo *const *sinfo_args,
                              size_t num_sinfo_args, const rlx_attr *attrs, rlx_place place);
-const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t index, rlx_place place);
-const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *params, size_t num_params, const rlx_expr *body, const rlx_sinfo *ret_sinfo,
-                                     bool ret_stated, bool is_pure, const rlx_attr *attrs, const rlx_sinfo *sinfo, rlx_place place);
-const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value, rlx_place place);
-const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo, const rlx_expr *value, rlx_place place); /* var may be NULL */
-const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings, size_t count, rlx_place place);
+const rlx_expr *rlx_tuple_get(rlx_context *ctx, const rlx_expr *tuple, int64_t index,
+                              rlx_place place);
+const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *params,
+                                     size_t num_params, const rlx_expr *body,
+                                     const rlx_sinfo *ret_sinfo, bool ret_stated, bool is_pure,
+                                     const rlx_attr *attrs, const rlx_sinfo *sinfo,
+                                     rlx_place place);
+const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
+                            rlx_place place);
+/* var may be NULL */
+const rlx_binding *rlx_match(rlx_context *ctx, const rlx_var *var, const rlx_sinfo *sinfo,
+                             const rlx_expr *value, rlx_place place);
+const rlx_node *rlx_block_new(rlx_context *ctx, bool dataflow, const rlx_binding *const *bindings,
+                              size_t count, rlx_place place);
 
 /* ---- structural information (shape_count -1 / ndim -1: unknown) */
 const rlx_sinfo *rlx_object_info(rlx_context *ctx);
 const rlx_sinfo *rlx_prim_info(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *value);
-const rlx_sinfo *rlx_shape_info(rlx_context *ctx, const rlx_prim *const *values, size_t count); /* values known */
+/* values known */
+const rlx_sinfo *rlx_shape_info(rlx_context *ctx, const rlx_prim *const *values, size_t count);
 const rlx_sinfo *rlx_shape_info_rank(rlx_context *ctx, int ndim);
-/* shape: SHAPE_EXPR, Shape-typed VAR, or NULL; ndim is taken from the shape where that says it, else as given */
-const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dtype dtype, int ndim, const rlx_node *vdevice);
-const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t ndim, rlx_dtype dtype);
+/* shape: SHAPE_EXPR, Shape-typed VAR, or NULL; ndim is taken from the shape where that says it,
+ * else as given */
+const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dtype dtype,
+                                 int ndim, const rlx_node *vdevice);
+const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t ndim,
+                                 rlx_dtype dtype);
 const rlx_sinfo *rlx_tuple_info(rlx_context *ctx, const rlx_sinfo *const *fields, size_t count);
-const rlx_sinfo *rlx_func_info(rlx_context *ctx, const rlx_prim *const *binders, size_t num_binders, const rlx_sinfo *const *params, size_t num_params,
-                               const rlx_sinfo *ret, bool is_pure);
-const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive, const rlx_string *name, const rlx_sinfo *ret, bool is_pure);
+const rlx_sinfo *rlx_func_info(rlx_context *ctx, const rlx_prim *const *binders,
+                               size_t num_binders, const rlx_sinfo *const *params,
+                               size_t num_params, const rlx_sinfo *ret, bool is_pure);
+const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive,
+                                      const rlx_string *name, const rlx_sinfo *ret, bool is_pure);
 
-/* ---- integer and scalar expressions. Built as written: no folding (folding constructors: arith/arith.h) */
+/* ---- integer and scalar expressions. Built as written: no folding (folding constructors:
+ * arith/arith.h) */
 const rlx_prim *rlx_int(rlx_context *ctx, rlx_dtype dtype, int64_t value);
-RLX_INLINE const rlx_prim *rlx_int64(rlx_context *ctx, int64_t value) { return rlx_int(ctx, RELAX_INT64, value); }
+RLX_INLINE const rlx_prim *rlx_int64(rlx_context *ctx, int64_t value)
+{
+    return rlx_int(ctx, RELAX_INT64, value);
+}
 const rlx_prim *rlx_float(rlx_context *ctx, rlx_dtype dtype, double value);
-const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype, rlx_place place);
-const rlx_prim *rlx_pointer_var(rlx_context *ctx, const rlx_string *name, rlx_dtype elem, const rlx_string *scope, rlx_place place);
-const rlx_prim *rlx_binary_new(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b); /* comparisons give bool */
+const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
+                                     rlx_place place);
+const rlx_prim *rlx_pointer_var(rlx_context *ctx, const rlx_string *name, rlx_dtype elem,
+                                const rlx_string *scope, rlx_place place);
+/* comparisons give bool */
+const rlx_prim *rlx_binary_new(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
+                               const rlx_prim *b);
 const rlx_prim *rlx_not(rlx_context *ctx, const rlx_prim *a);
 const rlx_prim *rlx_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a);
-const rlx_prim *rlx_select_new(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f);
-const rlx_prim *rlx_prim_call_new(rlx_context *ctx, rlx_dtype dtype, const rlx_string *op, const rlx_prim *const *args, size_t count);
-const rlx_prim *rlx_prim_call_z(rlx_context *ctx, rlx_dtype dtype, const char *op, const rlx_prim *const *args, size_t count);
-const rlx_prim *rlx_load(rlx_context *ctx, const rlx_buffer *buffer, const rlx_prim *const *indices, size_t count);
+const rlx_prim *rlx_select_new(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,
+                               const rlx_prim *f);
+const rlx_prim *rlx_prim_call_new(rlx_context *ctx, rlx_dtype dtype, const rlx_string *op,
+                                  const rlx_prim *const *args, size_t count);
+const rlx_prim *rlx_prim_call_z(rlx_context *ctx, rlx_dtype dtype, const char *op,
+                                const rlx_prim *const *args, size_t count);
+const rlx_prim *rlx_load(rlx_context *ctx, const rlx_buffer *buffer,
+                         const rlx_prim *const *indices, size_t count);
 rlx_dtype rlx_prim_dtype(const rlx_prim *p);
-RLX_INLINE bool rlx_is_int_value(const rlx_prim *p, int64_t v) { return p && p->kind == RLX_NODE_INT_IMM && ((const rlx_int_imm *)p)->value == v; }
+RLX_INLINE bool rlx_is_int_value(const rlx_prim *p, int64_t v)
+{
+    return p && p->kind == RLX_NODE_INT_IMM && ((const rlx_int_imm *)p)->value == v;
+}
 RLX_INLINE bool rlx_int_literal(const rlx_prim *p, int64_t *v)
 {
     return p && p->kind == RLX_NODE_INT_IMM ? (*v = ((const rlx_int_imm *)p)->value, true) : false;
 }
 
 /* ---- TIR */
-const rlx_buffer *rlx_buffer_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype, const rlx_prim *const *shape, size_t ndim,
-                                 const rlx_string *scope, rlx_place place); /* makes its data pointer; scope NULL: "global" */
+const rlx_buffer *rlx_buffer_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
+                                 const rlx_prim *const *shape, size_t ndim,
+                                 /* makes its data pointer; scope NULL: "global" */
+                                 const rlx_string *scope, rlx_place place);
 const rlx_node *rlx_range_new(rlx_context *ctx, const rlx_prim *min, const rlx_prim *extent);
-const rlx_stmt *rlx_store(rlx_context *ctx, const rlx_buffer *buffer, const rlx_prim *value, const rlx_prim *const *indices, size_t count, rlx_place place);
-const rlx_stmt *rlx_seq_stmt_new(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count, rlx_place place); /* one: itself; flattens nothing */
-const rlx_stmt *rlx_for(rlx_context *ctx, const rlx_prim_var *var, const rlx_prim *min, const rlx_prim *extent, int for_kind, const rlx_stmt *body, rlx_place place);
+const rlx_stmt *rlx_store(rlx_context *ctx, const rlx_buffer *buffer, const rlx_prim *value,
+                          const rlx_prim *const *indices, size_t count, rlx_place place);
+/* one: itself; flattens nothing */
+const rlx_stmt *rlx_seq_stmt_new(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count,
+                                 rlx_place place);
+const rlx_stmt *rlx_for(rlx_context *ctx, const rlx_prim_var *var, const rlx_prim *min,
+                        const rlx_prim *extent, int for_kind, const rlx_stmt *body,
+                        rlx_place place);
 
 /* ---- attributes */
 const rlx_attr *rlx_attr_none(rlx_context *ctx);
@@ -91,18 +141,28 @@ const rlx_attr *rlx_attr_string_new(rlx_context *ctx, rlx_slice v);
 const rlx_attr *rlx_attr_dtype_new(rlx_context *ctx, rlx_dtype v);
 const rlx_attr *rlx_attr_list_new(rlx_context *ctx, const rlx_attr *const *items, size_t count);
 /* Sorts by key bytes. A key twice: the later value. */
-const rlx_attr *rlx_attrs_new(rlx_context *ctx, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count);
-const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count); /* operator calls */
-const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key); /* NULL: absent; attrs may be NULL */
-const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const char *key, const rlx_attr *value); /* value NULL removes; attrs may be NULL */
+const rlx_attr *rlx_attrs_new(rlx_context *ctx, const rlx_attr *const *keys,
+                              const rlx_attr *const *values, size_t count);
+/* operator calls */
+const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys,
+                                   const rlx_attr *const *values, size_t count);
+/* NULL: absent; attrs may be NULL */
+const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key);
+/* value NULL removes; attrs may be NULL */
+const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const char *key,
+                               const rlx_attr *value);
 
 /* ---- modules */
-const rlx_module *rlx_module_new(rlx_context *ctx, const rlx_expr *const *gvars, const rlx_node *const *functions, size_t count, const rlx_attr *attrs,
-                                 const rlx_attr *global_infos, rlx_place place);
-/* Index of the function called `name` / of this GlobalVar, or -1. Linear for small modules, hashed for large ones (the table is built with the module). */
+const rlx_module *rlx_module_new(rlx_context *ctx, const rlx_expr *const *gvars,
+                                 const rlx_node *const *functions, size_t count,
+                                 const rlx_attr *attrs, const rlx_attr *global_infos,
+                                 rlx_place place);
+/* Index of the function called `name` / of this GlobalVar, or -1. Linear for small modules,
+ * hashed for large ones (the table is built with the module). */
 int64_t rlx_module_find(const rlx_module *m, rlx_slice name);
 int64_t rlx_module_index(const rlx_module *m, const rlx_global_var *gv);
 /* The same module with functions[i] replaced; same pointer if all are the same. */
-const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m, const rlx_node *const *functions);
+const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m,
+                                  const rlx_node *const *functions);
 
 #endif

@@ -26,7 +26,8 @@ const rlx_attr *rlx_attr_float_new(rlx_context *ctx, double v)
 
 const rlx_attr *rlx_attr_string_new(rlx_context *ctx, rlx_slice v)
 {
-    rlx_attr_string key = { .node.kind = RLX_NODE_ATTR_STRING, .value = rlx_string_intern(ctx, v) };
+    rlx_attr_string key = { .node.kind = RLX_NODE_ATTR_STRING,
+                            .value = rlx_string_intern(ctx, v) };
     return key.value ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
@@ -57,7 +58,8 @@ static int compare_keys(const rlx_attr *a, const rlx_attr *b)
 
 struct entry { const rlx_attr *key, *value; };
 
-/* Bottom-up merge sort: stable, so that of equal keys the later stays behind the earlier. Result in `a`. */
+/* Bottom-up merge sort: stable, so that of equal keys the later stays behind the earlier.
+ * Result in `a`. */
 static void sort_entries(struct entry *a, struct entry *room, size_t count)
 {
     for (size_t width = 1; width < count; width *= 2) {
@@ -84,14 +86,26 @@ static size_t sort_unique(struct entry *a, struct entry *room, size_t count)
     return kept;
 }
 
-const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count)
+const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys,
+                                   const rlx_attr *const *values, size_t count)
 {
-    rlx_attrs key = { .node.kind = RLX_NODE_ATTRS, .keys = keys, .num_keys = count, .values = values, .num_values = count };
-    return rlx_all_there(keys, count) && rlx_all_there(values, count) ? rlx_node_intern(ctx, &key.node) : NULL;
+    rlx_attrs key = { .node.kind = RLX_NODE_ATTRS,
+                      .keys = keys,
+                      .num_keys = count,
+                      .values = values,
+                      .num_values = count };
+    return rlx_all_there(keys, count) && rlx_all_there(values, count)
+               ? rlx_node_intern(ctx, &key.node)
+               : NULL;
 }
 
 /* Working memory for count entries, twice, and two arrays of nodes. */
-struct sort_room { struct entry *entries, *spare; const rlx_node **keys, **values; void *block; size_t bytes; };
+struct sort_room {
+    struct entry *entries, *spare;
+    const rlx_node **keys, **values;
+    void *block;
+    size_t bytes;
+};
 
 static bool get_room(rlx_context *ctx, size_t count, struct sort_room *r)
 {
@@ -108,7 +122,8 @@ static bool get_room(rlx_context *ctx, size_t count, struct sort_room *r)
     return true;
 }
 
-const rlx_attr *rlx_attrs_new(rlx_context *ctx, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count)
+const rlx_attr *rlx_attrs_new(rlx_context *ctx, const rlx_attr *const *keys,
+                              const rlx_attr *const *values, size_t count)
 {
     struct sort_room r;
     if (count <= 1)
@@ -144,7 +159,8 @@ const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key)
 }
 
 /* The entries of a with entry `at` replaced (or dropped, value NULL), or one more at the end. */
-static size_t edit(const rlx_attrs *a, size_t at, const rlx_attr *key, const rlx_attr *value, struct sort_room *r)
+static size_t edit(const rlx_attrs *a, size_t at, const rlx_attr *key, const rlx_attr *value,
+                   struct sort_room *r)
 {
     size_t n = 0, count = a ? a->num_keys : 0;
     for (size_t i = 0; i < count; i++) {
@@ -160,7 +176,8 @@ static size_t edit(const rlx_attrs *a, size_t at, const rlx_attr *key, const rlx
     return n;
 }
 
-const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const char *key, const rlx_attr *value)
+const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const char *key,
+                               const rlx_attr *value)
 {
     const rlx_attrs *a = rlx_as_attrs(attrs);
     struct sort_room r;
@@ -171,7 +188,8 @@ const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const ch
     if (!name || !get_room(ctx, (a ? a->num_keys : 0) + 1, &r))
         return NULL;
     size_t n = edit(a, at, name, value, &r);
-    const rlx_attr *with = at == SIZE_MAX ? rlx_attrs_new(ctx, r.keys, r.values, n) : rlx_attrs_in_order(ctx, r.keys, r.values, n);
+    const rlx_attr *with = at == SIZE_MAX ? rlx_attrs_new(ctx, r.keys, r.values, n)
+                                          : rlx_attrs_in_order(ctx, r.keys, r.values, n);
     rlx_mem_free(&ctx->memory, r.block, r.bytes);
     return with;
 }

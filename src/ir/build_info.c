@@ -1,9 +1,10 @@
-/* Shapes and struct info. The constructors on the way of every binding look for their node themselves: hash over
- * the words, one probe, nothing copied when the node is there. The words and their order are those of node.def
- * (rlx_node_intern finds the same nodes). */
+/* Shapes and struct info. The constructors on the way of every binding look for their node
+ * themselves: hash over the words, one probe, nothing copied when the node is there. The words
+ * and their order are those of node.def (rlx_node_intern finds the same nodes). */
 #include "ir/ir_int.h"
 
-/* A list that is the content of a node: of a SHAPE_EXPR, TUPLE_SINFO, or the values of a SHAPE_SINFO. */
+/* A list that is the content of a node: of a SHAPE_EXPR, TUPLE_SINFO, or the values of a
+ * SHAPE_SINFO. */
 struct list_key { uint8_t kind; size_t count; const rlx_node *const *items; };
 
 static bool same_items(const rlx_node *const *have, size_t num_have, const struct list_key *k)
@@ -29,7 +30,8 @@ RLX_INLINE bool hash_items(uint64_t *h, uint8_t *flags, const rlx_node *const *i
     return true;
 }
 
-static void *new_listed(rlx_context *ctx, size_t size, const struct list_key *k, const rlx_node *const **items)
+static void *new_listed(rlx_context *ctx, size_t size, const struct list_key *k,
+                        const rlx_node *const **items)
 {
     size_t bytes;
     void *n = NULL;
@@ -77,7 +79,8 @@ const rlx_expr *rlx_shape_ints(rlx_context *ctx, const int64_t *values, size_t c
 {
     const rlx_node *room[SMALL_RANK] = { NULL }, **items = room;
     if (count > SMALL_RANK)
-        items = rlx_mem_alloc(&ctx->memory, count <= SIZE_MAX / sizeof *items ? count * sizeof *items : 0);
+        items = rlx_mem_alloc(&ctx->memory,
+                              count <= SIZE_MAX / sizeof *items ? count * sizeof *items : 0);
     if (!items) {
         rlx_no_memory(ctx);
         return NULL;
@@ -113,7 +116,8 @@ const rlx_sinfo *rlx_shape_info(rlx_context *ctx, const rlx_prim *const *values,
     if ((count && !values) || count > INT32_MAX)
         return NULL;
     struct list_key k = { RLX_NODE_SHAPE_SINFO, count, values };
-    uint64_t h = rlx_hash_i32(rlx_hash_i32(rlx_kind_hash(RLX_NODE_SHAPE_SINFO), (int32_t)count), 1);
+    uint64_t h =
+        rlx_hash_i32(rlx_hash_i32(rlx_kind_hash(RLX_NODE_SHAPE_SINFO), (int32_t)count), 1);
     uint8_t flags = RLX_FLAG_INTERNED;
     if (!hash_items(&h, &flags, values, count))
         return NULL;
@@ -141,7 +145,8 @@ const rlx_sinfo *rlx_shape_info_rank(rlx_context *ctx, int ndim)
 static bool same_tensor(const rlx_node *have, const void *key)
 {
     const rlx_tensor_sinfo *k = key, *t = rlx_as_tensor_sinfo(have);
-    return t && t->dtype == k->dtype && t->ndim == k->ndim && t->shape == k->shape && t->vdevice == k->vdevice;
+    return t && t->dtype == k->dtype && t->ndim == k->ndim && t->shape == k->shape &&
+           t->vdevice == k->vdevice;
 }
 
 /* Rank of the tensors that have this shape; otherwise, if it does not say. */
@@ -155,7 +160,8 @@ static int rank_of_shape(const rlx_expr *shape, int otherwise)
     return s && s->ndim >= 0 ? s->ndim : otherwise;
 }
 
-const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dtype dtype, int ndim, const rlx_node *vdevice)
+const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dtype dtype,
+                                 int ndim, const rlx_node *vdevice)
 {
     ndim = rank_of_shape(shape, ndim);
     rlx_tensor_sinfo key = { .dtype = dtype, .ndim = ndim, .shape = shape, .vdevice = vdevice };
@@ -168,11 +174,13 @@ const rlx_sinfo *rlx_tensor_info(rlx_context *ctx, const rlx_expr *shape, rlx_dt
     if (!t)
         return NULL;
     *t = key;
-    rlx_node_head(ctx, &t->node, RLX_NODE_TENSOR_SINFO, RLX_FLAG_INTERNED | rlx_flags_from(shape) | rlx_flags_from(vdevice));
+    rlx_node_head(ctx, &t->node, RLX_NODE_TENSOR_SINFO,
+                  RLX_FLAG_INTERNED | rlx_flags_from(shape) | rlx_flags_from(vdevice));
     return rlx_intern_enter(ctx, h, &t->node);
 }
 
-const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t ndim, rlx_dtype dtype)
+const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t ndim,
+                                 rlx_dtype dtype)
 {
     const rlx_expr *s = rlx_shape_ints(ctx, shape, ndim);
     return s ? rlx_tensor_info(ctx, s, dtype, -1, NULL) : NULL;
@@ -180,23 +188,34 @@ const rlx_sinfo *rlx_tensor_ints(rlx_context *ctx, const int64_t *shape, size_t 
 
 const rlx_sinfo *rlx_tuple_info(rlx_context *ctx, const rlx_sinfo *const *fields, size_t count)
 {
-    rlx_tuple_sinfo key = { .node.kind = RLX_NODE_TUPLE_SINFO, .fields = fields, .num_fields = count };
+    rlx_tuple_sinfo key = { .node.kind = RLX_NODE_TUPLE_SINFO,
+                            .fields = fields,
+                            .num_fields = count };
     return rlx_all_there(fields, count) ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-const rlx_sinfo *rlx_func_info(rlx_context *ctx, const rlx_prim *const *binders, size_t num_binders, const rlx_sinfo *const *params,
+const rlx_sinfo *rlx_func_info(rlx_context *ctx, const rlx_prim *const *binders,
+                               size_t num_binders, const rlx_sinfo *const *params,
                                size_t num_params, const rlx_sinfo *ret, bool is_pure)
 {
-    rlx_func_sinfo key = { .node.kind = RLX_NODE_FUNC_SINFO, .binders = binders, .num_binders = num_binders,
-                           .params = params, .num_params = num_params, .ret = ret, .is_pure = is_pure };
+    rlx_func_sinfo key = { .node.kind = RLX_NODE_FUNC_SINFO,
+                           .binders = binders,
+                           .num_binders = num_binders,
+                           .params = params,
+                           .num_params = num_params,
+                           .ret = ret,
+                           .is_pure = is_pure };
     bool there = ret && rlx_all_there(binders, num_binders) && rlx_all_there(params, num_params);
     return there ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive, const rlx_string *name, const rlx_sinfo *ret,
-                                      bool is_pure)
+const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive,
+                                      const rlx_string *name, const rlx_sinfo *ret, bool is_pure)
 {
-    rlx_func_sinfo key = { .node.kind = RLX_NODE_FUNC_SINFO, .ret = ret, .is_pure = is_pure, .derive = (int32_t)derive,
+    rlx_func_sinfo key = { .node.kind = RLX_NODE_FUNC_SINFO,
+                           .ret = ret,
+                           .is_pure = is_pure,
+                           .derive = (int32_t)derive,
                            .derive_name = name };
     return rlx_node_intern(ctx, &key.node);
 }

@@ -1,4 +1,5 @@
-/* Integer and scalar expressions; literals and binary operations look for their node themselves (see build_info.c). */
+/* Integer and scalar expressions; literals and binary operations look for their node themselves
+ * (see build_info.c). */
 #include "ir/ir_int.h"
 
 static bool same_int(const rlx_node *have, const void *key)
@@ -7,7 +8,8 @@ static bool same_int(const rlx_node *have, const void *key)
     return i && i->value == k->value && i->dtype == k->dtype;
 }
 
-static rlx_int_imm *fill_int(const rlx_context *ctx, rlx_int_imm *i, rlx_dtype dtype, int64_t value)
+static rlx_int_imm *fill_int(const rlx_context *ctx, rlx_int_imm *i, rlx_dtype dtype,
+                             int64_t value)
 {
     rlx_node_head(ctx, &i->node, RLX_NODE_INT_IMM, RLX_FLAG_INTERNED);
     i->dtype = dtype;
@@ -15,8 +17,10 @@ static rlx_int_imm *fill_int(const rlx_context *ctx, rlx_int_imm *i, rlx_dtype d
     return i;
 }
 
-/* Small literals live in layer 0 whatever the top is: they point to nothing and outlive every scratch layer. */
-static const rlx_node *small_int(rlx_context *ctx, const rlx_node **slot, rlx_dtype dtype, int64_t value)
+/* Small literals live in layer 0 whatever the top is: they point to nothing and outlive every
+ * scratch layer. */
+static const rlx_node *small_int(rlx_context *ctx, const rlx_node **slot, rlx_dtype dtype,
+                                 int64_t value)
 {
     rlx_int_imm *i = rlx_region_alloc(&ctx->layers[0].region, sizeof *i);
     if (!i) {
@@ -36,7 +40,8 @@ const rlx_prim *rlx_int(rlx_context *ctx, rlx_dtype dtype, int64_t value)
         return *slot ? *slot : small_int(ctx, slot, dtype, value);
     }
     rlx_int_imm key = { .dtype = dtype, .value = value };
-    uint64_t h = rlx_hash_mix(rlx_hash_i32(rlx_kind_hash(RLX_NODE_INT_IMM), dtype), (uint64_t)value);
+    uint64_t h =
+        rlx_hash_mix(rlx_hash_i32(rlx_kind_hash(RLX_NODE_INT_IMM), dtype), (uint64_t)value);
     const rlx_node *have = rlx_intern_find(ctx, h, same_int, &key);
     if (have)
         return have;
@@ -50,7 +55,8 @@ const rlx_prim *rlx_float(rlx_context *ctx, rlx_dtype dtype, double value)
     return rlx_node_intern(ctx, &key.node);
 }
 
-const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype, rlx_place place)
+const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
+                                     rlx_place place)
 {
     rlx_prim_var *v = name ? rlx_node_new(ctx, RLX_NODE_PRIM_VAR) : NULL;
     if (!v)
@@ -61,7 +67,8 @@ const rlx_prim_var *rlx_prim_var_new(rlx_context *ctx, const rlx_string *name, r
     return v;
 }
 
-const rlx_prim *rlx_pointer_var(rlx_context *ctx, const rlx_string *name, rlx_dtype elem, const rlx_string *scope, rlx_place place)
+const rlx_prim *rlx_pointer_var(rlx_context *ctx, const rlx_string *name, rlx_dtype elem,
+                                const rlx_string *scope, rlx_place place)
 {
     rlx_prim_var *v = (rlx_prim_var *)(uintptr_t)rlx_prim_var_new(ctx, name, RELAX_HANDLE, place);
     if (!v)
@@ -89,7 +96,8 @@ static bool same_binary(const rlx_node *have, const void *key)
     return have->kind == k->node.kind && b->a == k->a && b->b == k->b && b->dtype == k->dtype;
 }
 
-const rlx_prim *rlx_binary_new(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+const rlx_prim *rlx_binary_new(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
+                               const rlx_prim *b)
 {
     if (!a || !b)
         return NULL;
@@ -124,31 +132,45 @@ const rlx_prim *rlx_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a)
     return a ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-const rlx_prim *rlx_select_new(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f)
+const rlx_prim *rlx_select_new(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,
+                               const rlx_prim *f)
 {
-    rlx_select key = { .node.kind = RLX_NODE_SELECT, .dtype = rlx_prim_dtype(t), .cond = cond, .true_value = t, .false_value = f };
+    rlx_select key = { .node.kind = RLX_NODE_SELECT,
+                       .dtype = rlx_prim_dtype(t),
+                       .cond = cond,
+                       .true_value = t,
+                       .false_value = f };
     return cond && t && f ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-const rlx_prim *rlx_prim_call_new(rlx_context *ctx, rlx_dtype dtype, const rlx_string *op, const rlx_prim *const *args, size_t count)
+const rlx_prim *rlx_prim_call_new(rlx_context *ctx, rlx_dtype dtype, const rlx_string *op,
+                                  const rlx_prim *const *args, size_t count)
 {
-    rlx_prim_call key = { .node.kind = RLX_NODE_PRIM_CALL, .dtype = dtype, .op = op, .args = args, .num_args = count };
+    rlx_prim_call key = {
+        .node.kind = RLX_NODE_PRIM_CALL, .dtype = dtype, .op = op, .args = args, .num_args = count
+    };
     return op && rlx_all_there(args, count) ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-const rlx_prim *rlx_prim_call_z(rlx_context *ctx, rlx_dtype dtype, const char *op, const rlx_prim *const *args, size_t count)
+const rlx_prim *rlx_prim_call_z(rlx_context *ctx, rlx_dtype dtype, const char *op,
+                                const rlx_prim *const *args, size_t count)
 {
     return rlx_prim_call_new(ctx, dtype, rlx_string_z(ctx, op), args, count);
 }
 
-const rlx_prim *rlx_load(rlx_context *ctx, const rlx_buffer *buffer, const rlx_prim *const *indices, size_t count)
+const rlx_prim *rlx_load(rlx_context *ctx, const rlx_buffer *buffer,
+                         const rlx_prim *const *indices, size_t count)
 {
     if (!buffer || !rlx_all_there(indices, count))
         return NULL;
     rlx_dtype dtype = buffer->dtype;
     if (count && rlx_dtype_lanes(rlx_prim_dtype(indices[count - 1])) > 1)
-        dtype = rlx_dtype_with_lanes(dtype, rlx_dtype_lanes(dtype) * rlx_dtype_lanes(rlx_prim_dtype(indices[count - 1])));
-    rlx_buffer_load key = { .node.kind = RLX_NODE_BUFFER_LOAD, .dtype = dtype, .buffer = &buffer->node, .indices = indices,
+        dtype = rlx_dtype_with_lanes(
+            dtype, rlx_dtype_lanes(dtype) * rlx_dtype_lanes(rlx_prim_dtype(indices[count - 1])));
+    rlx_buffer_load key = { .node.kind = RLX_NODE_BUFFER_LOAD,
+                            .dtype = dtype,
+                            .buffer = &buffer->node,
+                            .indices = indices,
                             .num_indices = count };
     return rlx_node_intern(ctx, &key.node);
 }

@@ -4,7 +4,8 @@
 #define DEFAULT_ALIGN 64
 #define DEFAULT_OFFSET_FACTOR 1
 
-const rlx_buffer *rlx_buffer_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype, const rlx_prim *const *shape, size_t ndim,
+const rlx_buffer *rlx_buffer_new(rlx_context *ctx, const rlx_string *name, rlx_dtype dtype,
+                                 const rlx_prim *const *shape, size_t ndim,
                                  const rlx_string *scope, rlx_place place)
 {
     if (!name || !rlx_all_there(shape, ndim))
@@ -17,7 +18,8 @@ const rlx_buffer *rlx_buffer_new(rlx_context *ctx, const rlx_string *name, rlx_d
     b->name = name;
     b->scope = scope ? scope : rlx_string_z(ctx, "global");
     /* bool is stored a byte per element, and pointers speak of storage. */
-    b->data = rlx_pointer_var(ctx, name, rlx_dtype_is_bool(dtype) ? RELAX_INT8 : dtype, b->scope, place);
+    b->data =
+        rlx_pointer_var(ctx, name, rlx_dtype_is_bool(dtype) ? RELAX_INT8 : dtype, b->scope, place);
     b->dtype = dtype;
     b->shape = rlx_nodes_copy(ctx, shape, ndim, &ok);
     b->num_shape = ndim;
@@ -33,8 +35,8 @@ const rlx_node *rlx_range_new(rlx_context *ctx, const rlx_prim *min, const rlx_p
     return min && extent ? rlx_node_intern(ctx, &key.node) : NULL;
 }
 
-const rlx_stmt *rlx_store(rlx_context *ctx, const rlx_buffer *buffer, const rlx_prim *value, const rlx_prim *const *indices, size_t count,
-                          rlx_place place)
+const rlx_stmt *rlx_store(rlx_context *ctx, const rlx_buffer *buffer, const rlx_prim *value,
+                          const rlx_prim *const *indices, size_t count, rlx_place place)
 {
     if (!buffer || !value || !rlx_all_there(indices, count))
         return NULL;
@@ -50,7 +52,8 @@ const rlx_stmt *rlx_store(rlx_context *ctx, const rlx_buffer *buffer, const rlx_
     return ok ? &s->node : NULL;
 }
 
-const rlx_stmt *rlx_seq_stmt_new(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count, rlx_place place)
+const rlx_stmt *rlx_seq_stmt_new(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count,
+                                 rlx_place place)
 {
     if (!rlx_all_there(stmts, count))
         return NULL;
@@ -66,8 +69,9 @@ const rlx_stmt *rlx_seq_stmt_new(rlx_context *ctx, const rlx_stmt *const *stmts,
     return ok ? &s->node : NULL;
 }
 
-const rlx_stmt *rlx_for(rlx_context *ctx, const rlx_prim_var *var, const rlx_prim *min, const rlx_prim *extent, int for_kind,
-                        const rlx_stmt *body, rlx_place place)
+const rlx_stmt *rlx_for(rlx_context *ctx, const rlx_prim_var *var, const rlx_prim *min,
+                        const rlx_prim *extent, int for_kind, const rlx_stmt *body,
+                        rlx_place place)
 {
     rlx_for_stmt *f = var && min && extent && body ? rlx_node_new(ctx, RLX_NODE_FOR) : NULL;
     if (!f)

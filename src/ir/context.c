@@ -43,7 +43,8 @@ static void context_destroy(rlx_context *ctx)
         layer_free(&ctx->layers[i], &ctx->memory);
     rlx_vec_free(&ctx->memory, &ctx->origins);
     rlx_diags_free(&ctx->diags);
-    /* The context is booked in the memory it holds: the last block is freed through a copy of that. */
+    /* The context is booked in the memory it holds: the last block is freed through a copy of
+     * that. */
     rlx_memory last;
     if (rlx_memory_init(&last, &ctx->memory.host, SIZE_MAX)) {
         atomic_store(&last.live, sizeof *ctx);
@@ -121,7 +122,8 @@ static const rlx_string *find_string(const rlx_context *ctx, uint64_t hash, rlx_
     for (unsigned i = 0; i <= ctx->top; i++) {
         const rlx_intern *t = &ctx->layers[i].strings;
         size_t at;
-        for (const rlx_string *s = rlx_intern_first(t, hash, &at); s; s = rlx_intern_next(t, hash, &at))
+        for (const rlx_string *s = rlx_intern_first(t, hash, &at); s;
+             s = rlx_intern_next(t, hash, &at))
             if (rlx_slice_equal(rlx_string_slice(s), text))
                 return s;
     }
@@ -199,7 +201,8 @@ const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root)
     return kept;
 }
 
-/* The fresh layer takes the place of the old one, whose nodes stay readable until the copy is made. */
+/* The fresh layer takes the place of the old one, whose nodes stay readable until the copy is
+ * made. */
 static const rlx_node *move_to_fresh_layer(rlx_context *ctx, const rlx_node *root)
 {
     rlx_layer *top = &ctx->layers[ctx->top], old = *top;
@@ -212,7 +215,8 @@ static const rlx_node *move_to_fresh_layer(rlx_context *ctx, const rlx_node *roo
     }
     top->live = top->region.bytes;
     forget_layer(ctx, ctx->top);
-    rlx_region_inherit(&top->region, &old.region, 2 * top->live); /* what comes next needs about as much again */
+    /* what comes next needs about as much again */
+    rlx_region_inherit(&top->region, &old.region, 2 * top->live);
     layer_free(&old, &ctx->memory);
     return kept;
 }
@@ -259,7 +263,8 @@ static bool fill_fresh_layer(rlx_context *ctx, const rlx_node **roots, size_t co
     return make_common_nodes(ctx) && rlx_move_roots(ctx, roots, count, used);
 }
 
-static bool collect(rlx_context *ctx, const rlx_node **roots, size_t count, common *saved, bool *used)
+static bool collect(rlx_context *ctx, const rlx_node **roots, size_t count, common *saved,
+                    bool *used)
 {
     rlx_layer old = ctx->layers[0];
     save_common(ctx, saved);
@@ -297,17 +302,19 @@ bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count)
 
 /* ---- diagnostics */
 
-static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_place place, const char *format,
-                    va_list args)
+static void *report(rlx_context *ctx, enum rlx_code_id code, int severity, rlx_place place,
+                    const char *format, va_list args)
 {
     const rlx_code *row = rlx_code_row(code);
     if (!row)
         row = rlx_code_row(RLX_IN01);
-    ctx->newest = rlx_diags_vreport(&ctx->diags, row, severity < 0 ? row->severity : (uint8_t)severity, place, format, args);
+    ctx->newest = rlx_diags_vreport(
+        &ctx->diags, row, severity < 0 ? row->severity : (uint8_t)severity, place, format, args);
     return NULL;
 }
 
-void *rlx_verror(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, va_list args)
+void *rlx_verror(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format,
+                 va_list args)
 {
     return report(ctx, code, -1, place, format, args);
 }
@@ -321,7 +328,8 @@ void *rlx_error(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const 
     return NULL;
 }
 
-void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *format, ...)
+void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_place place,
+                 const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -330,7 +338,8 @@ void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_
     return NULL;
 }
 
-/* Notes need their text whole, diag.h takes a format: the text goes through the diagnostics' own region. */
+/* Notes need their text whole, diag.h takes a format: the text goes through the diagnostics'
+ * own region. */
 void rlx_note(rlx_context *ctx, rlx_place place, const char *format, ...)
 {
     if (!ctx->newest || ctx->newest != ctx->diags.last)
@@ -357,7 +366,8 @@ void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, 
     rlx_buf_vformat(&b, format, args);
     va_end(args);
     const char *name = strrchr(file, '/');
-    rlx_error(ctx, RLX_IN01, RLX_NO_PLACE, "%s:%d: %s", name ? name + 1 : file, line, b.failed || !b.len ? "?" : b.data);
+    rlx_error(ctx, RLX_IN01, RLX_NO_PLACE, "%s:%d: %s", name ? name + 1 : file, line,
+              b.failed || !b.len ? "?" : b.data);
     rlx_buf_free(&b);
     return NULL;
 }

@@ -1,11 +1,13 @@
-/* context.h: the context owns everything of a compile job: nodes, strings, sources, diagnostics.
+/* context.h: the context owns everything of a compile job: nodes, strings, sources,
+ * diagnostics.
  *
  *   context ── layer 0  region + intern tables   what the host holds
- *           ├─ layer 1  scratch                  passes of a running pipeline (present only meanwhile)
- *           └─ layer 2  second scratch           where the live part is copied when layer 1 has grown too much
+ *           ├─ layer 1  scratch                  passes of a running pipeline (present only
+ * meanwhile) └─ layer 2  second scratch           where the live part is copied when layer 1 has
+ * grown too much
  *
- * Allocation goes to the top layer; look-ups go through all layers from the bottom; nothing in a lower layer ever
- * points into a higher one. One thread at a time.
+ * Allocation goes to the top layer; look-ups go through all layers from the bottom; nothing in
+ * a lower layer ever points into a higher one. One thread at a time.
  */
 #ifndef RLX_IR_CONTEXT_H
 #define RLX_IR_CONTEXT_H
@@ -13,11 +15,15 @@
 #include "ir/node.h"
 #include "format/codes.h"
 
-/* Rooms that remember something per context keep it here; freed with the context (and when layers are dropped). */
-enum rlx_room { RLX_ROOM_ARITH, RLX_ROOM_SINFO, RLX_ROOM_OP, RLX_ROOM_TRANSFORM, RLX_ROOM_API, RLX_ROOM_COUNT };
+/* Rooms that remember something per context keep it here; freed with the context (and when
+ * layers are dropped). */
+enum rlx_room {
+    RLX_ROOM_ARITH, RLX_ROOM_SINFO, RLX_ROOM_OP, RLX_ROOM_TRANSFORM, RLX_ROOM_API, RLX_ROOM_COUNT
+};
 typedef struct rlx_room_state {
     void *state;
-    void (*forget_layer)(rlx_context *ctx, void *state, uint8_t layer); /* drop what points into layers >= layer; may be NULL */
+    /* drop what points into layers >= layer; may be NULL */
+    void (*forget_layer)(rlx_context *ctx, void *state, uint8_t layer);
     void (*destroy)(rlx_context *ctx, void *state);
 } rlx_room_state;
 
@@ -25,20 +31,23 @@ typedef struct rlx_layer {
     rlx_region region;
     rlx_intern nodes, strings;
     RLX_VEC(rlx_blob *) blobs;
-    size_t live;     /* scratch: bytes that were worth keeping when the layer was begun or last compacted */
+    /* scratch: bytes that were worth keeping when the layer was begun or last compacted */
+    size_t live;
 } rlx_layer;
 
 #define RLX_MAX_LAYERS 3
 struct relax_context {
     atomic_size_t refs;
 #ifdef RLX_DEBUG
-    uint64_t tag;                       /* RLX_CONTEXT_TAG until the last reference is gone; where other handles have theirs */
+    /* RLX_CONTEXT_TAG until the last reference is gone; where other handles have theirs */
+    uint64_t tag;
 #endif
     rlx_memory memory;
     rlx_layer layers[RLX_MAX_LAYERS];
     uint8_t top;                        /* index of the layer new nodes go to */
     uint8_t origin;                     /* stamped on new nodes: 0, or the running pass */
-    bool trust_annotations;             /* unproved annotations need no run-time check (DESIGN: build option) */
+    /* unproved annotations need no run-time check (DESIGN: build option) */
+    bool trust_annotations;
     uint32_t next_id;
     rlx_diags diags;
     rlx_diag *newest;                   /* what rlx_note adds to; NULL: it was muted or lost */
@@ -47,14 +56,19 @@ struct relax_context {
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
     const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
-    size_t holders;                     /* builders and pipelines of the host that point to nodes */
+    /* builders and pipelines of the host that point to nodes */
+    size_t holders;
 #ifdef RLX_DEBUG
-    const char *call;                   /* of the public interface that checked its arguments last */
+    /* of the public interface that checked its arguments last */
+    const char *call;
 #endif
 };
 #define RLX_CONTEXT_TAG 0x52584374787400
 #ifdef RLX_DEBUG
-RLX_INLINE bool rlx_context_is(const rlx_context *ctx) { return ctx && ctx->tag == RLX_CONTEXT_TAG; }
+RLX_INLINE bool rlx_context_is(const rlx_context *ctx)
+{
+    return ctx && ctx->tag == RLX_CONTEXT_TAG;
+}
 #else
 RLX_INLINE bool rlx_context_is(const rlx_context *ctx) { return ctx != NULL; }
 #endif
@@ -64,8 +78,9 @@ rlx_context *rlx_context_create(const relax_allocator *host, size_t max_bytes);
 rlx_context *rlx_context_retain(rlx_context *ctx);
 void rlx_context_release(rlx_context *ctx);
 
-/* Memory of the top layer, 8-byte aligned, not cleared; NULL when out of memory (noted in the diagnostics, so that
- * the operation under way fails at its end even if a caller only passes NULL on). */
+/* Memory of the top layer, 8-byte aligned, not cleared; NULL when out of memory (noted in the
+ * diagnostics, so that the operation under way fails at its end even if a caller only passes
+ * NULL on). */
 RLX_INLINE void *rlx_new(rlx_context *ctx, size_t size)
 {
     void *p = rlx_region_alloc(&ctx->layers[ctx->top].region, size);
@@ -80,44 +95,63 @@ bool rlx_no_memory(rlx_context *ctx);
 
 /* Interned string (found in any layer, else made in the top one). NULL when out of memory. */
 const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
-bool rlx_strings_reserve(rlx_context *ctx, size_t count); /* room for so many in the top layer; latches out of memory */
-RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z) { return rlx_string_intern(ctx, rlx_slice_z(z)); }
+/* room for so many in the top layer; latches out of memory */
+bool rlx_strings_reserve(rlx_context *ctx, size_t count);
+RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z)
+{
+    return rlx_string_intern(ctx, rlx_slice_z(z));
+}
 
-/* Scratch layers. begin pushes a layer; end copies `root` (may be NULL) down into the layer below, drops the layer and
- * returns the copy (the same pointer if it lived below already). NULL with out_of_memory on failure (layer dropped). */
+/* Scratch layers. begin pushes a layer; end copies `root` (may be NULL) down into the layer
+ * below, drops the layer and returns the copy (the same pointer if it lived below already).
+ * NULL with out_of_memory on failure (layer dropped). */
 bool rlx_scratch_begin(rlx_context *ctx);
 const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root);
-/* If the scratch layer has grown past four times what was live at its begin or last compaction: moves root into a fresh
- * layer and drops the old one, so that every other pointer into it dies. Returns root or its copy; NULL when out of
- * memory (then everything is as it was). */
+/* If the scratch layer has grown past four times what was live at its begin or last compaction:
+ * moves root into a fresh layer and drops the old one, so that every other pointer into it
+ * dies. Returns root or its copy; NULL when out of memory (then everything is as it was). */
 const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root);
 size_t rlx_context_bytes(const rlx_context *ctx);
-/* Keeps the roots and what they need, and frees everything else in layer 0, sources that nothing kept refers to included: *roots become
- * what they are now called, every other pointer to a node dies. No scratch layer may be there, nor a holder. False when out of memory: then
+/* Keeps the roots and what they need, and frees everything else in layer 0, sources that
+ * nothing kept refers to included: *roots become what they are now called, every other pointer
+ * to a node dies. No scratch layer may be there, nor a holder. False when out of memory: then
  * everything is as it was. */
 bool rlx_context_collect(rlx_context *ctx, const rlx_node **roots, size_t count);
 
-/* Diagnostics with the code's default severity. Returns NULL always, so that `return rlx_error(...)` fails a
- * function that returns a pointer. Notes are added to the newest diagnostic with rlx_note. */
-void *rlx_error(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, ...) RLX_PRINTF(4, 5);
-void *rlx_verror(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, va_list args);
+/* Diagnostics with the code's default severity. Returns NULL always, so that `return
+ * rlx_error(...)` fails a function that returns a pointer. Notes are added to the newest
+ * diagnostic with rlx_note. */
+void *rlx_error(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format, ...)
+    RLX_PRINTF(4, 5);
+void *rlx_verror(rlx_context *ctx, enum rlx_code_id code, rlx_place place, const char *format,
+                 va_list args);
 /* Severity of the call site's choice (RLX_SEVERITY_...). */
-void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *format, ...) RLX_PRINTF(5, 6);
+void *rlx_report(rlx_context *ctx, enum rlx_code_id code, uint8_t severity, rlx_place place,
+                 const char *format, ...) RLX_PRINTF(5, 6);
 void rlx_note(rlx_context *ctx, rlx_place place, const char *format, ...) RLX_PRINTF(3, 4);
 /* Our own broken invariant: an internal error diagnostic; returns NULL. */
 #define RLX_BUG(ctx, ...) rlx_bug((ctx), __FILE__, __LINE__, __VA_ARGS__)
-void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, ...) RLX_PRINTF(4, 5);
+void *rlx_bug(rlx_context *ctx, const char *file, int line, const char *format, ...)
+    RLX_PRINTF(4, 5);
 /* Errors so far, a lost allocation included: compare before and after. */
-RLX_INLINE size_t rlx_error_count(const rlx_context *ctx) { return ctx->diags.num_errors + (ctx->diags.out_of_memory ? 1 : 0); }
-/* The same over calls of the host, which may forget diagnostics in between: do errors stand that were raised since the mark? */
+RLX_INLINE size_t rlx_error_count(const rlx_context *ctx)
+{
+    return ctx->diags.num_errors + (ctx->diags.out_of_memory ? 1 : 0);
+}
+/* The same over calls of the host, which may forget diagnostics in between: do errors stand
+ * that were raised since the mark? */
 typedef struct rlx_error_mark { size_t errors, clears; } rlx_error_mark;
-RLX_INLINE rlx_error_mark rlx_errors_mark(const rlx_context *ctx) { return (rlx_error_mark){ rlx_error_count(ctx), ctx->diags.clears }; }
+RLX_INLINE rlx_error_mark rlx_errors_mark(const rlx_context *ctx)
+{
+    return (rlx_error_mark){ rlx_error_count(ctx), ctx->diags.clears };
+}
 RLX_INLINE bool rlx_errors_since(const rlx_context *ctx, rlx_error_mark m)
 {
     return rlx_error_count(ctx) > (m.clears == ctx->diags.clears ? m.errors : 0);
 }
 
-/* Number for node.origin of a pass named `name` (static text), 0 when out of memory or more than 255. */
+/* Number for node.origin of a pass named `name` (static text), 0 when out of memory or more
+ * than 255. */
 uint8_t rlx_context_origin(rlx_context *ctx, const char *name);
 
 #endif

@@ -4,7 +4,8 @@
 
 struct move { enum rlx_clone_how how; const rlx_place_map *places; };
 
-static const rlx_node *leave_move(rlx_rebuild *b, const rlx_node *n, const rlx_node *const *children)
+static const rlx_node *leave_move(rlx_rebuild *b, const rlx_node *n,
+                                  const rlx_node *const *children)
 {
     const struct move *m = b->user;
     return rlx_clone(b->ctx, n, children, m->how, m->places);
@@ -42,7 +43,8 @@ bool rlx_move_roots(rlx_context *ctx, const rlx_node **roots, size_t count, bool
     return good;
 }
 
-const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *source_map, size_t num_sources)
+const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *source_map,
+                            size_t num_sources)
 {
     rlx_place_map places = { source_map, num_sources, NULL };
     return n ? move(to, n, 0, (struct move){ RLX_CLONE_FOREIGN, &places }) : NULL;
@@ -69,7 +71,8 @@ static void mark_alone(struct fresh *f, const rlx_node *n)
     rlx_vec_free(&f->ctx->memory, &vars);
 }
 
-/* What a buffer that is matched against an argument binds: its pointer and the variables of its shape. */
+/* What a buffer that is matched against an argument binds: its pointer and the variables of its
+ * shape. */
 static void mark_matched(struct fresh *f, const rlx_node *n)
 {
     const rlx_buffer *b = rlx_as_buffer(n);
@@ -97,7 +100,9 @@ static void mark_implied(struct fresh *f, const rlx_node *n)
     switch (n->kind) {
     case RLX_NODE_FUNCTION: mark_alone(f, n); break;
     case RLX_NODE_PRIM_FUNC: mark_prim_func(f, (const rlx_prim_func *)n); break;
-    case RLX_NODE_MATCH_BUFFER_REGION: mark_matched(f, ((const rlx_match_buffer_region *)n)->buffer); break;
+    case RLX_NODE_MATCH_BUFFER_REGION:
+        mark_matched(f, ((const rlx_match_buffer_region *)n)->buffer);
+        break;
     case RLX_NODE_TIR_BLOCK: {
         const rlx_tir_block *b = (const rlx_tir_block *)n;
         for (size_t i = 0; i < b->num_alloc_buffers; i++) {
@@ -112,11 +117,13 @@ static void mark_implied(struct fresh *f, const rlx_node *n)
     }
 }
 
-static enum rlx_step find_definitions(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_definitions(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
 {
     struct fresh *f = user;
     bool ident = rlx_kinds[n->kind].mode == RLX_MODE_IDENT && n->kind != RLX_NODE_GLOBAL_VAR;
-    bool def = rlx_field_is_def(via) && parent->kind != RLX_NODE_FUNC_SINFO && parent->kind != RLX_NODE_BUFFER;
+    bool def = rlx_field_is_def(via) && parent->kind != RLX_NODE_FUNC_SINFO &&
+               parent->kind != RLX_NODE_BUFFER;
     if (ident)
         mark(f, n, def ? DEFINED : FREE);
     else if (def && rlx_family_of(n) == RLX_FAMILY_SINFO)
@@ -125,25 +132,30 @@ static enum rlx_step find_definitions(void *user, const rlx_node *n, const rlx_f
         mark_implied(f, n);
     if (f->failed)
         return RLX_STEP_STOP;
-    return (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS) ? RLX_STEP_SKIP : RLX_STEP_ON;
+    return (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS) ? RLX_STEP_SKIP
+                                                                             : RLX_STEP_ON;
 }
 
 static bool is_defined(const struct fresh *f, const rlx_node *n)
 {
     uintptr_t state;
-    return rlx_kinds[n->kind].mode == RLX_MODE_IDENT && rlx_ptrmap_find(&f->vars, n, &state) && state == DEFINED;
+    return rlx_kinds[n->kind].mode == RLX_MODE_IDENT && rlx_ptrmap_find(&f->vars, n, &state) &&
+           state == DEFINED;
 }
 
-static bool enter_fresh(rlx_rebuild *b, const rlx_node *n, const rlx_field *via, const rlx_node **out)
+static bool enter_fresh(rlx_rebuild *b, const rlx_node *n, const rlx_field *via,
+                        const rlx_node **out)
 {
     bool closed = (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS);
-    bool free_var = rlx_kinds[n->kind].mode == RLX_MODE_IDENT && n->kind != RLX_NODE_BUFFER && !is_defined(b->user, n);
+    bool free_var = rlx_kinds[n->kind].mode == RLX_MODE_IDENT && n->kind != RLX_NODE_BUFFER &&
+                    !is_defined(b->user, n);
     if (closed || free_var)
         *out = n;
     return true;
 }
 
-static const rlx_node *leave_fresh(rlx_rebuild *b, const rlx_node *n, const rlx_node *const *children)
+static const rlx_node *leave_fresh(rlx_rebuild *b, const rlx_node *n,
+                                   const rlx_node *const *children)
 {
     if (is_defined(b->user, n))
         return rlx_clone(b->ctx, n, children, RLX_CLONE_NEW, NULL);
@@ -161,7 +173,9 @@ static const rlx_node *copy_fresh(struct fresh *f, const rlx_node *n)
     }
     rlx_ptrmap map;
     rlx_ptrmap_init(&map, &f->ctx->memory);
-    rlx_rebuild b = { .ctx = f->ctx, .map = &map, .user = f, .enter = enter_fresh, .leave = leave_fresh };
+    rlx_rebuild b = {
+        .ctx = f->ctx, .map = &map, .user = f, .enter = enter_fresh, .leave = leave_fresh
+    };
     const rlx_node *copy = rlx_rebuild_run(&b, n);
     rlx_ptrmap_free(&map);
     return copy;

@@ -1,9 +1,10 @@
 /* Structural equality of two nodes, side by side, with an explicit stack.
  *
- * A link left[x] = y, right[y] = x says that x of one side is y of the other. Definitions make links; the node that
- * opens a scope undoes at its end what was linked within. Pairs found equal are remembered with the number of the
- * scope they were compared in: links of outer scopes hold there, and a number is not used again after its scope. So
- * shared parts are compared once per scope, and small ones, which cost less than a look-up, are not remembered.
+ * A link left[x] = y, right[y] = x says that x of one side is y of the other. Definitions make
+ * links; the node that opens a scope undoes at its end what was linked within. Pairs found
+ * equal are remembered with the number of the scope they were compared in: links of outer
+ * scopes hold there, and a number is not used again after its scope. So shared parts are
+ * compared once per scope, and small ones, which cost less than a look-up, are not remembered.
  */
 #include "ir/ir_int.h"
 
@@ -21,7 +22,8 @@ static size_t pair_home(const struct pair *p, size_t mask)
 static struct pair *pair_slot(const struct pairset *s, const struct pair *p)
 {
     size_t mask = s->cap - 1, at = pair_home(p, mask);
-    while (s->slots[at].a && (s->slots[at].a != p->a || s->slots[at].b != p->b || s->slots[at].scope != p->scope))
+    while (s->slots[at].a &&
+           (s->slots[at].a != p->a || s->slots[at].b != p->b || s->slots[at].scope != p->scope))
         at = (at + 1) & mask;
     return &s->slots[at];
 }
@@ -83,7 +85,8 @@ struct state {
     struct pairset equal;
     uint32_t scope, last_scope;
     bool fresh;          /* the current scope has its own number */
-    size_t differing;    /* links in force between different objects: none, and identical nodes are equal */
+    /* links in force between different objects: none, and identical nodes are equal */
+    size_t differing;
     size_t steps;
 };
 
@@ -109,7 +112,8 @@ static bool same_string(const rlx_string *a, const rlx_string *b)
 
 static bool same_blob(const rlx_blob *a, const rlx_blob *b)
 {
-    return a == b || (a && b && a->size == b->size && (!a->size || !memcmp(a->data, b->data, a->size)));
+    return a == b ||
+           (a && b && a->size == b->size && (!a->size || !memcmp(a->data, b->data, a->size)));
 }
 
 static bool same_dims(const rlx_node *a, const rlx_node *b, const rlx_field *f)
@@ -117,22 +121,26 @@ static bool same_dims(const rlx_node *a, const rlx_node *b, const rlx_field *f)
     size_t count = RLX_AT(a, f->count_offset, size_t);
     if (count != RLX_AT(b, f->count_offset, size_t))
         return false;
-    return !count || !memcmp(RLX_AT(a, f->offset, const void *), RLX_AT(b, f->offset, const void *), count * sizeof(int64_t));
+    return !count || !memcmp(RLX_AT(a, f->offset, const void *),
+                             RLX_AT(b, f->offset, const void *), count * sizeof(int64_t));
 }
 
 static bool same_value(const rlx_node *a, const rlx_node *b, const rlx_field *f)
 {
     switch (f->type) {
     case RLX_FIELD_REFS:
-    case RLX_FIELD_DEFS: return RLX_AT(a, f->count_offset, size_t) == RLX_AT(b, f->count_offset, size_t);
-    case RLX_FIELD_STR: return same_string(RLX_AT(a, f->offset, rlx_string *), RLX_AT(b, f->offset, rlx_string *));
+    case RLX_FIELD_DEFS:
+        return RLX_AT(a, f->count_offset, size_t) == RLX_AT(b, f->count_offset, size_t);
+    case RLX_FIELD_STR:
+        return same_string(RLX_AT(a, f->offset, rlx_string *), RLX_AT(b, f->offset, rlx_string *));
     case RLX_FIELD_I32:
     case RLX_FIELD_DTYPE: return RLX_AT(a, f->offset, int32_t) == RLX_AT(b, f->offset, int32_t);
     case RLX_FIELD_I64:
     case RLX_FIELD_F64:
     case RLX_FIELD_ROW: return RLX_AT(a, f->offset, uint64_t) == RLX_AT(b, f->offset, uint64_t);
     case RLX_FIELD_DIMS: return same_dims(a, b, f);
-    case RLX_FIELD_BLOB: return same_blob(RLX_AT(a, f->offset, rlx_blob *), RLX_AT(b, f->offset, rlx_blob *));
+    case RLX_FIELD_BLOB:
+        return same_blob(RLX_AT(a, f->offset, rlx_blob *), RLX_AT(b, f->offset, rlx_blob *));
     default: return true; /* children come later; the rest does not count */
     }
 }
@@ -211,7 +219,8 @@ static bool same_use(struct state *s, const rlx_node *a, const rlx_node *b)
     return s->map_free ? same_values(a, b) && link_free(s, a, b) : a == b;
 }
 
-/* Is every variable, defined or free, the same object on both sides? Then so are identical nodes. */
+/* Is every variable, defined or free, the same object on both sides? Then so are identical
+ * nodes. */
 static bool all_is_itself(const struct state *s)
 {
     return !s->differing && !s->map_free;
@@ -228,25 +237,30 @@ static bool define_here(struct state *s, const rlx_node *a, const rlx_node *b)
 }
 
 /* Pushes the corresponding parts of a and b, the first on top. */
-static bool push_alone_parts(struct state *s, rlx_ptrs *stack, const rlx_node *a, const rlx_node *b)
+static bool push_alone_parts(struct state *s, rlx_ptrs *stack, const rlx_node *a,
+                             const rlx_node *b)
 {
     size_t num_a, num_b;
     const rlx_node *const *x = rlx_alone_parts(a, &num_a), *const *y = rlx_alone_parts(b, &num_b);
     for (size_t i = num_a == num_b ? num_a : 0; i > 0; i--) {
         if (!x[i - 1] || !y[i - 1])
             continue;
-        if (!rlx_vec_push(s->m, stack, (void *)(uintptr_t)x[i - 1]) || !rlx_vec_push(s->m, stack, (void *)(uintptr_t)y[i - 1]))
+        if (!rlx_vec_push(s->m, stack, (void *)(uintptr_t)x[i - 1]) ||
+            !rlx_vec_push(s->m, stack, (void *)(uintptr_t)y[i - 1]))
             return false;
     }
     return true;
 }
 
-/* Links the variables that stand alone at the same positions of two struct infos. Differences are found later. */
+/* Links the variables that stand alone at the same positions of two struct infos. Differences
+ * are found later. */
 static bool define_alone(struct state *s, const rlx_node *a, const rlx_node *b)
 {
     rlx_ptrs stack = { 0 };
     struct pairset seen = { 0 };
-    bool ok = !a || !b || (rlx_vec_push(s->m, &stack, (void *)(uintptr_t)a) && rlx_vec_push(s->m, &stack, (void *)(uintptr_t)b));
+    bool ok = !a || !b ||
+              (rlx_vec_push(s->m, &stack, (void *)(uintptr_t)a) &&
+               rlx_vec_push(s->m, &stack, (void *)(uintptr_t)b));
     while (ok && stack.len) {
         b = rlx_vec_pop(&stack);
         a = rlx_vec_pop(&stack);
@@ -282,9 +296,20 @@ static bool opens_scope(const rlx_node *n)
 {
     switch (n->kind) {
     case RLX_NODE_FUNC_SINFO: return ((const rlx_func_sinfo *)n)->num_binders > 0;
-    case RLX_NODE_FUNCTION: case RLX_NODE_SEQ_EXPR: case RLX_NODE_PRIM_FUNC: case RLX_NODE_PRIM_LET:
-    case RLX_NODE_COMM_REDUCER: case RLX_NODE_REDUCE: case RLX_NODE_INDEX_MAP: case RLX_NODE_LET_STMT: case RLX_NODE_FOR:
-    case RLX_NODE_ALLOCATE: case RLX_NODE_ALLOCATE_CONST: case RLX_NODE_DECL_BUFFER: case RLX_NODE_TIR_BLOCK: return true;
+    case RLX_NODE_FUNCTION:
+    case RLX_NODE_SEQ_EXPR:
+    case RLX_NODE_PRIM_FUNC:
+    case RLX_NODE_PRIM_LET:
+    case RLX_NODE_COMM_REDUCER:
+    case RLX_NODE_REDUCE:
+    case RLX_NODE_INDEX_MAP:
+    case RLX_NODE_LET_STMT:
+    case RLX_NODE_FOR:
+    case RLX_NODE_ALLOCATE:
+    case RLX_NODE_ALLOCATE_CONST:
+    case RLX_NODE_DECL_BUFFER:
+    case RLX_NODE_TIR_BLOCK:
+        return true;
     default: return false;
     }
 }
@@ -293,8 +318,16 @@ static bool opens_scope(const rlx_node *n)
 static bool defines_outward(const rlx_node *n)
 {
     switch (n->kind) {
-    case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: case RLX_NODE_BUFFER: case RLX_NODE_VAR_BINDING: case RLX_NODE_MATCH_CAST:
-    case RLX_NODE_BINDING_BLOCK: case RLX_NODE_DATAFLOW_BLOCK: case RLX_NODE_ITER_VAR: case RLX_NODE_MATCH_BUFFER_REGION: return true;
+    case RLX_NODE_VAR:
+    case RLX_NODE_DATAFLOW_VAR:
+    case RLX_NODE_BUFFER:
+    case RLX_NODE_VAR_BINDING:
+    case RLX_NODE_MATCH_CAST:
+    case RLX_NODE_BINDING_BLOCK:
+    case RLX_NODE_DATAFLOW_BLOCK:
+    case RLX_NODE_ITER_VAR:
+    case RLX_NODE_MATCH_BUFFER_REGION:
+        return true;
     default: return false;
     }
 }
@@ -319,7 +352,8 @@ static bool prepare(struct state *s, const rlx_node *a, const rlx_node *b)
     if (a->kind == RLX_NODE_FUNCTION)
         return define_params(s, (const rlx_function *)a, (const rlx_function *)b);
     if (a->kind == RLX_NODE_MODULE)
-        return same_names((const rlx_module *)a, (const rlx_module *)b) && same_names((const rlx_module *)b, (const rlx_module *)a);
+        return same_names((const rlx_module *)a, (const rlx_module *)b) &&
+               same_names((const rlx_module *)b, (const rlx_module *)a);
     if (x && y && rlx_is(x->value, RLX_NODE_FUNCTION) && rlx_is(y->value, RLX_NODE_FUNCTION))
         return link_pair(s, x->var, y->var); /* a local function may call itself */
     return true;
@@ -327,8 +361,14 @@ static bool prepare(struct state *s, const rlx_node *a, const rlx_node *b)
 
 static enum verdict open_pair(struct state *s, const rlx_node *a, const rlx_node *b, bool defines)
 {
-    struct frame f = { .a = rlx_cursor_at(a), .b = rlx_cursor_at(b), .undo_base = s->undos.len, .steps = s->steps,
-                       .scope = s->scope, .fresh = s->fresh, .scoped = opens_scope(a), .defines = defines };
+    struct frame f = { .a = rlx_cursor_at(a),
+                       .b = rlx_cursor_at(b),
+                       .undo_base = s->undos.len,
+                       .steps = s->steps,
+                       .scope = s->scope,
+                       .fresh = s->fresh,
+                       .scoped = opens_scope(a),
+                       .defines = defines };
     if (!same_values(a, b))
         return UNEQUAL;
     if (!rlx_vec_push(s->m, &s->frames, f))
@@ -338,7 +378,8 @@ static enum verdict open_pair(struct state *s, const rlx_node *a, const rlx_node
     return prepare(s, a, b) ? OPEN : UNEQUAL;
 }
 
-static enum verdict compare_prim_var(struct state *s, const rlx_node *a, const rlx_node *b, const rlx_field *via, const rlx_node *parent)
+static enum verdict compare_prim_var(struct state *s, const rlx_node *a, const rlx_node *b,
+                                     const rlx_field *via, const rlx_node *parent)
 {
     const rlx_prim_var *x = (const rlx_prim_var *)a, *y = (const rlx_prim_var *)b;
     if (!rlx_field_is_def(via) || parent->kind == RLX_NODE_BUFFER)
@@ -349,7 +390,8 @@ static enum verdict compare_prim_var(struct state *s, const rlx_node *a, const r
 }
 
 /* A buffer that nothing declares is known by its pointer: it is compared where it is met first. */
-static enum verdict compare_buffer(struct state *s, const rlx_node *a, const rlx_node *b, const rlx_field *via)
+static enum verdict compare_buffer(struct state *s, const rlx_node *a, const rlx_node *b,
+                                   const rlx_field *via)
 {
     const rlx_buffer *x = (const rlx_buffer *)a, *y = (const rlx_buffer *)b;
     if (rlx_field_is_def(via))
@@ -362,10 +404,12 @@ static enum verdict compare_buffer(struct state *s, const rlx_node *a, const rlx
     return known || s->map_free || a == b ? open_pair(s, a, b, true) : UNEQUAL;
 }
 
-static enum verdict compare_ident(struct state *s, const rlx_node *a, const rlx_node *b, const rlx_field *via, const rlx_node *parent)
+static enum verdict compare_ident(struct state *s, const rlx_node *a, const rlx_node *b,
+                                  const rlx_field *via, const rlx_node *parent)
 {
     if (a->kind == RLX_NODE_GLOBAL_VAR)
-        return verdict(same_string(((const rlx_global_var *)a)->name, ((const rlx_global_var *)b)->name));
+        return verdict(
+            same_string(((const rlx_global_var *)a)->name, ((const rlx_global_var *)b)->name));
     if (a->kind == RLX_NODE_PRIM_VAR)
         return compare_prim_var(s, a, b, via, parent);
     if (a->kind == RLX_NODE_BUFFER)
@@ -379,7 +423,8 @@ static const rlx_node *none_if_empty(const rlx_node *n)
     return a && !a->num_keys ? NULL : n;
 }
 
-static enum verdict compare(struct state *s, const rlx_node *a, const rlx_node *b, const rlx_field *via, const rlx_node *parent)
+static enum verdict compare(struct state *s, const rlx_node *a, const rlx_node *b,
+                            const rlx_field *via, const rlx_node *parent)
 {
     s->steps++;
     a = none_if_empty(a);
@@ -428,14 +473,16 @@ static bool next_function(struct frame *f, const rlx_node **x, const rlx_node **
     const rlx_module *a = (const rlx_module *)f->a.node, *b = (const rlx_module *)f->b.node;
     if (f->function >= a->num_functions)
         return false;
-    int64_t at = rlx_module_find(b, rlx_string_slice(((const rlx_global_var *)a->gvars[f->function])->name));
+    int64_t at = rlx_module_find(
+        b, rlx_string_slice(((const rlx_global_var *)a->gvars[f->function])->name));
     *x = a->functions[f->function++];
     *y = at < 0 ? NULL : b->functions[at];
     return true;
 }
 
 /* The next children of the top pair; false: none left. */
-static bool next_children(struct frame *f, const rlx_field **via, const rlx_node **x, const rlx_node **y)
+static bool next_children(struct frame *f, const rlx_field **via, const rlx_node **x,
+                          const rlx_node **y)
 {
     bool module = f->a.node->kind == RLX_NODE_MODULE;
     if (module && next_function(f, x, y)) {

@@ -1,5 +1,6 @@
-/* Structural hash. It must not depend on where a node is shared, nor on which objects the variables are, so a bound
- * variable counts by its kind alone and every node has one hash within the root: shared nodes are hashed once. */
+/* Structural hash. It must not depend on where a node is shared, nor on which objects the
+ * variables are, so a bound variable counts by its kind alone and every node has one hash
+ * within the root: shared nodes are hashed once. */
 #include "ir/ir_int.h"
 
 struct frame { rlx_cursor cursor; uint64_t hash; size_t steps, function; };
@@ -16,7 +17,8 @@ struct state {
 #define WORTH_REMEMBERING 16
 #define NOTHING 0x9AE16A3B2F90404Full
 
-static enum rlx_step find_bound(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_bound(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     struct state *s = user;
     if (n->flags & RLX_FLAG_INTERNED)
@@ -29,7 +31,8 @@ static enum rlx_step find_bound(void *user, const rlx_node *n, const rlx_field *
 static void find_definitions(struct state *s, const rlx_node *n)
 {
     int family = rlx_family_of(n);
-    bool may_bind = family == RLX_FAMILY_EXPR || family == RLX_FAMILY_BINDING || family == RLX_FAMILY_BLOCK || family == RLX_FAMILY_MODULE;
+    bool may_bind = family == RLX_FAMILY_EXPR || family == RLX_FAMILY_BINDING ||
+                    family == RLX_FAMILY_BLOCK || family == RLX_FAMILY_MODULE;
     rlx_walker w = { .enter = find_bound, .user = s, .unique = true };
     bool no_memory = false;
     if (may_bind && !(n->flags & RLX_FLAG_INTERNED) && rlx_child_count(n))
@@ -52,13 +55,15 @@ static uint64_t hash_value(uint64_t h, const rlx_node *n, const rlx_field *f)
     switch (f->type) {
     case RLX_FIELD_REFS:
     case RLX_FIELD_DEFS: return rlx_hash_mix(h, RLX_AT(n, f->count_offset, size_t));
-    case RLX_FIELD_STR: return rlx_hash_mix(h, hash_string(RLX_AT(n, f->offset, const rlx_string *)));
+    case RLX_FIELD_STR:
+        return rlx_hash_mix(h, hash_string(RLX_AT(n, f->offset, const rlx_string *)));
     case RLX_FIELD_I32:
     case RLX_FIELD_DTYPE: return rlx_hash_i32(h, RLX_AT(n, f->offset, int32_t));
     case RLX_FIELD_I64:
     case RLX_FIELD_F64: return rlx_hash_mix(h, RLX_AT(n, f->offset, uint64_t));
     case RLX_FIELD_DIMS:
-        return rlx_hash_mix(h, hash_bytes(RLX_AT(n, f->offset, const void *), RLX_AT(n, f->count_offset, size_t) * sizeof(int64_t)));
+        return rlx_hash_mix(h, hash_bytes(RLX_AT(n, f->offset, const void *),
+                                          RLX_AT(n, f->count_offset, size_t) * sizeof(int64_t)));
     case RLX_FIELD_BLOB: {
         const rlx_blob *b = RLX_AT(n, f->offset, const rlx_blob *);
         return rlx_hash_mix(h, b ? hash_bytes(b->data, b->size) : NOTHING);
@@ -98,7 +103,8 @@ static bool hash_at_once(struct state *s, const rlx_node *n, const rlx_field *vi
         *h = hash_var(s, n);
         return true;
     }
-    if (n->kind == RLX_NODE_PRIM_VAR || n->kind == RLX_NODE_BUFFER || n->kind == RLX_NODE_GLOBAL_VAR) {
+    if (n->kind == RLX_NODE_PRIM_VAR || n->kind == RLX_NODE_BUFFER ||
+        n->kind == RLX_NODE_GLOBAL_VAR) {
         *h = hash_values(n);
         return true;
     }

@@ -1,8 +1,9 @@
-/* id_map.h: from nodes with serial numbers (variables of all kinds, buffers) to numbers. Stands in
+/* id_map.h: from nodes with serial numbers (variables of all kinds, buffers) to numbers. Stands
+ * in
  * for rlx_ptrmap where many of them are asked for in the order they were made: pages by serial
- * number, so neighbours lie side by side and nothing is hashed. Costs 8 bytes for every 256 numbers
- * the context has given out, and the pages that are touched. Two nodes of one number (moved between
- * layers, of two contexts) are told apart. */
+ * number, so neighbours lie side by side and nothing is hashed. Costs 8 bytes for every 256
+ * numbers the context has given out, and the pages that are touched. Two nodes of one number
+ * (moved between layers, of two contexts) are told apart. */
 #ifndef RLX_IR_ID_MAP_H
 #define RLX_IR_ID_MAP_H
 

@@ -1,11 +1,13 @@
-/* iface.h: how operators and passes look to the rooms below them. The tables are in op and transform. */
+/* iface.h: how operators and passes look to the rooms below them. The tables are in op and
+ * transform. */
 #ifndef RLX_IR_IFACE_H
 #define RLX_IR_IFACE_H
 
 #include "ir/walk.h"
 
 /* ---- operators ---------------------------------------------------------------------------- */
-enum rlx_arg_kind {      /* what an IR argument may be, for conversion of host values and for messages */
+/* what an IR argument may be, for conversion of host values and for messages */
+enum rlx_arg_kind {
     RLX_ARG_TENSOR,      /* tensor expression */
     RLX_ARG_TENSOR_PRIM, /* tensor or scalar value */
     RLX_ARG_SHAPE,       /* shape expression; a list of integers converts */
@@ -25,18 +27,33 @@ enum rlx_attr_type {
     RLX_ATTR_ANY          /* any node (index map, device, map): kept as given */
 };
 /* deflt: text of the default ("-1", "None", "False", "\"NCHW\"", "void"), NULL: required */
-typedef struct rlx_op_attr { const char *name; uint8_t type; const char *deflt; const char *help; } rlx_op_attr;
+typedef struct rlx_op_attr {
+    const char *name;
+    uint8_t type;
+    const char *deflt;
+    const char *help;
+} rlx_op_attr;
 
 enum rlx_op_flags {
     RLX_OP_PURE = 1,
     RLX_OP_VARARGS = 2,      /* the last argument repeats */
     RLX_OP_SINFO_ARGS = 4,   /* takes sinfo_args */
     RLX_OP_ALIAS = 8,        /* result may share memory with an argument */
-    RLX_OP_NORMALIZE_ALWAYS = 32, /* normalize completes what was written short (reshape's 0 and -1): applied under keep_op_form too */
-    RLX_OP_NO_LOWER = 16     /* has no lowering of its own by nature (call_tir family, values of the compiler) */
+    /* normalize completes what was written short (reshape's 0 and -1): applied under
+     * keep_op_form too */
+    RLX_OP_NORMALIZE_ALWAYS = 32,
+    RLX_OP_NO_LOWER =
+        16 /* has no lowering of its own by nature (call_tir family, values of the compiler) */
 };
 /* Pattern kinds for fusion, numbered as in passes-and-analyses: ElemWise 0 ... Opaque 8. */
-enum rlx_op_pattern { RLX_ELEMWISE = 0, RLX_BROADCAST = 1, RLX_INJECTIVE = 2, RLX_REDUCTION = 3, RLX_OUT_FUSABLE = 4, RLX_OPAQUE = 8 };
+enum rlx_op_pattern {
+    RLX_ELEMWISE = 0,
+    RLX_BROADCAST = 1,
+    RLX_INJECTIVE = 2,
+    RLX_REDUCTION = 3,
+    RLX_OUT_FUSABLE = 4,
+    RLX_OPAQUE = 8
+};
 
 typedef struct rlx_infer rlx_infer;
 typedef struct rlx_lower rlx_lower;
@@ -46,8 +63,10 @@ typedef struct rlx_op_draft {
     rlx_context *ctx;
     const rlx_op_row *row;
     const rlx_expr *args[RLX_OP_MAX_ARGS]; size_t num_args; /* NULL: left out */
-    const rlx_attr **values;                                /* of the row's attributes, in its order, defaults filled in */
-    const rlx_attr *given;                                  /* as the caller gave them; may be NULL */
+    /* of the row's attributes, in its order, defaults filled in */
+    const rlx_attr **values;
+    /* as the caller gave them; may be NULL */
+    const rlx_attr *given;
     rlx_place place;
 } rlx_op_draft;
 struct rlx_op_row {
@@ -56,16 +75,21 @@ struct rlx_op_row {
     const rlx_op_arg *args; uint8_t num_args, min_args;
     const rlx_op_attr *attrs; uint8_t num_attrs;
     uint16_t flags; uint8_t pattern;
-    uint32_t detail;                  /* for the family's functions: which of its members this is */
-    /* Struct info of the call, or NULL after rlx_infer_fail. NULL pointer: no rule, result is Object. */
+    /* for the family's functions: which of its members this is */
+    uint32_t detail;
+    /* Struct info of the call, or NULL after rlx_infer_fail. NULL pointer: no rule, result is
+     * Object. */
     const rlx_sinfo *(*infer)(rlx_infer *in);
     /* Operator normal form (NF05): a replacement call or the call itself; NULL on failure. */
     const rlx_expr *(*normalize)(rlx_infer *in);
     /* Lowering to a PrimFunc: see op/op.h. NULL: none. */
     const rlx_prim_func *(*lower)(rlx_lower *l);
-    /* Fills in arguments and attributes whose default depends on others; false after a report. NULL: nothing to do. */
+    /* Fills in arguments and attributes whose default depends on others; false after a report.
+     * NULL: nothing to do. */
     bool (*prepare)(rlx_op_draft *d);
-    const char *params;               /* parameters of the TVMScript function in order, blank-separated, where they are not "args, then attrs" */
+    /* parameters of the TVMScript function in order, blank-separated, where they are not "args,
+     * then attrs" */
+    const char *params;
     const char *builtin;              /* name of the run-time builtin it lowers to, or NULL */
     const char *help;                 /* one line */
 };
@@ -74,9 +98,9 @@ typedef struct rlx_op_table {
     const rlx_op_row *(*at)(size_t index);     /* NULL past the end */
     const char *(*suggest)(rlx_slice name);    /* the nearest known name, NULL: nothing is near */
     /* A call with all its attributes: rlx_call_op_sinfo of op/op.h. */
-    const rlx_expr *(*call)(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args,
-                            const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *given,
-                            rlx_place place);
+    const rlx_expr *(*call)(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
+                            size_t num_args, const rlx_sinfo *const *sinfo_args,
+                            size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
 } rlx_op_table;
 
 /* What an inference rule sees. The call's arguments are leaves. */
@@ -84,9 +108,12 @@ struct rlx_infer {
     rlx_context *ctx;
     const rlx_call *call;
     const rlx_op_row *row;
-    struct rlx_scope *scope;          /* facts about shape variables (arith/arith.h); may be NULL */
-    const rlx_sinfo *(*sinfo_of)(void *user, const rlx_expr *leaf);   /* struct info of an argument */
-    const rlx_expr *(*value_of)(void *user, const rlx_expr *var);     /* bound value of a variable, NULL if unknown */
+    /* facts about shape variables (arith/arith.h); may be NULL */
+    struct rlx_scope *scope;
+    /* struct info of an argument */
+    const rlx_sinfo *(*sinfo_of)(void *user, const rlx_expr *leaf);
+    /* bound value of a variable, NULL if unknown */
+    const rlx_expr *(*value_of)(void *user, const rlx_expr *var);
     void *user;
     bool failed;
     bool quiet;                       /* no diagnostics, only the failure */

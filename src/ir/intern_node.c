@@ -29,7 +29,8 @@ static uint64_t hash_field(uint64_t h, const rlx_node *n, const rlx_field *f)
     switch (f->type) {
     case RLX_FIELD_REFS:
     case RLX_FIELD_DEFS:
-        return hash_list(h, RLX_AT(n, f->offset, const rlx_node *const *), RLX_AT(n, f->count_offset, size_t));
+        return hash_list(h, RLX_AT(n, f->offset, const rlx_node *const *),
+                         RLX_AT(n, f->count_offset, size_t));
     case RLX_FIELD_I64:
         return rlx_hash_mix(h, RLX_AT(n, f->offset, uint64_t));
     case RLX_FIELD_F64:
@@ -47,7 +48,8 @@ static bool same_list(const rlx_node *a, const rlx_node *b, const rlx_field *f)
     size_t count = RLX_AT(a, f->count_offset, size_t);
     if (count != RLX_AT(b, f->count_offset, size_t))
         return false;
-    return !count || !memcmp(RLX_AT(a, f->offset, const void *), RLX_AT(b, f->offset, const void *), count * sizeof a);
+    return !count || !memcmp(RLX_AT(a, f->offset, const void *),
+                             RLX_AT(b, f->offset, const void *), count * sizeof a);
 }
 
 static bool same_field(const rlx_node *a, const rlx_node *b, const rlx_field *f)
@@ -76,13 +78,15 @@ static bool same_fields(const rlx_node *have, const void *key)
     return true;
 }
 
-/* A function description that owns shape variables: they count by position and name, not as objects. */
+/* A function description that owns shape variables: they count by position and name, not as
+ * objects. */
 struct named_key { const rlx_node *node; rlx_memory *memory; bool out_of_memory; };
 
 static bool same_named(const rlx_node *have, const void *key)
 {
     struct named_key *k = (struct named_key *)(uintptr_t)key;
-    return have->kind == k->node->kind && rlx_equal_named(k->memory, have, k->node, &k->out_of_memory);
+    return have->kind == k->node->kind &&
+           rlx_equal_named(k->memory, have, k->node, &k->out_of_memory);
 }
 
 static uint8_t flags_of(const rlx_node *n)
@@ -96,26 +100,30 @@ static uint8_t flags_of(const rlx_node *n)
     return flags;
 }
 
-/* Nodes of a tuple's or function's struct info, counted as a tree: shared parts as often as they occur. */
+/* Nodes of a tuple's or function's struct info, counted as a tree: shared parts as often as
+ * they occur. */
 static size_t parts_of(const rlx_node *n)
 {
     rlx_cursor c = rlx_cursor_at(n);
     const rlx_field *via;
     const rlx_node *child;
-    size_t parts = 1; /* each below the limit, their number below the size of memory: no sum is too large */
+    /* each below the limit, their number below the size of memory: no sum is too large */
+    size_t parts = 1;
     while (rlx_cursor_next(&c, &via, &child))
         parts += child->id && rlx_family_of(child) == RLX_FAMILY_SINFO ? child->id : 1;
     return parts;
 }
 
-/* Text, descriptions and messages show struct info as a tree, which twenty tuples of two equal fields make endless. */
+/* Text, descriptions and messages show struct info as a tree, which twenty tuples of two equal
+ * fields make endless. */
 static bool count_parts(rlx_context *ctx, rlx_node *n)
 {
     if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO)
         return true;
     size_t parts = parts_of(n);
     if (parts > RLX_MAX_INFO_PARTS)
-        return rlx_error(ctx, RLX_WX10, RLX_NO_PLACE, "this struct info has more than %d parts", RLX_MAX_INFO_PARTS) != NULL;
+        return rlx_error(ctx, RLX_WX10, RLX_NO_PLACE, "this struct info has more than %d parts",
+                         RLX_MAX_INFO_PARTS) != NULL;
     n->id = (uint32_t)parts;
     return true;
 }

@@ -1,14 +1,30 @@
-/* Text of struct info, integer expressions and leaf expressions. A node that is taken off the stack writes its
- * beginning and pushes the rest: literal pieces, children, a closing piece. */
+/* Text of struct info, integer expressions and leaf expressions. A node that is taken off the
+ * stack writes its beginning and pushes the rest: literal pieces, children, a closing piece. */
 #include "ir/ir_int.h"
 
 #include <math.h>
 
 /* Precedence, as Python has it. */
-enum { ANY = 0, OR_PREC = 3, AND_PREC, NOT_PREC, COMPARE_PREC, ADD_PREC = 11, MUL_PREC, ATOM_PREC = 15 };
+enum {
+    ANY = 0,
+    OR_PREC = 3,
+    AND_PREC,
+    NOT_PREC,
+    COMPARE_PREC,
+    ADD_PREC = 11,
+    MUL_PREC,
+    ATOM_PREC = 15
+};
 
 enum item_kind { LITERAL, NODE, DIMENSION, DTYPE_TEXT, INTEGER, NAME };
-struct item { uint8_t what, prec; union { const char *text; const rlx_node *node; int64_t number; } u; };
+struct item {
+    uint8_t what, prec;
+    union {
+        const char *text;
+        const rlx_node *node;
+        int64_t number;
+    } u;
+};
 struct state {
     rlx_buf *b;
     const rlx_text_style *style;
@@ -24,16 +40,29 @@ static void push(struct state *s, struct item i)
         s->b->failed = true;
 }
 
-static void lit(struct state *s, const char *text) { push(s, (struct item){ .what = LITERAL, .u.text = text }); }
+static void lit(struct state *s, const char *text)
+{
+    push(s, (struct item){ .what = LITERAL, .u.text = text });
+}
 static void node(struct state *s, const rlx_node *n, int prec)
 {
     push(s, (struct item){ .what = NODE, .prec = (uint8_t)prec, .u.node = n });
 }
-static void name(struct state *s, const rlx_node *n) { push(s, (struct item){ .what = NAME, .u.node = n }); }
-static void integer(struct state *s, int64_t v) { push(s, (struct item){ .what = INTEGER, .u.number = v }); }
-static void dtype(struct state *s, rlx_dtype t) { push(s, (struct item){ .what = DTYPE_TEXT, .u.number = t }); }
+static void name(struct state *s, const rlx_node *n)
+{
+    push(s, (struct item){ .what = NAME, .u.node = n });
+}
+static void integer(struct state *s, int64_t v)
+{
+    push(s, (struct item){ .what = INTEGER, .u.number = v });
+}
+static void dtype(struct state *s, rlx_dtype t)
+{
+    push(s, (struct item){ .what = DTYPE_TEXT, .u.number = t });
+}
 
-static void list_of(struct state *s, const rlx_node *const *items, size_t count, enum item_kind what)
+static void list_of(struct state *s, const rlx_node *const *items, size_t count,
+                    enum item_kind what)
 {
     if (count > s->limit)
         count = s->limit; /* more would be cut anyway */
@@ -44,10 +73,14 @@ static void list_of(struct state *s, const rlx_node *const *items, size_t count,
     }
 }
 
-static void list(struct state *s, const rlx_node *const *items, size_t count) { list_of(s, items, count, NODE); }
+static void list(struct state *s, const rlx_node *const *items, size_t count)
+{
+    list_of(s, items, count, NODE);
+}
 
 /* (a, b)   (a,)   () */
-static void tuple_of(struct state *s, const rlx_node *const *items, size_t count, enum item_kind what)
+static void tuple_of(struct state *s, const rlx_node *const *items, size_t count,
+                     enum item_kind what)
 {
     lit(s, "(");
     list_of(s, items, count, what);
@@ -78,7 +111,9 @@ static void quoted_dtype(rlx_buf *b, rlx_dtype t)
 
 static bool quoted_byte(rlx_buf *b, unsigned char c)
 {
-    static const struct { char c, letter; } escapes[] = { { '"', '"' }, { '\\', '\\' }, { '\t', 't' }, { '\n', 'n' }, { '\r', 'r' } };
+    static const struct {
+        char c, letter;
+    } escapes[] = { { '"', '"' }, { '\\', '\\' }, { '\t', 't' }, { '\n', 'n' }, { '\r', 'r' } };
     for (size_t i = 0; i < RLX_COUNT(escapes); i++)
         if (escapes[i].c == (char)c) {
             rlx_buf_char(b, '\\');
@@ -183,7 +218,8 @@ static void float_imm(struct state *s, const rlx_float_imm *f)
 
 /* ---- operators */
 
-struct operator { const char *symbol; uint8_t prec; const char *call, *raw; }; /* symbol NULL: always a call */
+/* symbol NULL: always a call */
+struct operator { const char *symbol; uint8_t prec; const char *call, *raw; };
 static const struct operator operators[] = {
     [RLX_NODE_ADD - RLX_NODE_ADD] = { " + ", ADD_PREC, NULL, "Add" },
     [RLX_NODE_SUB - RLX_NODE_ADD] = { " - ", ADD_PREC, NULL, "Sub" },
@@ -222,7 +258,8 @@ static void binary(struct state *s, const rlx_binary *n, int outer)
 {
     const struct operator *op = &operators[n->node.kind - RLX_NODE_ADD];
     const rlx_node *args[] = { n->a, n->b };
-    bool raw = s->style->raw_nodes && s->style->refolds && s->style->refolds(s->style->user, &n->node);
+    bool raw =
+        s->style->raw_nodes && s->style->refolds && s->style->refolds(s->style->user, &n->node);
     bool int_div = n->node.kind == RLX_NODE_DIV && !rlx_dtype_is_float(n->dtype);
     if (raw || int_div || !op->symbol) {
         call(s, raw || int_div ? op->raw : op->call);
@@ -258,12 +295,27 @@ static void not_or_cast(struct state *s, const rlx_unary *n, int outer)
 }
 
 /* Intrinsics whose result dtype is written: as first or last argument. */
-static const struct { const char *name; bool last; } typed_calls[] = {
-    { "reinterpret", false }, { "call_extern", false }, { "call_pure_extern", false }, { "call_intrin", false },
-    { "call_llvm_intrin", false }, { "call_llvm_pure_intrin", false }, { "ptx_mma", false }, { "ptx_mma_sp", false },
-    { "ptx_ldmatrix", false }, { "ptx_cp_async", false }, { "ptx_cp_async_bulk", false }, { "mma_store", false },
-    { "mma_fill", false }, { "vectorlow", false }, { "vectorhigh", false }, { "vectorcombine", false },
-    { "get_active_lane_mask", false }, { "type_annotation", false }, { "tvm_struct_get", true },
+static const struct { const char *name; bool last;
+} typed_calls[] = {
+    { "reinterpret", false },
+    { "call_extern", false },
+    { "call_pure_extern", false },
+    { "call_intrin", false },
+    { "call_llvm_intrin", false },
+    { "call_llvm_pure_intrin", false },
+    { "ptx_mma", false },
+    { "ptx_mma_sp", false },
+    { "ptx_ldmatrix", false },
+    { "ptx_cp_async", false },
+    { "ptx_cp_async_bulk", false },
+    { "mma_store", false },
+    { "mma_fill", false },
+    { "vectorlow", false },
+    { "vectorhigh", false },
+    { "vectorcombine", false },
+    { "get_active_lane_mask", false },
+    { "type_annotation", false },
+    { "tvm_struct_get", true },
 };
 
 static void prim_call(struct state *s, const rlx_prim_call *c)
@@ -300,8 +352,8 @@ static bool is_slice(const rlx_node *index, int64_t *stride, int64_t *span)
 {
     const rlx_ramp *r = rlx_as_ramp(index);
     int64_t lanes;
-    return r && rlx_int_literal(r->stride, stride) && rlx_int_literal(r->lanes, &lanes) && *stride > 0 && lanes > 0 &&
-           rlx_mul_i64(*stride, lanes, span);
+    return r && rlx_int_literal(r->stride, stride) && rlx_int_literal(r->lanes, &lanes) &&
+           *stride > 0 && lanes > 0 && rlx_mul_i64(*stride, lanes, span);
 }
 
 /* A literal of this dtype, as text that is pushed. */
@@ -369,7 +421,8 @@ static void buffer_load(struct state *s, const rlx_buffer_load *l)
 
 /* ---- the rarer expressions */
 
-static void call_of(struct state *s, const char *function, const rlx_node *a, const rlx_node *b, const rlx_node *c)
+static void call_of(struct state *s, const char *function, const rlx_node *a, const rlx_node *b,
+                    const rlx_node *c)
 {
     const rlx_node *args[] = { a, b, c };
     call(s, function);
@@ -454,7 +507,8 @@ static void range(struct state *s, const rlx_range *n)
     lit(s, ", ");
     if (rlx_is_int_value(n->min, 0)) {
         node(s, n->extent, ANY);
-    } else if (rlx_int_literal(n->min, &min) && rlx_int_literal(n->extent, &extent) && rlx_add_i64(min, extent, &min)) {
+    } else if (rlx_int_literal(n->min, &min) && rlx_int_literal(n->extent, &extent) &&
+               rlx_add_i64(min, extent, &min)) {
         literal(s, rlx_prim_dtype(n->min), min);
     } else {
         node(s, n->min, ADD_PREC);
@@ -472,10 +526,17 @@ static bool prim(struct state *s, const rlx_node *n, int outer)
     }
     switch (n->kind) {
     case RLX_NODE_PRIM_VAR: case RLX_NODE_BUFFER: write_name(s, n); return true;
-    case RLX_NODE_INT_IMM: write_int(s, ((const rlx_int_imm *)n)->dtype, ((const rlx_int_imm *)n)->value); return true;
+    case RLX_NODE_INT_IMM:
+        write_int(s, ((const rlx_int_imm *)n)->dtype, ((const rlx_int_imm *)n)->value);
+        return true;
     case RLX_NODE_FLOAT_IMM: float_imm(s, (const rlx_float_imm *)n); return true;
-    case RLX_NODE_TIR_STRING: rlx_text_quoted(s->b, rlx_string_slice(((const rlx_tir_string *)n)->value)); return true;
-    case RLX_NODE_NOT: case RLX_NODE_CAST: not_or_cast(s, (const rlx_unary *)n, outer); return true;
+    case RLX_NODE_TIR_STRING:
+        rlx_text_quoted(s->b, rlx_string_slice(((const rlx_tir_string *)n)->value));
+        return true;
+    case RLX_NODE_NOT:
+    case RLX_NODE_CAST:
+        not_or_cast(s, (const rlx_unary *)n, outer);
+        return true;
     case RLX_NODE_SELECT: {
         const rlx_select *x = (const rlx_select *)n;
         call_of(s, "Select", x->cond, x->true_value, x->false_value);
@@ -532,7 +593,8 @@ static void comma(struct state *s, bool *first)
 
 static void tensor_info(struct state *s, const rlx_tensor_sinfo *t)
 {
-    bool first = true, has_dtype = !rlx_dtype_is_void(t->dtype), has_ndim = !t->shape && t->ndim >= 0;
+    bool first = true, has_dtype = !rlx_dtype_is_void(t->dtype),
+         has_ndim = !t->shape && t->ndim >= 0;
     const rlx_shape_expr *shape = rlx_as_shape_expr(t->shape);
     rlx_buf_lit(s->b, "R.Tensor");
     if (!t->shape && !has_dtype && !has_ndim && !t->vdevice)
@@ -766,14 +828,18 @@ static bool expr(struct state *s, const rlx_node *n)
         node(s, ((const rlx_prim_value *)n)->value, ANY);
         lit(s, ")");
         return true;
-    case RLX_NODE_STRING_IMM: quoted_call(s, "R.str(", ((const rlx_string_imm *)n)->value); return true;
+    case RLX_NODE_STRING_IMM:
+        quoted_call(s, "R.str(", ((const rlx_string_imm *)n)->value);
+        return true;
     case RLX_NODE_DTYPE_IMM:
         rlx_buf_lit(s->b, "R.dtype(");
         quoted_dtype(s->b, ((const rlx_dtype_imm *)n)->value);
         rlx_buf_char(s->b, ')');
         return true;
     case RLX_NODE_SHAPE_EXPR: shape(s, (const rlx_shape_expr *)n); return true;
-    case RLX_NODE_EXTERN_FUNC: quoted_call(s, "R.ExternFunc(", ((const rlx_extern_func *)n)->symbol); return true;
+    case RLX_NODE_EXTERN_FUNC:
+        quoted_call(s, "R.ExternFunc(", ((const rlx_extern_func *)n)->symbol);
+        return true;
     case RLX_NODE_OP: operator_name(s, (const rlx_op *)n); return true;
     case RLX_NODE_CALL: relax_call(s, (const rlx_call *)n); return true;
     case RLX_NODE_TUPLE_GET_ITEM: tuple_get(s, (const rlx_tuple_get_item *)n); return true;
@@ -799,9 +865,15 @@ static bool attr(struct state *s, const rlx_node *n)
     switch (n->kind) {
     case RLX_NODE_ATTR_NULL: rlx_buf_lit(s->b, "None"); return true;
     case RLX_NODE_ATTR_INT: rlx_buf_i64(s->b, ((const rlx_attr_int *)n)->value); return true;
-    case RLX_NODE_ATTR_BOOL: rlx_buf_z(s->b, ((const rlx_attr_int *)n)->value ? "True" : "False"); return true;
-    case RLX_NODE_ATTR_FLOAT: write_float(s->b, ((const rlx_attr_float *)n)->value, "\"", "\""); return true;
-    case RLX_NODE_ATTR_STRING: rlx_text_quoted(s->b, rlx_string_slice(((const rlx_attr_string *)n)->value)); return true;
+    case RLX_NODE_ATTR_BOOL:
+        rlx_buf_z(s->b, ((const rlx_attr_int *)n)->value ? "True" : "False");
+        return true;
+    case RLX_NODE_ATTR_FLOAT:
+        write_float(s->b, ((const rlx_attr_float *)n)->value, "\"", "\"");
+        return true;
+    case RLX_NODE_ATTR_STRING:
+        rlx_text_quoted(s->b, rlx_string_slice(((const rlx_attr_string *)n)->value));
+        return true;
     case RLX_NODE_ATTR_DTYPE: quoted_dtype(s->b, ((const rlx_attr_dtype *)n)->value); return true;
     case RLX_NODE_ATTR_LIST:
         lit(s, "[");
@@ -865,7 +937,9 @@ static const rlx_text_style default_style = { .int_bare = true };
 
 static void write(rlx_buf *b, const rlx_node *n, const rlx_text_style *style, size_t limit)
 {
-    struct state s = { .b = b, .style = style ? style : &default_style, .start = b->len, .limit = limit };
+    struct state s = {
+        .b = b, .style = style ? style : &default_style, .start = b->len, .limit = limit
+    };
     if (b->failed)
         return;
     node(&s, n, ANY);
@@ -881,9 +955,18 @@ static void write(rlx_buf *b, const rlx_node *n, const rlx_text_style *style, si
 void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s) { write(b, s, NULL, SIZE_MAX); }
 void rlx_text_prim(rlx_buf *b, const rlx_prim *p) { write(b, p, NULL, SIZE_MAX); }
 void rlx_text_expr(rlx_buf *b, const rlx_expr *e) { write(b, e, NULL, SIZE_MAX); }
-void rlx_text_prim_style(rlx_buf *b, const rlx_prim *p, const rlx_text_style *style) { write(b, p, style, SIZE_MAX); }
-void rlx_text_sinfo_style(rlx_buf *b, const rlx_sinfo *s, const rlx_text_style *style) { write(b, s, style, SIZE_MAX); }
-void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style) { write(b, e, style, SIZE_MAX); }
+void rlx_text_prim_style(rlx_buf *b, const rlx_prim *p, const rlx_text_style *style)
+{
+    write(b, p, style, SIZE_MAX);
+}
+void rlx_text_sinfo_style(rlx_buf *b, const rlx_sinfo *s, const rlx_text_style *style)
+{
+    write(b, s, style, SIZE_MAX);
+}
+void rlx_text_expr_style(rlx_buf *b, const rlx_expr *e, const rlx_text_style *style)
+{
+    write(b, e, style, SIZE_MAX);
+}
 
 #define LONGEST_SHOWN 2000
 

@@ -1,7 +1,7 @@
 #include "ir/ir_int.h"
 
-/* Larger modules have a table from name to index: a power of two of slots, index + 1 or 0, at most half of them
- * used. slots[0] is the mask. */
+/* Larger modules have a table from name to index: a power of two of slots, index + 1 or 0, at
+ * most half of them used. slots[0] is the mask. */
 #define LARGEST_LINEAR 12
 
 static const rlx_string *name_of(const rlx_node *gvar)
@@ -9,7 +9,8 @@ static const rlx_string *name_of(const rlx_node *gvar)
     return ((const rlx_global_var *)gvar)->name;
 }
 
-const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars, size_t count, bool *ok)
+const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars, size_t count,
+                                 bool *ok)
 {
     size_t slots = 32;
     *ok = true;
@@ -31,7 +32,8 @@ const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars,
     return table;
 }
 
-static bool is_gvar_list(const rlx_node *const *gvars, const rlx_node *const *functions, size_t count)
+static bool is_gvar_list(const rlx_node *const *gvars, const rlx_node *const *functions,
+                         size_t count)
 {
     if (count && (!gvars || !functions))
         return false;
@@ -41,11 +43,14 @@ static bool is_gvar_list(const rlx_node *const *gvars, const rlx_node *const *fu
     return true;
 }
 
-const rlx_module *rlx_module_new(rlx_context *ctx, const rlx_expr *const *gvars, const rlx_node *const *functions, size_t count,
-                                 const rlx_attr *attrs, const rlx_attr *global_infos, rlx_place place)
+const rlx_module *rlx_module_new(rlx_context *ctx, const rlx_expr *const *gvars,
+                                 const rlx_node *const *functions, size_t count,
+                                 const rlx_attr *attrs, const rlx_attr *global_infos,
+                                 rlx_place place)
 {
     bool ok = true, ok2 = true, ok3 = true;
-    rlx_module *m = is_gvar_list(gvars, functions, count) ? rlx_node_new(ctx, RLX_NODE_MODULE) : NULL;
+    rlx_module *m =
+        is_gvar_list(gvars, functions, count) ? rlx_node_new(ctx, RLX_NODE_MODULE) : NULL;
     if (!m)
         return NULL;
     m->place = place;
@@ -70,7 +75,8 @@ int64_t rlx_module_find(const rlx_module *m, rlx_slice name)
         return -1;
     }
     const uint32_t *slots = m->index + 1;
-    for (size_t at = (uint32_t)rlx_hash_bytes(name.data, name.len) & m->index[0]; slots[at]; at = (at + 1) & m->index[0])
+    for (size_t at = (uint32_t)rlx_hash_bytes(name.data, name.len) & m->index[0]; slots[at];
+         at = (at + 1) & m->index[0])
         if (rlx_slice_equal(rlx_string_slice(name_of(m->gvars[slots[at] - 1])), name))
             return (int64_t)slots[at] - 1;
     return -1;
@@ -87,11 +93,14 @@ int64_t rlx_module_index(const rlx_module *m, const rlx_global_var *gv)
     return -1;
 }
 
-const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m, const rlx_node *const *functions)
+const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m,
+                                  const rlx_node *const *functions)
 {
     if (!m || (m->num_functions && !functions))
         return NULL;
-    if (!m->num_functions || !memcmp(functions, m->functions, m->num_functions * sizeof *functions))
+    if (!m->num_functions ||
+        !memcmp(functions, m->functions, m->num_functions * sizeof *functions))
         return m;
-    return rlx_module_new(ctx, m->gvars, functions, m->num_functions, m->attrs, m->global_infos, m->place);
+    return rlx_module_new(ctx, m->gvars, functions, m->num_functions, m->attrs, m->global_infos,
+                          m->place);
 }

@@ -4,7 +4,7 @@
 #define REF(s, w, n) { .type = RLX_FIELD_REF, .offset = offsetof(rlx_##s, n), .name = #n },
 #define DEF(s, w, n) { .type = RLX_FIELD_DEF, .offset = offsetof(rlx_##s, n), .name = #n },
 #define NOTE(s, w, n) { .type = RLX_FIELD_NOTE, .offset = offsetof(rlx_##s, n), .name = #n },
-#define COUNTED(s, t, n)                                                                               \
+#define COUNTED(s, t, n) \
     { .type = t, .offset = offsetof(rlx_##s, n), .count_offset = offsetof(rlx_##s, num_##n), .name = #n },
 #define REFS(s, w, n) COUNTED(s, RLX_FIELD_REFS, n)
 #define DEFS(s, w, n) COUNTED(s, RLX_FIELD_DEFS, n)
@@ -72,16 +72,17 @@
 #define TABLE(s, n)
 #define STRUCT(s)
 #define END(s)
-#define KIND(k, s, f, m, text)                                                                         \
-    [RLX_NODE_##k] = { .name = text, .size = sizeof(rlx_##s), .family = RLX_FAMILY_##f,                \
-                       .mode = RLX_MODE_##m, .num_fields = RLX_COUNT(s##_fields) - 1,                  \
+#define KIND(k, s, f, m, text)                                                          \
+    [RLX_NODE_##k] = { .name = text, .size = sizeof(rlx_##s), .family = RLX_FAMILY_##f, \
+                       .mode = RLX_MODE_##m, .num_fields = RLX_COUNT(s##_fields) - 1,   \
                        .place_offset = s##_place, .fields = s##_fields },
 const rlx_kind_info rlx_kinds[RLX_NODE_COUNT] = {
     [RLX_NODE_NONE] = { .name = "none", .place_offset = -1 },
 #include "ir/node.def"
 };
 
-#define CHECK_SIZE(s) _Static_assert(sizeof(rlx_##s) <= sizeof(rlx_any_node), "rlx_any_node holds every node")
+#define CHECK_SIZE(s) \
+    _Static_assert(sizeof(rlx_##s) <= sizeof(rlx_any_node), "rlx_any_node holds every node")
 CHECK_SIZE(function);
 CHECK_SIZE(buffer);
 CHECK_SIZE(tir_block);

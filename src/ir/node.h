@@ -1,8 +1,8 @@
 /* node.h: the node structs, kinds and casts made from node.def, and the field table.
  *
- * Every node starts with an rlx_node. All families share the C type rlx_node (so no casts on the way up);
- * the names rlx_expr, rlx_prim ... say what is expected. Going down is checked: rlx_as_call(n) is NULL
- * unless n is a CALL. Nodes are immutable once built.
+ * Every node starts with an rlx_node. All families share the C type rlx_node (so no casts on
+ * the way up); the names rlx_expr, rlx_prim ... say what is expected. Going down is checked:
+ * rlx_as_call(n) is NULL unless n is a CALL. Nodes are immutable once built.
  */
 #ifndef RLX_IR_NODE_H
 #define RLX_IR_NODE_H
@@ -16,16 +16,18 @@ typedef struct rlx_node {
     uint8_t kind;    /* enum rlx_node_kind */
     uint8_t layer;   /* memory layer of the context that owns it: 0 context, above: scratch */
     uint8_t flags;   /* RLX_FLAG_... */
-    uint8_t origin;  /* 0: source or builder; else number of the pass that made it, see rlx_context_origin */
-    uint32_t id;     /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context (from 1);
-                        TUPLE_SINFO, FUNC_SINFO: nodes of it, counted as a tree; else 0 */
+    /* 0: source or builder; else number of the pass that made it, see rlx_context_origin */
+    uint8_t origin;
+    uint32_t id; /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context
+                    (from 1); TUPLE_SINFO, FUNC_SINFO: nodes of it, counted as a tree; else 0 */
 } rlx_node;
 
 #define RLX_MAX_INFO_PARTS 1048576 /* of struct info, counted as a tree (WX10) */
 
 enum {
     RLX_FLAG_INTERNED = 1,
-    RLX_FLAG_HAS_VARS = 2,   /* PRIM, SINFO, SHAPE_EXPR: mentions a shape variable or a Relax variable */
+    /* PRIM, SINFO, SHAPE_EXPR: mentions a shape variable or a Relax variable */
+    RLX_FLAG_HAS_VARS = 2,
     RLX_FLAG_HAS_FUNC = 4,   /* SINFO: contains a function description */
     RLX_FLAG_STANDALONE = 8  /* MODULE: read from a text that holds one function outside a class */
 };
@@ -40,7 +42,10 @@ typedef rlx_node rlx_attr;     /* attribute values: any node */
 
 /* Interned text: same text, same pointer within a context. */
 typedef struct rlx_string { uint32_t len, hash; char data[]; } rlx_string; /* NUL-terminated */
-RLX_INLINE rlx_slice rlx_string_slice(const rlx_string *s) { return (rlx_slice){ s->data, s->len }; }
+RLX_INLINE rlx_slice rlx_string_slice(const rlx_string *s)
+{
+    return (rlx_slice){ s->data, s->len };
+}
 
 enum rlx_node_kind {
     RLX_NODE_NONE,
@@ -70,8 +75,18 @@ enum rlx_node_kind {
 };
 
 enum rlx_family {
-    RLX_FAMILY_NONE, RLX_FAMILY_EXPR, RLX_FAMILY_BINDING, RLX_FAMILY_BLOCK, RLX_FAMILY_SINFO, RLX_FAMILY_PRIM,
-    RLX_FAMILY_TIR, RLX_FAMILY_STMT, RLX_FAMILY_FUNC, RLX_FAMILY_ATTR, RLX_FAMILY_DEVICE, RLX_FAMILY_MODULE
+    RLX_FAMILY_NONE,
+    RLX_FAMILY_EXPR,
+    RLX_FAMILY_BINDING,
+    RLX_FAMILY_BLOCK,
+    RLX_FAMILY_SINFO,
+    RLX_FAMILY_PRIM,
+    RLX_FAMILY_TIR,
+    RLX_FAMILY_STMT,
+    RLX_FAMILY_FUNC,
+    RLX_FAMILY_ATTR,
+    RLX_FAMILY_DEVICE,
+    RLX_FAMILY_MODULE
 };
 
 /* struct rlx_call { rlx_node node; rlx_place place; const rlx_node *op; ... } and so on */
@@ -98,9 +113,10 @@ enum rlx_family {
 #define TABLE(s, n) const uint32_t *n;
 #include "ir/node.def"
 
-/* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per KIND that has its struct
- * to itself; shared structs: rlx_as_var, rlx_as_block, rlx_as_binary below. */
-#define RLX_DEFINE_AS(name, test)                                                                      \
+/* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per
+ * KIND that has its struct to itself; shared structs: rlx_as_var, rlx_as_block, rlx_as_binary
+ * below. */
+#define RLX_DEFINE_AS(name, test) \
     RLX_INLINE const rlx_##name *rlx_as_##name(const rlx_node *n) { return n && (test) ? (const rlx_##name *)n : NULL; }
 #define RLX_AS(name, kind_name) RLX_DEFINE_AS(name, n->kind == RLX_NODE_##kind_name)
 RLX_AS(constant, CONSTANT)
@@ -177,12 +193,27 @@ RLX_INLINE bool rlx_is(const rlx_node *n, enum rlx_node_kind k) { return n && n-
 
 /* The field table: what generic walks see. */
 enum rlx_field_type {
-    RLX_FIELD_REF, RLX_FIELD_REFS, RLX_FIELD_DEF, RLX_FIELD_DEFS, RLX_FIELD_NOTE, RLX_FIELD_STR, RLX_FIELD_HINT,
-    RLX_FIELD_I64, RLX_FIELD_F64, RLX_FIELD_I32, RLX_FIELD_HINT32, RLX_FIELD_DTYPE, RLX_FIELD_PLACE,
+    RLX_FIELD_REF,
+    RLX_FIELD_REFS,
+    RLX_FIELD_DEF,
+    RLX_FIELD_DEFS,
+    RLX_FIELD_NOTE,
+    RLX_FIELD_STR,
+    RLX_FIELD_HINT,
+    RLX_FIELD_I64,
+    RLX_FIELD_F64,
+    RLX_FIELD_I32,
+    RLX_FIELD_HINT32,
+    RLX_FIELD_DTYPE,
+    RLX_FIELD_PLACE,
     RLX_FIELD_PLACES, RLX_FIELD_DIMS, RLX_FIELD_BLOB, RLX_FIELD_ROW
 };
 enum rlx_kind_mode { RLX_MODE_PLAIN, RLX_MODE_INTERN, RLX_MODE_IDENT };
-typedef struct rlx_field { uint8_t type; uint16_t offset, count_offset; const char *name; } rlx_field;
+typedef struct rlx_field {
+    uint8_t type;
+    uint16_t offset, count_offset;
+    const char *name;
+} rlx_field;
 typedef struct rlx_kind_info {
     const char *name;       /* "Call" */
     uint16_t size;
@@ -200,10 +231,18 @@ RLX_INLINE rlx_place rlx_place_of(const rlx_node *n)
     return at < 0 ? RLX_NO_PLACE : *(const rlx_place *)((const char *)n + at);
 }
 
-enum rlx_derive { RLX_DERIVE_NONE = 0, RLX_DERIVE_EMPTY, RLX_DERIVE_CONST, RLX_DERIVE_DEFAULT, RLX_DERIVE_NAMED };
-enum rlx_for_kind { RLX_FOR_SERIAL, RLX_FOR_PARALLEL, RLX_FOR_VECTORIZED, RLX_FOR_UNROLLED, RLX_FOR_THREAD_BINDING };
+enum rlx_derive {
+    RLX_DERIVE_NONE = 0, RLX_DERIVE_EMPTY, RLX_DERIVE_CONST, RLX_DERIVE_DEFAULT, RLX_DERIVE_NAMED
+};
+enum rlx_for_kind {
+    RLX_FOR_SERIAL, RLX_FOR_PARALLEL, RLX_FOR_VECTORIZED, RLX_FOR_UNROLLED, RLX_FOR_THREAD_BINDING
+};
 enum rlx_iter_type {
-    RLX_ITER_SPATIAL = 0, RLX_ITER_THREAD = 1, RLX_ITER_REDUCE = 2, RLX_ITER_SCAN = 3, RLX_ITER_OPAQUE = 4
+    RLX_ITER_SPATIAL = 0,
+    RLX_ITER_THREAD = 1,
+    RLX_ITER_REDUCE = 2,
+    RLX_ITER_SCAN = 3,
+    RLX_ITER_OPAQUE = 4
 };
 
 #endif

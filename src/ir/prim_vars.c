@@ -18,9 +18,15 @@ const rlx_node *const *rlx_alone_parts(const rlx_node *n, size_t *count)
     }
     case RLX_NODE_PRIM_SINFO: *count = 1; return &((const rlx_prim_sinfo *)n)->value;
     case RLX_NODE_PRIM_VALUE: *count = 1; return &((const rlx_prim_value *)n)->value;
-    case RLX_NODE_SHAPE_EXPR: *count = ((const rlx_shape_expr *)n)->num_values; return ((const rlx_shape_expr *)n)->values;
-    case RLX_NODE_SHAPE_SINFO: *count = ((const rlx_shape_sinfo *)n)->num_values; return ((const rlx_shape_sinfo *)n)->values;
-    case RLX_NODE_TUPLE_SINFO: *count = ((const rlx_tuple_sinfo *)n)->num_fields; return ((const rlx_tuple_sinfo *)n)->fields;
+    case RLX_NODE_SHAPE_EXPR:
+        *count = ((const rlx_shape_expr *)n)->num_values;
+        return ((const rlx_shape_expr *)n)->values;
+    case RLX_NODE_SHAPE_SINFO:
+        *count = ((const rlx_shape_sinfo *)n)->num_values;
+        return ((const rlx_shape_sinfo *)n)->values;
+    case RLX_NODE_TUPLE_SINFO:
+        *count = ((const rlx_tuple_sinfo *)n)->num_fields;
+        return ((const rlx_tuple_sinfo *)n)->fields;
     default: return NULL;
     }
 }
@@ -29,14 +35,16 @@ const rlx_node *const *rlx_alone_parts(const rlx_node *n, size_t *count)
 
 struct all { rlx_memory *m; rlx_ptrmap seen; rlx_prim_vars *out; bool failed; };
 
-static enum rlx_step take_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step take_var(void *user, const rlx_node *n, const rlx_field *via,
+                              const rlx_node *parent)
 {
     struct all *a = user;
     if ((n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS))
         return RLX_STEP_SKIP;
     if (n->kind != RLX_NODE_PRIM_VAR || rlx_ptrmap_has(&a->seen, n))
         return RLX_STEP_ON;
-    a->failed = !rlx_ptrmap_put(&a->seen, n, 1) || !rlx_vec_push(a->m, a->out, (const rlx_prim_var *)n);
+    a->failed =
+        !rlx_ptrmap_put(&a->seen, n, 1) || !rlx_vec_push(a->m, a->out, (const rlx_prim_var *)n);
     return a->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
@@ -74,7 +82,8 @@ static bool push_parts(struct alone *a, const rlx_node *n)
 static bool push_params(struct alone *a, const rlx_function *f)
 {
     for (size_t i = f->num_params; i > 0; i--)
-        if (rlx_is_relax_var(f->params[i - 1]) && !push_node(a, ((const rlx_var *)f->params[i - 1])->sinfo))
+        if (rlx_is_relax_var(f->params[i - 1]) &&
+            !push_node(a, ((const rlx_var *)f->params[i - 1])->sinfo))
             return false;
     return true;
 }

@@ -14,10 +14,13 @@ static bool remember(struct state *s, const rlx_node *n, const rlx_node *result)
     return rlx_ptrmap_put(s->r->map, n, (uintptr_t)result) || rlx_no_memory(s->r->ctx);
 }
 
-/* Where a variable is defined only a variable can stand; in a buffer and among binders anything may take its place. */
-static const rlx_node *fit_definition(const rlx_node *parent, const rlx_field *via, const rlx_node *old, const rlx_node *now)
+/* Where a variable is defined only a variable can stand; in a buffer and among binders anything
+ * may take its place. */
+static const rlx_node *fit_definition(const rlx_node *parent, const rlx_field *via,
+                                      const rlx_node *old, const rlx_node *now)
 {
-    if (!now || !rlx_field_is_def(via) || rlx_kinds[old->kind].mode != RLX_MODE_IDENT || old->kind == now->kind)
+    if (!now || !rlx_field_is_def(via) || rlx_kinds[old->kind].mode != RLX_MODE_IDENT ||
+        old->kind == now->kind)
         return now;
     if (rlx_is_relax_var(old) && rlx_is_relax_var(now))
         return now;
@@ -30,7 +33,8 @@ static bool push_frame(struct state *s, const rlx_node *n, bool silent)
     return rlx_vec_push(s->m, &s->frames, f) || rlx_no_memory(s->r->ctx);
 }
 
-/* The result for n if it is known or needs no descent; *out NULL and true: descend. False: failure. */
+/* The result for n if it is known or needs no descent; *out NULL and true: descend. False:
+ * failure. */
 static bool answer(struct state *s, const rlx_node *n, const rlx_field *via, const rlx_node **out)
 {
     rlx_rebuild *r = s->r;
@@ -63,8 +67,8 @@ static bool settle_own_name(struct state *s, const rlx_node *n)
     return visit(s, b->var, &def, true);
 }
 
-/* Appends the result for n to `done`, or pushes a frame that will. silent: the result goes to the map only.
- * (Recursion: through settle_own_name once, for a variable, which is no binding.) */
+/* Appends the result for n to `done`, or pushes a frame that will. silent: the result goes to
+ * the map only. (Recursion: through settle_own_name once, for a variable, which is no binding.) */
 static bool visit(struct state *s, const rlx_node *n, const rlx_field *via, bool silent)
 {
     const rlx_node *out = NULL;
@@ -91,7 +95,8 @@ static bool finish_frame(struct state *s)
     if (f.silent)
         return true;
     if (s->frames.len) {
-        /* The parent's cursor has stepped past the child: the field is the current one of a list, else the one before. */
+        /* The parent's cursor has stepped past the child: the field is the current one of a
+         * list, else the one before. */
         const rlx_cursor *c = &rlx_vec_last(&s->frames).cursor;
         const rlx_field *via = c->index ? c->field : c->field - 1;
         result = fit_definition(c->node, via, n, result);
@@ -191,11 +196,14 @@ static bool take_string(rlx_context *ctx, rlx_node *n, const rlx_field *f)
     return true;
 }
 
-/* Content of constants: shared within a context; another context may outlive the memory it came from. */
+/* Content of constants: shared within a context; another context may outlive the memory it came
+ * from. */
 static bool take_blob(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool foreign)
 {
     rlx_blob *old = RLX_AT(n, f->offset, rlx_blob *);
-    rlx_blob *b = !old ? NULL : foreign ? rlx_blob_create(&ctx->memory, old->data, old->size) : rlx_blob_retain(old);
+    rlx_blob *b = !old      ? NULL
+                  : foreign ? rlx_blob_create(&ctx->memory, old->data, old->size)
+                            : rlx_blob_retain(old);
     RLX_AT(n, f->offset, rlx_blob *) = b;
     if (old && !b)
         return rlx_no_memory(ctx);
@@ -206,7 +214,8 @@ static bool take_blob(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool fo
 }
 
 /* What a node refers to besides other nodes comes into the new place too. */
-static bool take_along(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool foreign, const rlx_place_map *places)
+static bool take_along(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool foreign,
+                       const rlx_place_map *places)
 {
     switch (f->type) {
     case RLX_FIELD_STR:
@@ -228,7 +237,8 @@ static bool take_along(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool f
     }
 }
 
-static const rlx_node *copy_plain(rlx_context *ctx, const rlx_node *key, enum rlx_clone_how how, uint32_t old_id)
+static const rlx_node *copy_plain(rlx_context *ctx, const rlx_node *key, enum rlx_clone_how how,
+                                  uint32_t old_id)
 {
     const rlx_kind_info *k = &rlx_kinds[key->kind];
     rlx_node *n = rlx_node_new(ctx, key->kind);
@@ -262,8 +272,8 @@ static const rlx_node *clone_module(rlx_context *ctx, const rlx_node *key, enum 
     return ok ? &m->node : NULL;
 }
 
-const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children, enum rlx_clone_how how,
-                          const rlx_place_map *places)
+const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children,
+                          enum rlx_clone_how how, const rlx_place_map *places)
 {
     const rlx_kind_info *k = &rlx_kinds[n->kind];
     rlx_any_node key;
@@ -292,7 +302,8 @@ static bool same_children(const rlx_node *n, const rlx_node *const *children)
     return true;
 }
 
-const rlx_node *rlx_with_children(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children)
+const rlx_node *rlx_with_children(rlx_context *ctx, const rlx_node *n,
+                                  const rlx_node *const *children)
 {
     return same_children(n, children) ? n : rlx_clone(ctx, n, children, RLX_CLONE_NEW, NULL);
 }

@@ -11,8 +11,10 @@ void rlx_rewriter_free(rlx_rewriter *r)
     rlx_ptrmap_free(&r->map);
 }
 
-/* A Relax variable is made again where it is defined only; elsewhere it is what the map says, or itself. */
-static bool enter_rewrite(rlx_rebuild *b, const rlx_node *n, const rlx_field *via, const rlx_node **out)
+/* A Relax variable is made again where it is defined only; elsewhere it is what the map says,
+ * or itself. */
+static bool enter_rewrite(rlx_rebuild *b, const rlx_node *n, const rlx_field *via,
+                          const rlx_node **out)
 {
     rlx_rewriter *r = b->user;
     if (r->before)
@@ -25,7 +27,8 @@ static bool enter_rewrite(rlx_rebuild *b, const rlx_node *n, const rlx_field *vi
     return *out && !r->failed;
 }
 
-static const rlx_node *leave_rewrite(rlx_rebuild *b, const rlx_node *n, const rlx_node *const *children)
+static const rlx_node *leave_rewrite(rlx_rebuild *b, const rlx_node *n,
+                                     const rlx_node *const *children)
 {
     rlx_rewriter *r = b->user;
     const rlx_node *now = rlx_with_children(r->ctx, n, children);
@@ -36,7 +39,9 @@ static const rlx_node *leave_rewrite(rlx_rebuild *b, const rlx_node *n, const rl
 
 const rlx_node *rlx_rewrite(rlx_rewriter *r, const rlx_node *root)
 {
-    rlx_rebuild b = { .ctx = r->ctx, .map = &r->map, .user = r, .enter = enter_rewrite, .leave = leave_rewrite };
+    rlx_rebuild b = {
+        .ctx = r->ctx, .map = &r->map, .user = r, .enter = enter_rewrite, .leave = leave_rewrite
+    };
     const rlx_node *result = r->failed ? NULL : rlx_rebuild_run(&b, root);
     if (!result && root)
         r->failed = true;
@@ -45,7 +50,8 @@ const rlx_node *rlx_rewrite(rlx_rewriter *r, const rlx_node *root)
 
 /* ---- substitution of shape variables */
 
-/* Function descriptions with binders that a replacement mentions are renamed within; that may nest, but not deeply. */
+/* Function descriptions with binders that a replacement mentions are renamed within; that may
+ * nest, but not deeply. */
 #define MAX_RENAMING_DEPTH 64
 
 struct substitution {
@@ -87,13 +93,15 @@ static bool is_captured(const struct substitution *s, const rlx_node *binder)
     return rlx_ptrmap_has(&s->mentioned, binder) && !is_from(s, binder);
 }
 
-/* The description with the same replacements, and new variables for the binders that would capture. */
+/* The description with the same replacements, and new variables for the binders that would
+ * capture. */
 static const rlx_node *substitute_renamed(struct substitution *s, const rlx_func_sinfo *f)
 {
     size_t count = s->count, bytes = 2 * (s->count + f->num_binders) * sizeof(rlx_node *);
     if (s->depth >= MAX_RENAMING_DEPTH)
         return RLX_BUG(s->ctx, "function descriptions nest too deeply");
-    const rlx_prim **from = rlx_mem_alloc(&s->ctx->memory, bytes), **to = from + s->count + f->num_binders;
+    const rlx_prim **from = rlx_mem_alloc(&s->ctx->memory, bytes),
+                   **to = from + s->count + f->num_binders;
     if (!from) {
         rlx_no_memory(s->ctx);
         return NULL;
@@ -105,17 +113,20 @@ static const rlx_node *substitute_renamed(struct substitution *s, const rlx_func
         if (!is_captured(s, f->binders[i]))
             continue;
         const rlx_prim_var *old = rlx_as_prim_var(f->binders[i]);
-        const rlx_prim_var *fresh = old ? rlx_prim_var_new(s->ctx, old->name, old->dtype, old->place) : NULL;
+        const rlx_prim_var *fresh =
+            old ? rlx_prim_var_new(s->ctx, old->name, old->dtype, old->place) : NULL;
         ok = fresh != NULL;
         from[count] = f->binders[i];
         to[count++] = &fresh->node;
     }
-    const rlx_node *result = ok ? substitute(s->ctx, &f->node, from, to, count, s->depth + 1) : NULL;
+    const rlx_node *result =
+        ok ? substitute(s->ctx, &f->node, from, to, count, s->depth + 1) : NULL;
     rlx_mem_free(&s->ctx->memory, from, bytes);
     return result;
 }
 
-static bool enter_substitute(rlx_rebuild *b, const rlx_node *n, const rlx_field *via, const rlx_node **out)
+static bool enter_substitute(rlx_rebuild *b, const rlx_node *n, const rlx_field *via,
+                             const rlx_node **out)
 {
     struct substitution *s = b->user;
     bool closed = (n->flags & RLX_FLAG_INTERNED) && !(n->flags & RLX_FLAG_HAS_VARS);
@@ -134,7 +145,8 @@ static bool enter_substitute(rlx_rebuild *b, const rlx_node *n, const rlx_field 
     return true;
 }
 
-static const rlx_node *leave_substitute(rlx_rebuild *b, const rlx_node *n, const rlx_node *const *children)
+static const rlx_node *leave_substitute(rlx_rebuild *b, const rlx_node *n,
+                                        const rlx_node *const *children)
 {
     return rlx_with_children(b->ctx, n, children);
 }
@@ -149,7 +161,9 @@ static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx
     rlx_ptrmap_init(&s.mentioned, &ctx->memory);
     for (size_t i = 0; ok && i < count; i++)
         ok = from[i] && to[i] && rlx_ptrmap_put(&map, from[i], (uintptr_t)to[i]);
-    rlx_rebuild b = { .ctx = ctx, .map = &map, .user = &s, .enter = enter_substitute, .leave = leave_substitute };
+    rlx_rebuild b = {
+        .ctx = ctx, .map = &map, .user = &s, .enter = enter_substitute, .leave = leave_substitute
+    };
     const rlx_node *result = ok ? rlx_rebuild_run(&b, n) : NULL;
     if (!ok)
         rlx_no_memory(ctx);
@@ -158,7 +172,8 @@ static const rlx_node *substitute(rlx_context *ctx, const rlx_node *n, const rlx
     return result;
 }
 
-const rlx_node *rlx_substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from, const rlx_prim *const *to, size_t count)
+const rlx_node *rlx_substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from,
+                               const rlx_prim *const *to, size_t count)
 {
     if (!n || !rlx_all_there(from, count) || !rlx_all_there(to, count))
         return NULL;

@@ -8,7 +8,8 @@ struct state {
     bool out_of_memory;
 };
 
-/* Variables and buffers are opened where they are defined (or are the root); a use is only a mention. */
+/* Variables and buffers are opened where they are defined (or are the root); a use is only a
+ * mention. */
 static bool opens(const rlx_walker *w, const rlx_node *n, const rlx_field *via)
 {
     bool here = !via || rlx_field_is_def(via);
@@ -23,7 +24,8 @@ static enum rlx_step fail(struct state *s)
     return RLX_STEP_STOP;
 }
 
-/* Straight-line code is not remembered: a sequence is, so its bindings come once, and what is nested in calls is. */
+/* Straight-line code is not remembered: a sequence is, so its bindings come once, and what is
+ * nested in calls is. */
 static bool stands_alone(const rlx_node *n, const rlx_node *parent)
 {
     return n->kind == RLX_NODE_VAR_BINDING || n->kind == RLX_NODE_MATCH_CAST ||
@@ -31,14 +33,18 @@ static bool stands_alone(const rlx_node *n, const rlx_node *parent)
 }
 
 /* Enters n; STEP_ON: a frame was pushed; STEP_SKIP: nothing more to do here. */
-static enum rlx_step visit(struct state *s, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step visit(struct state *s, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     enum rlx_step step = RLX_STEP_ON;
     if (s->w->code && (n->flags & RLX_FLAG_INTERNED || rlx_is_relax_var(n)))
         return RLX_STEP_SKIP;
     if (s->w->unique && !(s->w->code && stands_alone(n, parent))) {
-        /* A variable may be met as a use first (a local function that calls itself): its definition is another event. */
-        uintptr_t before = 0, mark = rlx_field_is_def(via) && rlx_kinds[n->kind].mode == RLX_MODE_IDENT ? 2 : 1;
+        /* A variable may be met as a use first (a local function that calls itself): its
+         * definition is another event. */
+        uintptr_t before = 0,
+                  mark =
+                      rlx_field_is_def(via) && rlx_kinds[n->kind].mode == RLX_MODE_IDENT ? 2 : 1;
         if (rlx_ptrmap_find(&s->seen, n, &before) && before >= mark)
             return RLX_STEP_SKIP;
         if (!rlx_ptrmap_put(&s->seen, n, mark))
@@ -64,7 +70,8 @@ static enum rlx_step step_on(struct state *s)
     return s->w->leave ? s->w->leave(s->w->user, n) : RLX_STEP_ON;
 }
 
-enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w, bool *out_of_memory)
+enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w,
+                       bool *out_of_memory)
 {
     struct state s = { .m = m, .w = w };
     rlx_ptrmap_init(&s.seen, m);

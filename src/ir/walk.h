@@ -1,33 +1,41 @@
-/* walk.h: equality, hash, walking, rewriting, copying: written once over the field table, without recursion. */
+/* walk.h: equality, hash, walking, rewriting, copying: written once over the field table,
+ * without recursion. */
 #ifndef RLX_IR_WALK_H
 #define RLX_IR_WALK_H
 
 #include "ir/build.h"
 
-/* Structural equality with variable mapping: variables, buffers and shape variables defined inside correspond by
- * position; free ones must be the same object unless map_free. Scopes end with the node that opens them. Functions of
- * modules correspond by name. An empty attribute map counts as none. GlobalVars compare by name. Names of variables do not
- * count. Constants compare by content. False also when memory runs out (latched in ctx, which may be any context the
- * caller owns exclusively: only for working memory; pass the context's memory). */
-bool rlx_equal(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free, bool *out_of_memory);
-/* Equal nodes (free variables not mapped) have equal hashes. Depends on structure alone: bound variables count by kind,
- * free Relax variables by id. 0 when memory runs out. */
+/* Structural equality with variable mapping: variables, buffers and shape variables defined
+ * inside correspond by position; free ones must be the same object unless map_free. Scopes end
+ * with the node that opens them. Functions of modules correspond by name. An empty attribute
+ * map counts as none. GlobalVars compare by name. Names of variables do not count. Constants
+ * compare by content. False also when memory runs out (latched in ctx, which may be any context
+ * the caller owns exclusively: only for working memory; pass the context's memory). */
+bool rlx_equal(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free,
+               bool *out_of_memory);
+/* Equal nodes (free variables not mapped) have equal hashes. Depends on structure alone: bound
+ * variables count by kind, free Relax variables by id. 0 when memory runs out. */
 uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
-/* The same for integer expressions, one after the other: `known` (node -> hash) is the caller's and spares what was
- * hashed before, so that all parts of a deep expression cost together what the whole costs. */
+/* The same for integer expressions, one after the other: `known` (node -> hash) is the caller's
+ * and spares what was hashed before, so that all parts of a deep expression cost together what
+ * the whole costs. */
 uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory);
 
-/* Visit in evaluation order. Return value of a callback: continue, skip the children, or stop the walk. `enter` comes
- * before the children, `leave` after; either may be NULL. Descends into everything reachable through REF, REFS, DEF, DEFS;
- * into the struct info of a variable only where it is defined (binding, parameter) and only if `annotations` is set;
- * interned subtrees without variables are entered like others. Buffers are opened where they are defined (or the root),
- * not where they are used. A skipped node is not left. `unique`: each node once (a variable or buffer once more where it
- * is defined, if a use came first). `code`: variables and what is interned (struct info, attributes, integers,
- * operators) are passed over: what is left is bindings, calls, functions and
- * their names. With `unique` a call that several bindings share may come for each of them. */
+/* Visit in evaluation order. Return value of a callback: continue, skip the children, or stop
+ * the walk. `enter` comes before the children, `leave` after; either may be NULL. Descends into
+ * everything reachable through REF, REFS, DEF, DEFS; into the struct info of a variable only
+ * where it is defined (binding, parameter) and only if `annotations` is set; interned subtrees
+ * without variables are entered like others. Buffers are opened where they are defined (or the
+ * root), not where they are used. A skipped node is not left. `unique`: each node once (a
+ * variable or buffer once more where it is defined, if a use came first). `code`: variables and
+ * what is interned (struct info, attributes, integers, operators) are passed over: what is left
+ * is bindings, calls, functions and their names. With `unique` a call that several bindings
+ * share may come for each of them. */
 enum rlx_step { RLX_STEP_ON = 0, RLX_STEP_SKIP = 1, RLX_STEP_STOP = 2 };
 typedef struct rlx_walker {
-    enum rlx_step (*enter)(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent); /* via NULL at the root; via->type tells DEF from use */
+    /* via NULL at the root; via->type tells DEF from use */
+    enum rlx_step (*enter)(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent);
     enum rlx_step (*leave)(void *user, const rlx_node *n);
     void *user;
     bool annotations;
@@ -35,15 +43,18 @@ typedef struct rlx_walker {
     bool code;
 } rlx_walker;
 /* RLX_STEP_STOP if stopped; *out_of_memory may be NULL. */
-enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w, bool *out_of_memory);
+enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w,
+                       bool *out_of_memory);
 
-/* Plain rewriting below the binding level: rebuilds bottom-up what changed, keeps pointers of what did not. Shared nodes are
- * rewritten once. `map` (old node -> new node) is consulted first and filled; so variables are renamed by putting
- * pairs there. A definition (DEF) of a variable whose struct info changes makes a new variable, uses follow; where it is
- * only used a variable is what the map says. Where a variable is defined only another variable replaces it: a map from a
- * shape variable to a literal leaves definitions in loops and parameters alone and drops binders.
- * `before` may return a replacement that is not descended into (NULL: descend); `after` sees the node with rewritten
- * children and returns it or a replacement. NULL result: a callback failed or memory ran out. */
+/* Plain rewriting below the binding level: rebuilds bottom-up what changed, keeps pointers of
+ * what did not. Shared nodes are rewritten once. `map` (old node -> new node) is consulted
+ * first and filled; so variables are renamed by putting pairs there. A definition (DEF) of a
+ * variable whose struct info changes makes a new variable, uses follow; where it is only used a
+ * variable is what the map says. Where a variable is defined only another variable replaces it:
+ * a map from a shape variable to a literal leaves definitions in loops and parameters alone and
+ * drops binders. `before` may return a replacement that is not descended into (NULL: descend);
+ * `after` sees the node with rewritten children and returns it or a replacement. NULL result: a
+ * callback failed or memory ran out. */
 typedef struct rlx_rewriter {
     rlx_context *ctx;
     void *user;
@@ -55,49 +66,62 @@ typedef struct rlx_rewriter {
 void rlx_rewriter_init(rlx_rewriter *r, rlx_context *ctx);
 void rlx_rewriter_free(rlx_rewriter *r);
 const rlx_node *rlx_rewrite(rlx_rewriter *r, const rlx_node *root);
-/* The generic step of rewriting: a node like n with field values from `children` (as many as rlx_child_count, in field order). n itself if all are the same. */
+/* The generic step of rewriting: a node like n with field values from `children` (as many as
+ * rlx_child_count, in field order). n itself if all are the same. */
 size_t rlx_child_count(const rlx_node *n);
 const rlx_node *rlx_child(const rlx_node *n, size_t i);
-const rlx_node *rlx_with_children(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children);
+const rlx_node *rlx_with_children(rlx_context *ctx, const rlx_node *n,
+                                  const rlx_node *const *children);
 
-/* Replaces shape variables: from[i] -> to[i] simultaneously, in struct info, PrimExprs, expressions. Binders of function
- * descriptions that a `to` mentions are renamed where they would capture. n itself if nothing changes. */
-const rlx_node *rlx_substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from, const rlx_prim *const *to, size_t count);
+/* Replaces shape variables: from[i] -> to[i] simultaneously, in struct info, PrimExprs,
+ * expressions. Binders of function descriptions that a `to` mentions are renamed where they
+ * would capture. n itself if nothing changes. */
+const rlx_node *rlx_substitute(rlx_context *ctx, const rlx_node *n, const rlx_prim *const *from,
+                               const rlx_prim *const *to, size_t count);
 
-/* Copy with fresh variables and buffers for those defined in n (a function copied into the same module); what is free
- * in n and GlobalVars stay. */
+/* Copy with fresh variables and buffers for those defined in n (a function copied into the same
+ * module); what is free in n and GlobalVars stay. */
 const rlx_node *rlx_copy_fresh(rlx_context *ctx, const rlx_node *n);
-/* Deep copy into another context. Places keep their numbers if source_map is NULL, else source number s
- * becomes source_map[s] (entry 0 is not used; s >= num_sources: no place). Constants are copied. */
-const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *source_map, size_t num_sources);
+/* Deep copy into another context. Places keep their numbers if source_map is NULL, else source
+ * number s becomes source_map[s] (entry 0 is not used; s >= num_sources: no place). Constants
+ * are copied. */
+const rlx_node *rlx_copy_to(rlx_context *to, const rlx_node *n, const uint32_t *source_map,
+                            size_t num_sources);
 
-/* Variables of an integer expression, shape, struct info or any node, in order of first occurrence (binders included),
- * appended to *out. False: out of memory.
- * alone: only those standing alone in a dimension, shape value or Prim value, outside function descriptions (binding positions). */
+/* Variables of an integer expression, shape, struct info or any node, in order of first
+ * occurrence (binders included), appended to *out. False: out of memory. alone: only those
+ * standing alone in a dimension, shape value or Prim value, outside function descriptions
+ * (binding positions). */
 typedef RLX_VEC(const rlx_prim_var *) rlx_prim_vars;
 typedef RLX_VEC(const rlx_prim *) rlx_prims;
 bool rlx_collect_prim_vars(rlx_memory *m, const rlx_node *n, bool alone, rlx_prim_vars *out);
 
-/* One struct info, integer expression or leaf expression as text, as the printer writes it (dimensions bare, names by
- * hint). For messages; never fails visibly (the buffer latches). Without recursion, whatever the depth. */
+/* One struct info, integer expression or leaf expression as text, as the printer writes it
+ * (dimensions bare, names by hint). For messages; never fails visibly (the buffer latches).
+ * Without recursion, whatever the depth. */
 void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s);
 void rlx_text_prim(rlx_buf *b, const rlx_prim *p);
 void rlx_text_expr(rlx_buf *b, const rlx_expr *e);
 void rlx_text_var_name(rlx_buf *b, const rlx_var *v);
-/* The same, into the context's memory, for %s in messages; long text is cut with "...". "?" when out of memory. */
+/* The same, into the context's memory, for %s in messages; long text is cut with "...". "?"
+ * when out of memory. */
 const char *rlx_show(rlx_context *ctx, const rlx_node *n);
 /* Text in double quotes, with escapes; valid UTF-8 stays as it is. */
 void rlx_text_quoted(rlx_buf *b, rlx_slice text);
 /* How text is written where the default (NULL style) does not do. Every callback may be NULL. */
 typedef struct rlx_text_style {
-    void (*name)(void *user, rlx_buf *b, const rlx_node *var_or_buffer); /* so that a printer makes names unique; NULL: hints */
+    /* so that a printer makes names unique; NULL: hints */
+    void (*name)(void *user, rlx_buf *b, const rlx_node *var_or_buffer);
     void *user;
     bool int_bare;     /* integers without T.int64(...) whatever the dtype (Relax positions) */
     bool raw_nodes;    /* print T.Add(a, b) where rebuilding would fold (needs refolds) */
-    bool (*refolds)(void *user, const rlx_prim *p); /* would the folding constructor give another node? */
+    /* would the folding constructor give another node? */
+    bool (*refolds)(void *user, const rlx_prim *p);
     void (*uses_t)(void *user); /* called when T. is printed */
-    bool (*quotes)(void *user, const rlx_prim *p);  /* is this dimension written as a string (signatures)? */
-    void (*vdevice)(void *user, rlx_buf *b, const rlx_node *vdevice); /* text between the quotes; NULL: target and id */
+    /* is this dimension written as a string (signatures)? */
+    bool (*quotes)(void *user, const rlx_prim *p);
+    /* text between the quotes; NULL: target and id */
+    void (*vdevice)(void *user, rlx_buf *b, const rlx_node *vdevice);
 } rlx_text_style;
 void rlx_text_prim_style(rlx_buf *b, const rlx_prim *p, const rlx_text_style *style);
 void rlx_text_sinfo_style(rlx_buf *b, const rlx_sinfo *s, const rlx_text_style *style);

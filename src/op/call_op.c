@@ -1,8 +1,9 @@
-/* call_op.c: making operator calls. Attributes are converted to their declared types, missing ones take the default,
- * and what depends on other arguments is completed by the row's prepare step. */
+/* call_op.c: making operator calls. Attributes are converted to their declared types, missing
+ * ones take the default, and what depends on other arguments is completed by the row's prepare
+ * step. */
 #include "op/op_int.h"
 
-/* ---- attribute values ------------------------------------------------------------------------ */
+/* ---- attribute values ----------------------------------------------------------------------- */
 
 static const rlx_attr *float_attr(rlx_context *ctx, const rlx_attr *a)
 {
@@ -19,19 +20,25 @@ static const rlx_attr *float_attr(rlx_context *ctx, const rlx_attr *a)
 static const rlx_attr *int_attr(rlx_context *ctx, const rlx_attr *a)
 {
     int64_t i;
-    return rlx_is(a, RLX_NODE_ATTR_INT) ? a : rlx_attr_to_int(a, &i) ? rlx_attr_int_new(ctx, i) : NULL;
+    return rlx_is(a, RLX_NODE_ATTR_INT) ? a
+           : rlx_attr_to_int(a, &i)     ? rlx_attr_int_new(ctx, i)
+                                        : NULL;
 }
 
 static const rlx_attr *bool_attr(rlx_context *ctx, const rlx_attr *a)
 {
     int64_t i;
-    return rlx_is(a, RLX_NODE_ATTR_BOOL) ? a : rlx_attr_to_int(a, &i) && (i == 0 || i == 1) ? rlx_attr_bool_new(ctx, i != 0) : NULL;
+    return rlx_is(a, RLX_NODE_ATTR_BOOL)                  ? a
+           : rlx_attr_to_int(a, &i) && (i == 0 || i == 1) ? rlx_attr_bool_new(ctx, i != 0)
+                                                          : NULL;
 }
 
 static const rlx_attr *string_attr(rlx_context *ctx, const rlx_attr *a)
 {
     const rlx_string_imm *s = rlx_as_string_imm(a);
-    return rlx_as_attr_string(a) ? a : s ? rlx_attr_string_new(ctx, rlx_string_slice(s->value)) : NULL;
+    return rlx_as_attr_string(a) ? a
+           : s                   ? rlx_attr_string_new(ctx, rlx_string_slice(s->value))
+                                 : NULL;
 }
 
 static const rlx_attr *dtype_attr(rlx_context *ctx, const rlx_attr *a)
@@ -56,7 +63,10 @@ static const rlx_attr *list_attr(rlx_context *ctx, const rlx_attr *a, convert_fn
     const rlx_attr_list *list = rlx_as_attr_list(a);
     const rlx_tuple *tuple = rlx_as_tuple(a);
     const rlx_shape_expr *shape = rlx_as_shape_expr(a);
-    const rlx_node *const *items = list ? list->items : tuple ? tuple->fields : shape ? shape->values : &a;
+    const rlx_node *const *items = list    ? list->items
+                                   : tuple ? tuple->fields
+                                   : shape ? shape->values
+                                           : &a;
     size_t n = list ? list->num_items : tuple ? tuple->num_fields : shape ? shape->num_values : 1;
     const rlx_attr **out = rlx_mem_alloc(&ctx->memory, (n + 1) * sizeof *out);
     if (!out)
@@ -105,7 +115,7 @@ static const rlx_attr *convert(rlx_context *ctx, uint8_t type, const rlx_attr *a
     return types[type].one(ctx, a);
 }
 
-/* ---- defaults ------------------------------------------------------------------------------------ */
+/* ---- defaults ------------------------------------------------------------------------------- */
 
 static const rlx_attr *number_default(rlx_context *ctx, uint8_t type, rlx_slice text)
 {
@@ -115,8 +125,12 @@ static const rlx_attr *number_default(rlx_context *ctx, uint8_t type, rlx_slice 
     double f;
     if (types[type].one == float_attr)
         return rlx_parse_double(digits, &f) ? rlx_attr_float_new(ctx, minus ? -f : f)
-               : rlx_parse_u64(digits, &i, &overflow) ? rlx_attr_float_new(ctx, minus ? -(double)i : (double)i) : NULL;
-    return rlx_parse_u64(digits, &i, &overflow) ? rlx_attr_int_new(ctx, minus ? -(int64_t)i : (int64_t)i) : NULL;
+               : rlx_parse_u64(digits, &i, &overflow)
+                   ? rlx_attr_float_new(ctx, minus ? -(double)i : (double)i)
+                   : NULL;
+    return rlx_parse_u64(digits, &i, &overflow)
+               ? rlx_attr_int_new(ctx, minus ? -(int64_t)i : (int64_t)i)
+               : NULL;
 }
 
 /* "[1, 2]" */
@@ -134,12 +148,14 @@ static const rlx_attr *list_default(rlx_context *ctx, uint8_t type, rlx_slice te
     return rlx_attr_list_new(ctx, items, n);
 }
 
-/* The value that the text of a row's default stands for. NULL: out of memory, or the row is wrong. */
+/* The value that the text of a row's default stands for. NULL: out of memory, or the row is
+ * wrong. */
 static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
 {
     rlx_slice text = rlx_slice_z(a->deflt);
     if (rlx_slice_is(text, "None"))
-        return a->type == RLX_ATTR_DTYPE ? rlx_attr_dtype_new(ctx, RELAX_VOID) : rlx_attr_none(ctx);
+        return a->type == RLX_ATTR_DTYPE ? rlx_attr_dtype_new(ctx, RELAX_VOID)
+                                         : rlx_attr_none(ctx);
     if (a->type == RLX_ATTR_BOOL)
         return rlx_attr_bool_new(ctx, rlx_slice_is(text, "True"));
     if (a->type == RLX_ATTR_DTYPE) {
@@ -149,13 +165,16 @@ static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
     if (a->type == RLX_ATTR_STRING || a->type == RLX_ATTR_STRING_OR_NONE)
         return rlx_attr_string_new(ctx, text);
     if (a->type == RLX_ATTR_ANY)
-        return text.data[0] == '{' ? rlx_attrs_new(ctx, NULL, NULL, 0) : rlx_attr_list_new(ctx, NULL, 0);
-    return text.data[0] == '[' ? list_default(ctx, a->type, text) : number_default(ctx, a->type, text);
+        return text.data[0] == '{' ? rlx_attrs_new(ctx, NULL, NULL, 0)
+                                   : rlx_attr_list_new(ctx, NULL, 0);
+    return text.data[0] == '[' ? list_default(ctx, a->type, text)
+                               : number_default(ctx, a->type, text);
 }
 
-/* ---- what calls of one operator share: remembered per context ------------------------------------------ */
+/* ---- what calls of one operator share: remembered per context ------------------------------- */
 
-/* `last`: the attributes of the call made last, for their keys and because the next call often has the same. */
+/* `last`: the attributes of the call made last, for their keys and because the next call often
+ * has the same. */
 typedef struct shared { const rlx_expr *op; const rlx_attr *defaults, *last; } shared;
 
 static void forget(rlx_context *ctx, void *state, uint8_t layer)
@@ -202,7 +221,7 @@ static const rlx_expr *op_of(rlx_context *ctx, const rlx_op_row *row)
     return s->op;
 }
 
-/* ---- one call --------------------------------------------------------------------------------------- */
+/* ---- one call ------------------------------------------------------------------------------- */
 
 static const rlx_op_attr *find_attr(const rlx_op_row *row, rlx_slice name)
 {
@@ -220,7 +239,8 @@ static const rlx_attrs *last_attrs(rlx_context *ctx, const rlx_op_row *row)
 }
 
 /* The same by the key of an earlier call: strings are interned. */
-static const rlx_op_attr *find_key(const rlx_op_row *row, const rlx_attrs *last, const rlx_attr *key)
+static const rlx_op_attr *find_key(const rlx_op_row *row, const rlx_attrs *last,
+                                   const rlx_attr *key)
 {
     for (size_t i = 0; i < last->num_keys; i++)
         if (last->keys[i] == key)
@@ -239,13 +259,14 @@ static bool unknown_attr(rlx_context *ctx, const rlx_op_row *row, rlx_slice name
             near = row->attrs[i].name;
         }
     }
-    rlx_error(ctx, RLX_OP07, place, "%s has no attribute %.*s%s%s", row->short_name, (int)name.len, name.data,
-              near ? "; did you mean " : "", near ? near : "");
+    rlx_error(ctx, RLX_OP07, place, "%s has no attribute %.*s%s%s", row->short_name, (int)name.len,
+              name.data, near ? "; did you mean " : "", near ? near : "");
     return false;
 }
 
 /* Given attributes, converted, into values[0 .. num_attrs). */
-static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs *given, const rlx_attr **values, rlx_place place)
+static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs *given,
+                       const rlx_attr **values, rlx_place place)
 {
     const rlx_attrs *last = given ? last_attrs(ctx, row) : NULL;
     for (size_t i = 0; given && i < given->num_keys; i++) {
@@ -257,8 +278,8 @@ static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs 
         const rlx_attr *v = convert(ctx, a->type, given->values[i]);
         if (!v) {
             if (rlx_error_count(ctx) == errors)
-                rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s", row->short_name, a->name,
-                          rlx_show(ctx, given->values[i]), types[a->type].text);
+                rlx_error(ctx, RLX_OP12, place, "%s: %s is %s, expected %s", row->short_name,
+                          a->name, rlx_show(ctx, given->values[i]), types[a->type].text);
             return false;
         }
         values[a - row->attrs] = v;
@@ -266,27 +287,32 @@ static bool take_given(rlx_context *ctx, const rlx_op_row *row, const rlx_attrs 
     return true;
 }
 
-static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_attr **values, rlx_place place)
+static bool take_defaults(rlx_context *ctx, const rlx_op_row *row, const rlx_attr **values,
+                          rlx_place place)
 {
     for (size_t i = 0; i < row->num_attrs; i++) {
         if (values[i])
             continue;
         if (!row->attrs[i].deflt)
-            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s", row->short_name, row->attrs[i].name), false;
+            return rlx_error(ctx, RLX_OP13, place, "%s needs the attribute %s", row->short_name,
+                             row->attrs[i].name),
+                   false;
         if (!(values[i] = default_value(ctx, &row->attrs[i])))
             return false;
     }
     return true;
 }
 
-static const rlx_attr *make_attrs(rlx_context *ctx, const rlx_op_row *row, const rlx_attr *const *values)
+static const rlx_attr *make_attrs(rlx_context *ctx, const rlx_op_row *row,
+                                  const rlx_attr *const *values)
 {
     const rlx_attr *keys[RLX_OP_MAX_ATTRS];
     const rlx_attrs *last = last_attrs(ctx, row);
     if (last && memcmp(last->values, values, row->num_attrs * sizeof *values) == 0)
         return &last->node;
     for (size_t i = 0; i < row->num_attrs; i++)
-        if (!(keys[i] = last ? last->keys[i] : rlx_attr_string_new(ctx, rlx_slice_z(row->attrs[i].name))))
+        if (!(keys[i] = last ? last->keys[i]
+                             : rlx_attr_string_new(ctx, rlx_slice_z(row->attrs[i].name))))
             return NULL;
     shared *s = shared_of(ctx, row);
     const rlx_attrs *attrs = rlx_as_attrs(rlx_attrs_in_order(ctx, keys, values, row->num_attrs));
@@ -317,10 +343,11 @@ static const rlx_expr *as_shape(rlx_context *ctx, const rlx_expr *e)
 static bool wrong_count(rlx_context *ctx, const rlx_op_row *row, size_t found, rlx_place place)
 {
     if (row->min_args == row->num_args)
-        rlx_error(ctx, RLX_OP08, place, "%s takes %d argument%s, found %zu", row->short_name, row->num_args,
-                  row->num_args == 1 ? "" : "s", found);
+        rlx_error(ctx, RLX_OP08, place, "%s takes %d argument%s, found %zu", row->short_name,
+                  row->num_args, row->num_args == 1 ? "" : "s", found);
     else
-        rlx_error(ctx, RLX_OP08, place, "%s takes %d to %d arguments, found %zu", row->short_name, row->min_args, row->num_args, found);
+        rlx_error(ctx, RLX_OP08, place, "%s takes %d to %d arguments, found %zu", row->short_name,
+                  row->min_args, row->num_args, found);
     return false;
 }
 
@@ -331,29 +358,35 @@ static bool take_args(rlx_op_draft *d, const rlx_expr *const *args, size_t num_a
     d->num_args = num_args;
     for (size_t i = 0; i < RLX_OP_MAX_ARGS; i++) {
         d->args[i] = i < num_args ? args[i] : NULL;
-        if (d->args[i] && row->args[i].kind == RLX_ARG_SHAPE && !(d->args[i] = as_shape(d->ctx, d->args[i])))
+        if (d->args[i] && row->args[i].kind == RLX_ARG_SHAPE &&
+            !(d->args[i] = as_shape(d->ctx, d->args[i])))
             return false;
     }
     if (row->prepare && !row->prepare(d))
         return false;
-    /* Optional arguments at the end are simply absent; one in the middle must have been filled in. */
+    /* Optional arguments at the end are simply absent; one in the middle must have been filled
+     * in. */
     while (d->num_args > row->min_args && !d->args[d->num_args - 1])
         d->num_args--;
     for (size_t i = 0; i < d->num_args; i++)
         if (!d->args[i])
-            return rlx_error(d->ctx, RLX_OP08, d->place, "%s needs the argument %s", row->short_name, row->args[i].name), false;
+            return rlx_error(d->ctx, RLX_OP08, d->place, "%s needs the argument %s",
+                             row->short_name, row->args[i].name),
+                   false;
     return true;
 }
 
 /* All attributes: given ones converted, the others by default. *out NULL: the row has none. */
-static bool all_attrs(rlx_context *ctx, const rlx_op_row *row, const rlx_attr *given, rlx_place place, const rlx_attr **out)
+static bool all_attrs(rlx_context *ctx, const rlx_op_row *row, const rlx_attr *given,
+                      rlx_place place, const rlx_attr **out)
 {
     const rlx_attr *values[RLX_OP_MAX_ATTRS] = { NULL };
     shared *s = given ? NULL : shared_of(ctx, row);
     *out = s ? s->defaults : NULL;
     if (*out || (!row->num_attrs && !given))
         return true;
-    if (!take_given(ctx, row, rlx_as_attrs(given), values, place) || !take_defaults(ctx, row, values, place))
+    if (!take_given(ctx, row, rlx_as_attrs(given), values, place) ||
+        !take_defaults(ctx, row, values, place))
         return false;
     if (row->num_attrs && !(*out = make_attrs(ctx, row, values)))
         return false;
@@ -362,8 +395,9 @@ static bool all_attrs(rlx_context *ctx, const rlx_op_row *row, const rlx_attr *g
     return true;
 }
 
-static const rlx_expr *call_fixed(rlx_op_draft *d, const rlx_expr *op, const rlx_expr *const *args, size_t num_args,
-                                  const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args)
+static const rlx_expr *call_fixed(rlx_op_draft *d, const rlx_expr *op, const rlx_expr *const *args,
+                                  size_t num_args, const rlx_sinfo *const *sinfo_args,
+                                  size_t num_sinfo_args)
 {
     const rlx_op_row *row = d->row;
     const rlx_attr *values[RLX_OP_MAX_ATTRS] = { NULL }, *attrs = NULL;
@@ -371,18 +405,22 @@ static const rlx_expr *call_fixed(rlx_op_draft *d, const rlx_expr *op, const rlx
     if (!row->prepare) {
         if (!all_attrs(d->ctx, row, d->given, d->place, &attrs) || !take_args(d, args, num_args))
             return NULL;
-        return rlx_call_new(d->ctx, op, d->args, d->num_args, sinfo_args, num_sinfo_args, attrs, d->place);
+        return rlx_call_new(d->ctx, op, d->args, d->num_args, sinfo_args, num_sinfo_args, attrs,
+                            d->place);
     }
-    if (!take_given(d->ctx, row, rlx_as_attrs(d->given), values, d->place) || !take_defaults(d->ctx, row, values, d->place) ||
-        !take_args(d, args, num_args))
+    if (!take_given(d->ctx, row, rlx_as_attrs(d->given), values, d->place) ||
+        !take_defaults(d->ctx, row, values, d->place) || !take_args(d, args, num_args))
         return NULL;
     if (row->num_attrs && !(attrs = make_attrs(d->ctx, row, values)))
         return NULL;
-    return rlx_call_new(d->ctx, op, d->args, d->num_args, sinfo_args, num_sinfo_args, attrs, d->place);
+    return rlx_call_new(d->ctx, op, d->args, d->num_args, sinfo_args, num_sinfo_args, attrs,
+                        d->place);
 }
 
-static const rlx_expr *call_varargs(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *op, const rlx_expr *const *args, size_t num_args,
-                                    const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *given, rlx_place place)
+static const rlx_expr *call_varargs(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *op,
+                                    const rlx_expr *const *args, size_t num_args,
+                                    const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args,
+                                    const rlx_attr *given, rlx_place place)
 {
     const rlx_attr *attrs;
     if (!all_attrs(ctx, row, given, place, &attrs))
@@ -390,38 +428,45 @@ static const rlx_expr *call_varargs(rlx_context *ctx, const rlx_op_row *row, con
     return rlx_call_new(ctx, op, args, num_args, sinfo_args, num_sinfo_args, attrs, place);
 }
 
-const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args,
-                                  const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args, const rlx_attr *given, rlx_place place)
+const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row,
+                                  const rlx_expr *const *args, size_t num_args,
+                                  const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args,
+                                  const rlx_attr *given, rlx_place place)
 {
     const rlx_expr *op = op_of(ctx, row);
     if (!op)
         return NULL;
     bool varargs = row->flags & RLX_OP_VARARGS;
-    if (RLX_UNLIKELY(num_args < row->min_args || (num_args > row->num_args && !varargs)) && !row->prepare)
+    if (RLX_UNLIKELY(num_args < row->min_args || (num_args > row->num_args && !varargs)) &&
+        !row->prepare)
         return wrong_count(ctx, row, num_args, place), NULL;
     if (varargs)
-        return call_varargs(ctx, row, op, args, num_args, sinfo_args, num_sinfo_args, given, place);
+        return call_varargs(ctx, row, op, args, num_args, sinfo_args, num_sinfo_args, given,
+                            place);
     if (num_args > RLX_OP_MAX_ARGS || num_args > row->num_args)
         return wrong_count(ctx, row, num_args, place), NULL;
     rlx_op_draft d = { .ctx = ctx, .row = row, .given = given, .place = place };
     return call_fixed(&d, op, args, num_args, sinfo_args, num_sinfo_args);
 }
 
-const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place)
+const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
+                            size_t num_args, const rlx_attr *given, rlx_place place)
 {
     return rlx_call_op_sinfo(ctx, row, args, num_args, NULL, 0, given, place);
 }
 
-const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place)
+const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args,
+                              size_t num_args, const rlx_attr *given, rlx_place place)
 {
     const rlx_op_row *row = rlx_op_find(rlx_slice_z(name));
     if (row)
         return rlx_call_op(ctx, row, args, num_args, given, place);
     const char *near = rlx_op_suggest(rlx_slice_z(name));
-    return rlx_error(ctx, RLX_OP06, place, "no operator is called %s%s%s", name ? name : "", near ? "; did you mean " : "", near ? near : "");
+    return rlx_error(ctx, RLX_OP06, place, "no operator is called %s%s%s", name ? name : "",
+                     near ? "; did you mean " : "", near ? near : "");
 }
 
-/* ---- looking at calls ---------------------------------------------------------------------------------- */
+/* ---- looking at calls ----------------------------------------------------------------------- */
 
 const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name)
 {

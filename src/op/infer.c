@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-/* ---- failing --------------------------------------------------------------------------------- */
+/* ---- failing -------------------------------------------------------------------------------- */
 
 const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...)
 {
@@ -37,25 +37,29 @@ const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT])
     return room;
 }
 
-/* ---- arguments -------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 static const rlx_sinfo *wrong_count(rlx_infer *in)
 {
     const rlx_op_row *row = in->row;
     if (row->min_args == row->num_args)
-        return rlx_infer_fail(in, "takes %d argument%s, found %zu", row->num_args, row->num_args == 1 ? "" : "s", in->call->num_args);
-    return rlx_infer_fail(in, "takes %d to %d arguments, found %zu", row->min_args, row->num_args, in->call->num_args);
+        return rlx_infer_fail(in, "takes %d argument%s, found %zu", row->num_args,
+                              row->num_args == 1 ? "" : "s", in->call->num_args);
+    return rlx_infer_fail(in, "takes %d to %d arguments, found %zu", row->min_args, row->num_args,
+                          in->call->num_args);
 }
 
 static const char *arg_name(const rlx_op_row *row, size_t i)
 {
-    return row->num_args ? row->args[i < row->num_args ? i : (size_t)row->num_args - 1].name : "argument";
+    return row->num_args ? row->args[i < row->num_args ? i : (size_t)row->num_args - 1].name
+                         : "argument";
 }
 
 const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i)
 {
     const rlx_call *call = in->call;
-    if (RLX_UNLIKELY(i >= call->num_args || (call->num_args > in->row->num_args && !(in->row->flags & RLX_OP_VARARGS))))
+    if (RLX_UNLIKELY(i >= call->num_args ||
+                     (call->num_args > in->row->num_args && !(in->row->flags & RLX_OP_VARARGS))))
         return wrong_count(in);
     size_t errors = rlx_error_count(in->ctx);
     const rlx_sinfo *s = in->sinfo_of(in->user, call->args[i]);
@@ -64,7 +68,8 @@ const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i)
     in->failed = true;
     if (rlx_error_count(in->ctx) > errors)
         return NULL; /* whoever was asked has said why */
-    return rlx_infer_fail(in, "nothing is known of %s (%s)", arg_name(in->row, i), rlx_show(in->ctx, call->args[i]));
+    return rlx_infer_fail(in, "nothing is known of %s (%s)", arg_name(in->row, i),
+                          rlx_show(in->ctx, call->args[i]));
 }
 
 const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i)
@@ -74,7 +79,8 @@ const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i)
         return NULL;
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     if (!t)
-        rlx_infer_fail(in, "%s is %s, expected a tensor", arg_name(in->row, i), rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a tensor", arg_name(in->row, i),
+                       rlx_show(in->ctx, s));
     return t;
 }
 
@@ -85,14 +91,16 @@ const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i)
         return NULL;
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     if (!shape)
-        rlx_infer_fail(in, "%s is %s, expected a shape", arg_name(in->row, i), rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a shape", arg_name(in->row, i),
+                       rlx_show(in->ctx, s));
     return shape;
 }
 
 const rlx_expr *rlx_infer_value(const rlx_infer *in, size_t i)
 {
     const rlx_expr *e = rlx_infer_expr(in, i);
-    /* Bindings that copy a variable form short chains; the bound only guards against a malformed cycle. */
+    /* Bindings that copy a variable form short chains; the bound only guards against a
+     * malformed cycle. */
     for (int hops = 0; e && in->value_of && rlx_as_var(e) && hops < 64; hops++) {
         const rlx_expr *v = in->value_of(in->user, e);
         if (!v)
@@ -102,7 +110,7 @@ const rlx_expr *rlx_infer_value(const rlx_infer *in, size_t i)
     return e;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------- */
+/* ---- attributes ----------------------------------------------------------------------------- */
 
 const rlx_attr *rlx_infer_attr(const rlx_infer *in, size_t index)
 {
@@ -147,7 +155,7 @@ double rlx_attr_as_float(const rlx_attr *a, double otherwise)
     return f ? f->value : otherwise;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------- */
+/* ---- shapes --------------------------------------------------------------------------------- */
 
 bool rlx_dims_init(rlx_infer *in, rlx_dims *d, size_t n)
 {
@@ -185,13 +193,16 @@ const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, 
     return s->num_values ? s->values : no_dims;
 }
 
-const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype, const rlx_node *vdevice)
+const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype,
+                                       const rlx_node *vdevice)
 {
     const rlx_expr *shape = rlx_shape(in->ctx, d->at, d->count);
-    return rlx_infer_done(in, shape ? rlx_tensor_info(in->ctx, shape, dtype, (int)d->count, vdevice) : NULL);
+    return rlx_infer_done(
+        in, shape ? rlx_tensor_info(in->ctx, shape, dtype, (int)d->count, vdevice) : NULL);
 }
 
-const rlx_sinfo *rlx_infer_rank_result(rlx_infer *in, int64_t ndim, rlx_dtype dtype, const rlx_node *vdevice)
+const rlx_sinfo *rlx_infer_rank_result(rlx_infer *in, int64_t ndim, rlx_dtype dtype,
+                                       const rlx_node *vdevice)
 {
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, NULL, dtype, (int)ndim, vdevice));
 }
@@ -234,12 +245,13 @@ int rlx_broadcast_dim(rlx_infer *in, const rlx_prim *a, const rlx_prim *b, const
     return rlx_prove_equal(in->ctx, in->scope, a, b) == RLX_EQUAL;
 }
 
-/* ---- axes ----------------------------------------------------------------------------------------- */
+/* ---- axes ----------------------------------------------------------------------------------- */
 
 bool rlx_infer_axis(rlx_infer *in, int64_t axis, int64_t ndim, size_t *out)
 {
     if (axis < -ndim || axis >= ndim) {
-        rlx_infer_fail(in, "axis %lld is out of range for a tensor of rank %lld", (long long)axis, (long long)ndim);
+        rlx_infer_fail(in, "axis %lld is out of range for a tensor of rank %lld", (long long)axis,
+                       (long long)ndim);
         return false;
     }
     *out = (size_t)(axis < 0 ? axis + ndim : axis);
@@ -267,7 +279,7 @@ bool rlx_infer_axes(rlx_infer *in, const rlx_attr *list, int64_t ndim, rlx_axes 
     return true;
 }
 
-/* ---- dtypes and devices ------------------------------------------------------------------------------ */
+/* ---- dtypes and devices --------------------------------------------------------------------- */
 
 bool rlx_infer_common_dtype(rlx_infer *in, rlx_dtype a, rlx_dtype b, rlx_dtype *out)
 {
@@ -278,17 +290,20 @@ bool rlx_infer_common_dtype(rlx_infer *in, rlx_dtype a, rlx_dtype b, rlx_dtype *
     if (rlx_dtype_is_void(a) || rlx_dtype_is_void(b))
         return true;
     char x[RLX_DTYPE_TEXT], y[RLX_DTYPE_TEXT];
-    rlx_infer_fail(in, "dtypes differ: %s and %s (convert one with R.astype)", rlx_dtype_text(a, x), rlx_dtype_text(b, y));
+    rlx_infer_fail(in, "dtypes differ: %s and %s (convert one with R.astype)",
+                   rlx_dtype_text(a, x), rlx_dtype_text(b, y));
     return false;
 }
 
 bool rlx_infer_float(rlx_infer *in, rlx_dtype t)
 {
     int code = rlx_dtype_code(t);
-    if (RLX_LIKELY(code == RELAX_DTYPE_FLOAT || code == RELAX_DTYPE_BFLOAT) || rlx_dtype_is_void(t))
+    if (RLX_LIKELY(code == RELAX_DTYPE_FLOAT || code == RELAX_DTYPE_BFLOAT) ||
+        rlx_dtype_is_void(t))
         return true;
     char x[RLX_DTYPE_TEXT];
-    rlx_infer_fail(in, "takes floating point, found %s (convert with R.astype)", rlx_dtype_text(t, x));
+    rlx_infer_fail(in, "takes floating point, found %s (convert with R.astype)",
+                   rlx_dtype_text(t, x));
     return false;
 }
 
@@ -299,7 +314,8 @@ static bool is_open(const rlx_node *device)
     return !v || !v->target;
 }
 
-bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b, const rlx_node **out)
+bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b,
+                             const rlx_node **out)
 {
     *out = is_open(a) ? b : a;
     if (RLX_LIKELY(a == b) || is_open(a) || is_open(b))
@@ -317,7 +333,7 @@ const rlx_node *rlx_device_join(const rlx_node *first, const rlx_node *next)
     return is_open(next) ? first : NULL;
 }
 
-/* ---- outside a builder --------------------------------------------------------------------------------- */
+/* ---- outside a builder ---------------------------------------------------------------------- */
 
 typedef struct outside { rlx_context *ctx; const rlx_env *env; } outside;
 
@@ -327,7 +343,8 @@ static const rlx_sinfo *leaf_of(void *user, const rlx_expr *e)
     return rlx_leaf_sinfo(o->ctx, o->env, e);
 }
 
-const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env, const rlx_call *call, bool quiet)
+const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env,
+                              const rlx_call *call, bool quiet)
 {
     const rlx_op *op = rlx_as_op(call->op);
     if (!op || !op->row)
@@ -335,6 +352,12 @@ const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rl
     if (!op->row->infer)
         return rlx_object_info(ctx);
     outside o = { ctx, env };
-    rlx_infer in = { .ctx = ctx, .call = call, .row = op->row, .scope = (rlx_scope *)scope, .sinfo_of = leaf_of, .user = &o, .quiet = quiet };
+    rlx_infer in = { .ctx = ctx,
+                     .call = call,
+                     .row = op->row,
+                     .scope = (rlx_scope *)scope,
+                     .sinfo_of = leaf_of,
+                     .user = &o,
+                     .quiet = quiet };
     return op->row->infer(&in);
 }

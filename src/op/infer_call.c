@@ -3,9 +3,10 @@
 
 #include <stdarg.h>
 
-/* ---- reporting under TY10 -------------------------------------------------------------------------- */
+/* ---- reporting under TY10 ------------------------------------------------------------------- */
 
-static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *format, va_list args)
+static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *format,
+                                  va_list args)
 {
     if (severity == RLX_SEVERITY_ERROR)
         in->failed = true;
@@ -17,7 +18,8 @@ static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *f
     if (text.failed)
         rlx_no_memory(in->ctx);
     else
-        rlx_report(in->ctx, RLX_TY10, severity, in->call->place, "%s: %s", in->row->short_name, text.data);
+        rlx_report(in->ctx, RLX_TY10, severity, in->call->place, "%s: %s", in->row->short_name,
+                   text.data);
     rlx_buf_free(&text);
     return NULL;
 }
@@ -41,14 +43,16 @@ static void doubt(rlx_infer *in, const char *format, ...)
     va_end(args);
 }
 
-/* ---- results that the call states ------------------------------------------------------------------- */
+/* ---- results that the call states ----------------------------------------------------------- */
 
 static const rlx_sinfo *stated(rlx_infer *in, const rlx_sinfo *none)
 {
     const rlx_call *call = in->call;
     if (call->num_sinfo_args == 0)
         return rlx_infer_done(in, none);
-    return call->num_sinfo_args == 1 ? call->sinfo_args[0] : rlx_infer_done(in, rlx_tuple_info(in->ctx, call->sinfo_args, call->num_sinfo_args));
+    return call->num_sinfo_args == 1 ? call->sinfo_args[0]
+                                     : rlx_infer_done(in, rlx_tuple_info(in->ctx, call->sinfo_args,
+                                                                         call->num_sinfo_args));
 }
 
 /* An output that can be allocated: a tensor with dtype and sizes, or a tuple of such. */
@@ -61,13 +65,17 @@ static bool is_output(const rlx_sinfo *s)
 static const rlx_sinfo *outputs(rlx_infer *in)
 {
     if (in->call->num_sinfo_args != 1)
-        return misuse(in, "states %zu results in out_sinfo, expected one (several go into a tuple)", in->call->num_sinfo_args);
+        return misuse(in,
+                      "states %zu results in out_sinfo, expected one (several go into a tuple)",
+                      in->call->num_sinfo_args);
     const rlx_sinfo *out = in->call->sinfo_args[0];
     const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(out);
     bool good = tuple || is_output(out);
     for (size_t i = 0; tuple && i < tuple->num_fields; i++)
         good &= is_output(tuple->fields[i]);
-    return good ? out : misuse(in, "out_sinfo is %s, expected tensors with sizes and dtype", rlx_show(in->ctx, out));
+    return good ? out
+                : misuse(in, "out_sinfo is %s, expected tensors with sizes and dtype",
+                         rlx_show(in->ctx, out));
 }
 
 static size_t output_count(const rlx_sinfo *out)
@@ -82,7 +90,7 @@ static const rlx_sinfo *output_at(const rlx_sinfo *out, size_t i)
     return tuple ? tuple->fields[i] : out;
 }
 
-/* ---- call_tir ------------------------------------------------------------------------------------------ */
+/* ---- call_tir ------------------------------------------------------------------------------- */
 
 typedef struct tir_call {
     const rlx_func_sinfo *callee;   /* NULL: not known here */
@@ -95,16 +103,22 @@ static bool read_callee(rlx_infer *in, tir_call *c)
 {
     const rlx_expr *f = rlx_infer_expr(in, 0);
     if (!rlx_as_global_var(f))
-        return misuse(in, "calls %s, expected a function of the module", f ? rlx_show(in->ctx, f) : "nothing"), false;
+        return misuse(in, "calls %s, expected a function of the module",
+                      f ? rlx_show(in->ctx, f) : "nothing"),
+               false;
     const rlx_sinfo *s = in->sinfo_of(in->user, f);
     c->callee = rlx_as_func_sinfo(s);
     if (s && !c->callee && !rlx_is(s, RLX_NODE_OBJECT_SINFO))
-        return misuse(in, "%s is %s, expected a TIR function", rlx_show(in->ctx, f), rlx_show(in->ctx, s)), false;
+        return misuse(in, "%s is %s, expected a TIR function", rlx_show(in->ctx, f),
+                      rlx_show(in->ctx, s)),
+               false;
     if (c->callee && c->callee->derive)
         c->callee = NULL;
     const rlx_tuple_sinfo *ret = c->callee ? rlx_as_tuple_sinfo(c->callee->ret) : NULL;
     if (c->callee && !(ret && ret->num_fields == 0) && !rlx_as_prim_sinfo(c->callee->ret))
-        return misuse(in, "%s returns %s: it is a Relax function, expected a TIR function", rlx_show(in->ctx, f), rlx_show(in->ctx, c->callee->ret)), false;
+        return misuse(in, "%s returns %s: it is a Relax function, expected a TIR function",
+                      rlx_show(in->ctx, f), rlx_show(in->ctx, c->callee->ret)),
+               false;
     return true;
 }
 
@@ -115,7 +129,8 @@ static bool read_tir_args(rlx_infer *in, tir_call *c)
         return false;
     c->args = rlx_as_tuple_sinfo(args);
     if (!c->args)
-        return misuse(in, "the arguments are %s, expected a tuple", rlx_show(in->ctx, args)), false;
+        return misuse(in, "the arguments are %s, expected a tuple", rlx_show(in->ctx, args)),
+               false;
     c->num_ints = 0;
     if (in->call->num_args < 3)
         return true;
@@ -127,7 +142,8 @@ static bool read_tir_args(rlx_infer *in, tir_call *c)
     return shape != NULL;
 }
 
-/* Does the description mention a variable of the callee that neither arguments nor results determine? */
+/* Does the description mention a variable of the callee that neither arguments nor results
+ * determine? */
 static bool has_unmatched(rlx_infer *in, const rlx_mapping *m, const rlx_sinfo *param)
 {
     rlx_prim_vars vars = { 0 };
@@ -140,13 +156,16 @@ static bool has_unmatched(rlx_infer *in, const rlx_mapping *m, const rlx_sinfo *
     return some;
 }
 
-/* Does the stated output agree with what the function's buffer says? Sizes that the function computes from its integers
- * are not known here: what cannot be refuted is then believed, the kernel checks its buffers. */
-static bool check_output(rlx_infer *in, rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *out, size_t index)
+/* Does the stated output agree with what the function's buffer says? Sizes that the function
+ * computes from its integers are not known here: what cannot be refuted is then believed, the
+ * kernel checks its buffers. */
+static bool check_output(rlx_infer *in, rlx_mapping *m, const rlx_sinfo *param,
+                         const rlx_sinfo *out, size_t index)
 {
     const rlx_sinfo *implied = rlx_mapping_apply(m, param);
     if (implied && (implied->flags & RLX_FLAG_HAS_VARS)) {
-        /* Sizes that no argument determines are free: out_sinfo defines them, so match them against it first. */
+        /* Sizes that no argument determines are free: out_sinfo defines them, so match them
+         * against it first. */
         rlx_mapping_add(m, param, out, (int32_t)index);
         implied = rlx_mapping_apply(m, param);
     }
@@ -161,9 +180,11 @@ static bool check_output(rlx_infer *in, rlx_mapping *m, const rlx_sinfo *param, 
     rlx_fit_explain(&text, &why);
     const char *reason = text.data && !text.failed ? text.data : "";
     if (fit == RLX_FIT_VALUE)
-        doubt(in, "output %zu is stated as %s, the function makes %s: %s", index, rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
+        doubt(in, "output %zu is stated as %s, the function makes %s: %s", index,
+              rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
     else
-        misuse(in, "output %zu is stated as %s, the function makes %s: %s", index, rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
+        misuse(in, "output %zu is stated as %s, the function makes %s: %s", index,
+               rlx_show(in->ctx, out), rlx_show(in->ctx, implied), reason);
     rlx_buf_free(&text);
     return fit == RLX_FIT_VALUE;
 }
@@ -173,27 +194,42 @@ static bool check_inputs(rlx_infer *in, const tir_call *c, rlx_mapping *m)
     for (size_t i = 0; i < c->args->num_fields; i++) {
         const rlx_sinfo *param = c->callee->params[i], *arg = c->args->fields[i];
         rlx_mapping_add(m, param, arg, (int32_t)i);
-        /* Tensors and scalars of another kind, rank or dtype can never work; sizes are the kernel's own check. */
+        /* Tensors and scalars of another kind, rank or dtype can never work; sizes are the
+         * kernel's own check. */
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(param), *a = rlx_as_tensor_sinfo(arg);
-        bool clash = arg->kind != param->kind && !rlx_is(arg, RLX_NODE_OBJECT_SINFO) && !rlx_is(param, RLX_NODE_OBJECT_SINFO);
+        bool clash = arg->kind != param->kind && !rlx_is(arg, RLX_NODE_OBJECT_SINFO) &&
+                     !rlx_is(param, RLX_NODE_OBJECT_SINFO);
         if (t && a)
-            clash = (t->ndim >= 0 && a->ndim >= 0 && t->ndim != a->ndim) || (t->dtype != a->dtype && !rlx_dtype_is_void(t->dtype) && !rlx_dtype_is_void(a->dtype));
+            clash = (t->ndim >= 0 && a->ndim >= 0 && t->ndim != a->ndim) ||
+                    (t->dtype != a->dtype && !rlx_dtype_is_void(t->dtype) &&
+                     !rlx_dtype_is_void(a->dtype));
         if (clash)
-            return misuse(in, "argument %zu is %s, expected %s", i, rlx_show(in->ctx, arg), rlx_show(in->ctx, param)), false;
+            return misuse(in, "argument %zu is %s, expected %s", i, rlx_show(in->ctx, arg),
+                          rlx_show(in->ctx, param)),
+                   false;
     }
     if (!m->conflict)
         return true;
-    return misuse(in, "%s would be both %s (argument %d) and %s (argument %d)", rlx_show(in->ctx, &m->conflict->node), rlx_show(in->ctx, m->first),
-                  m->first_arg, rlx_show(in->ctx, m->second), m->second_arg), false;
+    return misuse(in, "%s would be both %s (argument %d) and %s (argument %d)",
+                  rlx_show(in->ctx, &m->conflict->node), rlx_show(in->ctx, m->first), m->first_arg,
+                  rlx_show(in->ctx, m->second), m->second_arg),
+           false;
 }
 
-/* Counts and descriptions against the function's parameters: inputs, allocated outputs, integers. */
-static bool check_signature(rlx_infer *in, const tir_call *c, size_t num_allocated, const int64_t *inplace)
+/* Counts and descriptions against the function's parameters: inputs, allocated outputs,
+ * integers. */
+static bool check_signature(rlx_infer *in, const tir_call *c, size_t num_allocated,
+                            const int64_t *inplace)
 {
-    size_t inputs = c->args->num_fields, known = inputs + num_allocated + (size_t)(c->num_ints < 0 ? 0 : c->num_ints);
+    size_t inputs = c->args->num_fields,
+           known = inputs + num_allocated + (size_t)(c->num_ints < 0 ? 0 : c->num_ints);
     if (c->num_ints < 0 ? c->callee->num_params < known : c->callee->num_params != known)
-        return misuse(in, "%s takes %zu parameters, found %zu arguments, %zu outputs and %lld integers", rlx_show(in->ctx, in->call->args[0]),
-                      c->callee->num_params, inputs, num_allocated, (long long)(c->num_ints < 0 ? 0 : c->num_ints)), false;
+        return misuse(
+                   in,
+                   "%s takes %zu parameters, found %zu arguments, %zu outputs and %lld integers",
+                   rlx_show(in->ctx, in->call->args[0]), c->callee->num_params, inputs,
+                   num_allocated, (long long)(c->num_ints < 0 ? 0 : c->num_ints)),
+               false;
     rlx_mapping m;
     rlx_mapping_init(&m, in->ctx, in->scope, c->callee->binders, c->callee->num_binders);
     bool good = check_inputs(in, c, &m);
@@ -214,36 +250,49 @@ const rlx_sinfo *rlx_infer_call_tir(rlx_infer *in)
     return c.out;
 }
 
-/* One index per output, each in [-1, number of arguments), no argument twice, at least one argument. */
-static bool read_indices(rlx_infer *in, const rlx_attr *list, size_t num_outputs, size_t num_args, int64_t *out)
+/* One index per output, each in [-1, number of arguments), no argument twice, at least one
+ * argument. */
+static bool read_indices(rlx_infer *in, const rlx_attr *list, size_t num_outputs, size_t num_args,
+                         int64_t *out)
 {
     bool some = false;
     if (rlx_attr_count(list) != num_outputs)
-        return misuse(in, "%zu in-place indices for %zu outputs", rlx_attr_count(list), num_outputs), false;
+        return misuse(in, "%zu in-place indices for %zu outputs", rlx_attr_count(list),
+                      num_outputs),
+               false;
     for (size_t i = 0; i < num_outputs; i++) {
         out[i] = rlx_attr_item(list, i);
         some |= out[i] >= 0;
         if (out[i] < -1 || out[i] >= (int64_t)num_args)
-            return misuse(in, "in-place index %lld names none of the %zu arguments", (long long)out[i], num_args), false;
+            return misuse(in, "in-place index %lld names none of the %zu arguments",
+                          (long long)out[i], num_args),
+                   false;
         for (size_t k = 0; k < i; k++)
             if (out[i] >= 0 && out[k] == out[i])
-                return misuse(in, "argument %lld is written in place twice", (long long)out[i]), false;
+                return misuse(in, "argument %lld is written in place twice", (long long)out[i]),
+                       false;
     }
-    return some ? true : (misuse(in, "no argument is written in place (use the plain form)"), false);
+    return some ? true
+                : (misuse(in, "no argument is written in place (use the plain form)"), false);
 }
 
 /* What is written in place has the shape and dtype of the output. */
-static bool check_replaced(rlx_infer *in, const rlx_sinfo *arg, const rlx_sinfo *out, int64_t index)
+static bool check_replaced(rlx_infer *in, const rlx_sinfo *arg, const rlx_sinfo *out,
+                           int64_t index)
 {
     const rlx_tensor_sinfo *a = rlx_as_tensor_sinfo(arg), *o = rlx_as_tensor_sinfo(out);
     size_t na = 0, no = 0;
-    const rlx_prim *const *da = a ? rlx_infer_dims(in, a, &na) : NULL, *const *dim_out = o ? rlx_infer_dims(in, o, &no) : NULL;
-    bool same = a && o && a->dtype == o->dtype && (a->shape == o->shape || (da && dim_out)) && a->shape;
+    const rlx_prim *const *da = a ? rlx_infer_dims(in, a, &na) : NULL, *const *dim_out =
+                                                                           o ? rlx_infer_dims(
+                                                                                   in, o, &no)
+                                                                             : NULL;
+    bool same =
+        a && o && a->dtype == o->dtype && (a->shape == o->shape || (da && dim_out)) && a->shape;
     if (same && da && dim_out)
         same = rlx_prove_equal_list(in->ctx, in->scope, da, na, dim_out, no) == RLX_EQUAL;
     if (!same)
-        misuse(in, "argument %lld is %s, not proved to be of shape and dtype of its output, %s", (long long)index, rlx_show(in->ctx, arg),
-               rlx_show(in->ctx, out));
+        misuse(in, "argument %lld is %s, not proved to be of shape and dtype of its output, %s",
+               (long long)index, rlx_show(in->ctx, arg), rlx_show(in->ctx, out));
     return same;
 }
 
@@ -260,7 +309,8 @@ const rlx_sinfo *rlx_infer_call_tir_inplace(rlx_infer *in)
         return NULL;
     for (size_t i = 0; i < n; i++) {
         allocated += indices[i] < 0;
-        if (indices[i] >= 0 && !check_replaced(in, c.args->fields[indices[i]], output_at(c.out, i), indices[i]))
+        if (indices[i] >= 0 &&
+            !check_replaced(in, c.args->fields[indices[i]], output_at(c.out, i), indices[i]))
             return NULL;
     }
     return c.callee && !check_signature(in, &c, allocated, indices) ? NULL : c.out;
@@ -273,7 +323,8 @@ const rlx_sinfo *rlx_infer_call_dps(rlx_infer *in)
     return outputs(in);
 }
 
-/* The argument tuple as a literal: the literal bound to the variable, else its fields one by one. */
+/* The argument tuple as a literal: the literal bound to the variable, else its fields one by
+ * one. */
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in)
 {
     const rlx_call *call = in->call;
@@ -297,7 +348,8 @@ const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in)
     const rlx_expr *args[RLX_OP_MAX_ARGS];
     memcpy(args, call->args, call->num_args * sizeof *args);
     args[1] = literal;
-    return rlx_call_new(in->ctx, call->op, args, call->num_args, call->sinfo_args, call->num_sinfo_args, call->attrs, call->place);
+    return rlx_call_new(in->ctx, call->op, args, call->num_args, call->sinfo_args,
+                        call->num_sinfo_args, call->attrs, call->place);
 }
 
 /* A single tensor given as the arguments is a tuple of one. */
@@ -312,7 +364,7 @@ bool rlx_prepare_arg_tuple(rlx_op_draft *d)
     return d->args[1] != NULL;
 }
 
-/* ---- packed functions ------------------------------------------------------------------------------------- */
+/* ---- packed functions ----------------------------------------------------------------------- */
 
 /* Result of calling an opaque function, as its description derives it. */
 static const rlx_sinfo *derived(rlx_infer *in)
@@ -325,7 +377,8 @@ static const rlx_sinfo *derived(rlx_infer *in)
         return rlx_infer_fail(in, "calls %s, expected a packed function", rlx_show(in->ctx, f));
     if (s->derive == RLX_DERIVE_CONST || s->derive == RLX_DERIVE_NAMED)
         return s->ret ? s->ret : rlx_object_info(in->ctx);
-    return s->derive == RLX_DERIVE_EMPTY ? rlx_object_info(in->ctx) : stated(in, rlx_object_info(in->ctx));
+    return s->derive == RLX_DERIVE_EMPTY ? rlx_object_info(in->ctx)
+                                         : stated(in, rlx_object_info(in->ctx));
 }
 
 const rlx_sinfo *rlx_infer_call_pure_packed(rlx_infer *in)
@@ -351,7 +404,8 @@ const rlx_sinfo *rlx_infer_call_inplace_packed(rlx_infer *in)
         if (indices[i] >= 0 && !arg)
             return NULL;
         if (arg && rlx_fit(in->ctx, in->scope, arg, output_at(out, i), NULL) != RLX_FIT_YES)
-            return misuse(in, "argument %lld is %s, which the stated result %s does not cover", (long long)indices[i], rlx_show(in->ctx, arg),
+            return misuse(in, "argument %lld is %s, which the stated result %s does not cover",
+                          (long long)indices[i], rlx_show(in->ctx, arg),
                           rlx_show(in->ctx, output_at(out, i)));
     }
     return out;
@@ -362,11 +416,12 @@ const rlx_sinfo *rlx_infer_call_builtin(rlx_infer *in)
     if (!rlx_infer_arg(in, 0) || !rlx_infer_arg(in, 1))
         return NULL;
     if (in->call->num_sinfo_args > 1)
-        return rlx_infer_fail(in, "states %zu results, expected at most one", in->call->num_sinfo_args);
+        return rlx_infer_fail(in, "states %zu results, expected at most one",
+                              in->call->num_sinfo_args);
     return stated(in, rlx_tuple_info(in->ctx, NULL, 0));
 }
 
-/* ---- closures, values, effects ------------------------------------------------------------------------------ */
+/* ---- closures, values, effects -------------------------------------------------------------- */
 
 const rlx_sinfo *rlx_infer_object(rlx_infer *in)
 {
@@ -378,7 +433,8 @@ const rlx_sinfo *rlx_infer_object(rlx_infer *in)
 
 const rlx_sinfo *rlx_infer_invoke(rlx_infer *in)
 {
-    return rlx_infer_arg(in, 0) && rlx_infer_arg(in, 1) ? stated(in, rlx_object_info(in->ctx)) : NULL;
+    return rlx_infer_arg(in, 0) && rlx_infer_arg(in, 1) ? stated(in, rlx_object_info(in->ctx))
+                                                        : NULL;
 }
 
 const rlx_sinfo *rlx_infer_unit(rlx_infer *in)
@@ -398,6 +454,7 @@ const rlx_sinfo *rlx_infer_assert(rlx_infer *in)
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
     rlx_dtype dtype = t ? t->dtype : p ? p->dtype : RELAX_INT64;
     if (!(rlx_dtype_is_bool(dtype) || rlx_dtype_is_void(dtype)) || (t && t->ndim > 0))
-        return rlx_infer_fail(in, "condition is %s, expected a Boolean scalar", rlx_show(in->ctx, s));
+        return rlx_infer_fail(in, "condition is %s, expected a Boolean scalar",
+                              rlx_show(in->ctx, s));
     return rlx_infer_done(in, rlx_tuple_info(in->ctx, NULL, 0));
 }

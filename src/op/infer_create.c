@@ -23,7 +23,8 @@ static const rlx_tensor_sinfo *fill_value(rlx_infer *in)
 {
     const rlx_tensor_sinfo *v = rlx_infer_tensor(in, 1);
     if (v && v->ndim != 0) {
-        rlx_infer_fail(in, "fill_value is %s, expected a tensor of rank 0", rlx_show(in->ctx, &v->node));
+        rlx_infer_fail(in, "fill_value is %s, expected a tensor of rank 0",
+                       rlx_show(in->ctx, &v->node));
         return NULL;
     }
     return v;
@@ -36,7 +37,9 @@ const rlx_sinfo *rlx_infer_full(rlx_infer *in)
     rlx_dtype dtype = rlx_attr_as_dtype(rlx_infer_attr(in, 0));
     if (!v)
         return NULL;
-    return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape_of_arg(in, 0), rlx_dtype_is_void(dtype) ? v->dtype : dtype, s->ndim, v->vdevice));
+    return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape_of_arg(in, 0),
+                                              rlx_dtype_is_void(dtype) ? v->dtype : dtype, s->ndim,
+                                              v->vdevice));
 }
 
 /* ones_like, zeros_like: the argument with another dtype if one is given */
@@ -52,7 +55,7 @@ const rlx_sinfo *rlx_infer_full_like(rlx_infer *in)
     return rlx_infer_tensor(in, 0) && fill_value(in) ? rlx_infer_like(in) : NULL;
 }
 
-/* ---- shapes as values ---------------------------------------------------------------------------- */
+/* ---- shapes as values ----------------------------------------------------------------------- */
 
 const rlx_sinfo *rlx_infer_shape_of(rlx_infer *in)
 {
@@ -61,7 +64,8 @@ const rlx_sinfo *rlx_infer_shape_of(rlx_infer *in)
     if (!x)
         return NULL;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
-    return rlx_infer_done(in, dims ? rlx_shape_info(in->ctx, dims, n) : rlx_shape_info_rank(in->ctx, x->ndim));
+    return rlx_infer_done(in, dims ? rlx_shape_info(in->ctx, dims, n)
+                                   : rlx_shape_info_rank(in->ctx, x->ndim));
 }
 
 const rlx_sinfo *rlx_infer_tensor_to_shape(rlx_infer *in)
@@ -72,11 +76,13 @@ const rlx_sinfo *rlx_infer_tensor_to_shape(rlx_infer *in)
     if (!x)
         return NULL;
     if (x->ndim != 1)
-        return rlx_infer_fail(in, "input is %s, expected a tensor of rank 1", rlx_show(in->ctx, &x->node));
+        return rlx_infer_fail(in, "input is %s, expected a tensor of rank 1",
+                              rlx_show(in->ctx, &x->node));
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (dims)
         rlx_int_literal(dims[0], &count);
-    return rlx_infer_done(in, rlx_shape_info_rank(in->ctx, count < 0 || count > INT16_MAX ? -1 : (int)count));
+    return rlx_infer_done(
+        in, rlx_shape_info_rank(in->ctx, count < 0 || count > INT16_MAX ? -1 : (int)count));
 }
 
 const rlx_sinfo *rlx_infer_shape_to_tensor(rlx_infer *in)
@@ -90,7 +96,7 @@ const rlx_sinfo *rlx_infer_shape_to_tensor(rlx_infer *in)
     return rlx_infer_done(in, rlx_tensor_ints(in->ctx, &n, 1, RELAX_INT64));
 }
 
-/* ---- triangles, ranges, identity ---------------------------------------------------------------------- */
+/* ---- triangles, ranges, identity ------------------------------------------------------------ */
 
 static const rlx_prim *scalar_literal(rlx_infer *in, size_t i)
 {
@@ -98,7 +104,8 @@ static const rlx_prim *scalar_literal(rlx_infer *in, size_t i)
     if (v)
         return v->value;
     if (i < in->call->num_args)
-        rlx_infer_fail(in, "%s is %s, expected R.prim_value", in->row->args[i].name, rlx_show(in->ctx, in->call->args[i]));
+        rlx_infer_fail(in, "%s is %s, expected R.prim_value", in->row->args[i].name,
+                       rlx_show(in->ctx, in->call->args[i]));
     else
         rlx_infer_arg(in, i);
     return NULL;
@@ -112,7 +119,9 @@ const rlx_sinfo *rlx_infer_eye(rlx_infer *in)
         return NULL;
     out.at[0] = rlx_fold_cast(in->ctx, RELAX_INT64, n);
     out.at[1] = rlx_fold_cast(in->ctx, RELAX_INT64, m);
-    return out.at[0] && out.at[1] ? rlx_infer_dims_result(in, &out, rlx_attr_as_dtype(rlx_infer_attr(in, 0)), NULL) : rlx_infer_done(in, NULL);
+    return out.at[0] && out.at[1]
+               ? rlx_infer_dims_result(in, &out, rlx_attr_as_dtype(rlx_infer_attr(in, 0)), NULL)
+               : rlx_infer_done(in, NULL);
 }
 
 const rlx_sinfo *rlx_infer_eye_like(rlx_infer *in)
@@ -140,7 +149,8 @@ const rlx_sinfo *rlx_infer_triangle(rlx_infer *in)
 }
 
 /* ceil((stop - start) / step) of integers, for either sign of the step. */
-static const rlx_prim *int_steps(rlx_infer *in, const rlx_prim *start, const rlx_prim *stop, const rlx_prim *step)
+static const rlx_prim *int_steps(rlx_infer *in, const rlx_prim *start, const rlx_prim *stop,
+                                 const rlx_prim *step)
 {
     rlx_context *ctx = in->ctx;
     int64_t s;
@@ -151,7 +161,8 @@ static const rlx_prim *int_steps(rlx_infer *in, const rlx_prim *start, const rlx
         stop = other;
         step = s == INT64_MIN ? NULL : rlx_int64(ctx, -s);
     }
-    const rlx_prim *span = rlx_fold_sub(ctx, rlx_fold_add(ctx, rlx_fold_sub(ctx, stop, start), step), rlx_int64(ctx, 1));
+    const rlx_prim *span = rlx_fold_sub(
+        ctx, rlx_fold_add(ctx, rlx_fold_sub(ctx, stop, start), step), rlx_int64(ctx, 1));
     return rlx_fold_binary(ctx, RLX_NODE_FLOOR_DIV, span, step);
 }
 
@@ -165,12 +176,16 @@ static double scalar_number(const rlx_prim *p, bool *known)
     return *known ? (double)i : 0;
 }
 
-static const rlx_prim *float_steps(rlx_infer *in, const rlx_prim *start, const rlx_prim *stop, const rlx_prim *step)
+static const rlx_prim *float_steps(rlx_infer *in, const rlx_prim *start, const rlx_prim *stop,
+                                   const rlx_prim *step)
 {
     bool known = true;
-    double a = scalar_number(start, &known), b = scalar_number(stop, &known), s = scalar_number(step, &known);
+    double a = scalar_number(start, &known), b = scalar_number(stop, &known),
+           s = scalar_number(step, &known);
     if (!known || !(s != 0)) {
-        rlx_infer_fail(in, known ? "step is 0" : "the number of elements needs literals where floats are mixed in");
+        rlx_infer_fail(in,
+                       known ? "step is 0"
+                             : "the number of elements needs literals where floats are mixed in");
         return NULL;
     }
     double n = (b - a) / s;
@@ -198,13 +213,15 @@ const rlx_sinfo *rlx_infer_arange(rlx_infer *in)
     if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_GE, n, zero) != RLX_TRUE)
         n = rlx_fold_binary(in->ctx, RLX_NODE_MAX, n, zero);
     out.at[0] = n;
-    return n ? rlx_infer_dims_result(in, &out, rlx_attr_as_dtype(rlx_infer_attr(in, 0)), NULL) : rlx_infer_done(in, NULL);
+    return n ? rlx_infer_dims_result(in, &out, rlx_attr_as_dtype(rlx_infer_attr(in, 0)), NULL)
+             : rlx_infer_done(in, NULL);
 }
 
 const rlx_sinfo *rlx_infer_one_hot(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
-    const rlx_prim *on = x ? scalar_literal(in, 1) : NULL, *off = on ? scalar_literal(in, 2) : NULL;
+    const rlx_prim *on = x ? scalar_literal(in, 1) : NULL,
+                   *off = on ? scalar_literal(in, 2) : NULL;
     if (!off)
         return NULL;
     rlx_dtype dtype = rlx_prim_dtype(on);
@@ -212,7 +229,8 @@ const rlx_sinfo *rlx_infer_one_hot(rlx_infer *in)
     if (dtype != rlx_prim_dtype(off))
         return rlx_infer_fail(in, "on_value and off_value differ in dtype");
     if (!rlx_dtype_is_void(x->dtype) && !rlx_dtype_is_int(x->dtype))
-        return rlx_infer_fail(in, "indices are %s, expected integers", rlx_show(in->ctx, &x->node));
+        return rlx_infer_fail(in, "indices are %s, expected integers",
+                              rlx_show(in->ctx, &x->node));
     if (depth <= 0)
         return rlx_infer_fail(in, "depth is %lld, expected more than 0", (long long)depth);
     if (x->ndim < 0)
@@ -232,7 +250,7 @@ const rlx_sinfo *rlx_infer_one_hot(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, dtype, x->vdevice);
 }
 
-/* ---- arguments that may be left out ------------------------------------------------------------------------ */
+/* ---- arguments that may be left out --------------------------------------------------------- */
 
 static const rlx_expr *int_value(rlx_context *ctx, int64_t v)
 {
@@ -280,7 +298,8 @@ bool rlx_prepare_arange(rlx_op_draft *d)
         return false;
     if (!rlx_dtype_is_void(rlx_attr_as_dtype(d->values[0])))
         return true;
-    bool ints = is_int_scalar(d->args[0]) && is_int_scalar(d->args[1]) && is_int_scalar(d->args[2]);
+    bool ints =
+        is_int_scalar(d->args[0]) && is_int_scalar(d->args[1]) && is_int_scalar(d->args[2]);
     d->values[0] = rlx_attr_dtype_new(d->ctx, ints ? RELAX_INT64 : RELAX_FLOAT32);
     return d->values[0] != NULL;
 }

@@ -1,7 +1,7 @@
 /* infer_elementwise.c: one result element per element: unary, binary, comparisons, where. */
 #include "op/op_int.h"
 
-/* ---- one tensor ------------------------------------------------------------------------------- */
+/* ---- one tensor ----------------------------------------------------------------------------- */
 
 const rlx_sinfo *rlx_infer_same(rlx_infer *in)
 {
@@ -39,7 +39,7 @@ const rlx_sinfo *rlx_infer_astype(rlx_infer *in)
     return x ? rlx_infer_with_dtype(in, x, rlx_attr_as_dtype(rlx_infer_attr(in, 0))) : NULL;
 }
 
-/* ---- two operands ------------------------------------------------------------------------------- */
+/* ---- two operands --------------------------------------------------------------------------- */
 
 /* A tensor as it is; a scalar value acts as a tensor of shape (1,). */
 typedef struct operand {
@@ -67,7 +67,8 @@ static bool read_operand(rlx_infer *in, size_t i, operand *o)
     }
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
     if (!p) {
-        rlx_infer_fail(in, "%s is %s, expected a tensor or a scalar", in->row->args[i].name, rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a tensor or a scalar", in->row->args[i].name,
+                       rlx_show(in->ctx, s));
         return false;
     }
     o->dtype = p->dtype;
@@ -80,7 +81,8 @@ static bool read_operand(rlx_infer *in, size_t i, operand *o)
 }
 
 /* Right-aligned. 1: out is set; 0: some pair is not provable; -1 after a report. */
-static int broadcast(rlx_infer *in, const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb, rlx_dims *out)
+static int broadcast(rlx_infer *in, const rlx_prim *const *a, size_t na, const rlx_prim *const *b,
+                     size_t nb, rlx_dims *out)
 {
     if (!rlx_dims_init(in, out, na > nb ? na : nb))
         return -1;
@@ -97,8 +99,8 @@ static int broadcast(rlx_infer *in, const rlx_prim *const *a, size_t na, const r
         }
         int one = rlx_broadcast_dim(in, a[i - pad_a], b[i - pad_b], &out->at[i]);
         if (one < 0) {
-            rlx_infer_fail(in, "sizes %s and %s do not broadcast (dimension %zu of the result)", rlx_show(in->ctx, a[i - pad_a]),
-                           rlx_show(in->ctx, b[i - pad_b]), i);
+            rlx_infer_fail(in, "sizes %s and %s do not broadcast (dimension %zu of the result)",
+                           rlx_show(in->ctx, a[i - pad_a]), rlx_show(in->ctx, b[i - pad_b]), i);
             return -1;
         }
         all &= one;
@@ -122,13 +124,16 @@ static bool is_like(const operand *o, rlx_dtype dtype, const rlx_node *vdevice)
 }
 
 /* Nothing was inferred of the shape: keep the expression if both have the same one. */
-static const rlx_sinfo *without_dims(rlx_infer *in, const operand *a, const operand *b, int ndim, rlx_dtype dtype, const rlx_node *vdevice)
+static const rlx_sinfo *without_dims(rlx_infer *in, const operand *a, const operand *b, int ndim,
+                                     rlx_dtype dtype, const rlx_node *vdevice)
 {
-    const rlx_expr *shape = a->tensor && b->tensor && a->tensor->shape == b->tensor->shape ? a->tensor->shape : NULL;
+    const rlx_expr *shape =
+        a->tensor && b->tensor && a->tensor->shape == b->tensor->shape ? a->tensor->shape : NULL;
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, dtype, ndim, vdevice));
 }
 
-static const rlx_sinfo *elementwise(rlx_infer *in, const operand *a, const operand *b, rlx_dtype dtype)
+static const rlx_sinfo *elementwise(rlx_infer *in, const operand *a, const operand *b,
+                                    rlx_dtype dtype)
 {
     const rlx_node *vdevice;
     rlx_dims out;
@@ -156,8 +161,10 @@ const rlx_sinfo *rlx_infer_binary(rlx_infer *in)
     rlx_dtype dtype;
     const rlx_sinfo *s = rlx_infer_arg(in, 0);
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
-    /* x + x, and all sums of equal shapes: the answer is the operand, unless its shape is a variable. */
-    if (RLX_LIKELY(t && in->call->num_args == 2) && in->sinfo_of(in->user, in->call->args[1]) == s && !rlx_as_var(t->shape))
+    /* x + x, and all sums of equal shapes: the answer is the operand, unless its shape is a
+     * variable. */
+    if (RLX_LIKELY(t && in->call->num_args == 2) &&
+        in->sinfo_of(in->user, in->call->args[1]) == s && !rlx_as_var(t->shape))
         return s;
     if (!s || !read_operand(in, 0, &a) || !read_operand(in, 1, &b))
         return NULL;
@@ -178,9 +185,15 @@ const rlx_sinfo *rlx_infer_compare(rlx_infer *in)
     return elementwise(in, &a, &b, RELAX_BOOL);
 }
 
-/* ---- three operands ------------------------------------------------------------------------------ */
+/* ---- three operands ------------------------------------------------------------------------- */
 
-typedef struct three { const rlx_tensor_sinfo *t[3]; const rlx_prim *const *dims[3]; size_t n[3]; bool all_literal, same_shape; const rlx_node *vdevice; } three;
+typedef struct three {
+    const rlx_tensor_sinfo *t[3];
+    const rlx_prim *const *dims[3];
+    size_t n[3];
+    bool all_literal, same_shape;
+    const rlx_node *vdevice;
+} three;
 
 static bool read_three(rlx_infer *in, three *o)
 {
@@ -194,7 +207,8 @@ static bool read_three(rlx_infer *in, three *o)
         o->all_literal &= o->dims[i] != NULL;
         o->vdevice = rlx_device_join(o->vdevice, o->t[i]->vdevice);
     }
-    o->same_shape = o->t[0]->shape && o->t[0]->shape == o->t[1]->shape && o->t[1]->shape == o->t[2]->shape;
+    o->same_shape =
+        o->t[0]->shape && o->t[0]->shape == o->t[1]->shape && o->t[1]->shape == o->t[2]->shape;
     return true;
 }
 
@@ -214,7 +228,8 @@ const rlx_sinfo *rlx_infer_where(rlx_infer *in)
         return NULL;
     if (!rlx_dtype_is_bool(o.t[0]->dtype)) {
         char x[RLX_DTYPE_TEXT];
-        return rlx_infer_fail(in, "condition has dtype %s, expected bool", rlx_dtype_text(o.t[0]->dtype, x));
+        return rlx_infer_fail(in, "condition has dtype %s, expected bool",
+                              rlx_dtype_text(o.t[0]->dtype, x));
     }
     if (!rlx_infer_common_dtype(in, o.t[1]->dtype, o.t[2]->dtype, &dtype))
         return NULL;
@@ -225,10 +240,12 @@ const rlx_sinfo *rlx_infer_where(rlx_infer *in)
             known = broadcast(in, o.dims[0], o.n[0], both.at, both.count, &all);
         if (known < 0)
             return NULL;
-        return known ? rlx_infer_dims_result(in, &all, dtype, o.vdevice) : rlx_infer_rank_result(in, greatest_rank(&o), dtype, o.vdevice);
+        return known ? rlx_infer_dims_result(in, &all, dtype, o.vdevice)
+                     : rlx_infer_rank_result(in, greatest_rank(&o), dtype, o.vdevice);
     }
     const rlx_expr *shape = o.same_shape ? o.t[0]->shape : NULL;
-    return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, dtype, greatest_rank(&o), o.vdevice));
+    return rlx_infer_done(in,
+                          rlx_tensor_info(in->ctx, shape, dtype, greatest_rank(&o), o.vdevice));
 }
 
 /* No broadcasting: every size must be proved equal. */
@@ -243,13 +260,15 @@ const rlx_sinfo *rlx_infer_fma(rlx_infer *in)
         return NULL;
     for (size_t i = 0; i < 3; i++) {
         if (o.t[i]->ndim >= 0 && ndim >= 0 && o.t[i]->ndim != ndim)
-            return rlx_infer_fail(in, "ranks differ: %d and %d (operands do not broadcast)", ndim, o.t[i]->ndim);
+            return rlx_infer_fail(in, "ranks differ: %d and %d (operands do not broadcast)", ndim,
+                                  o.t[i]->ndim);
         ndim = o.t[i]->ndim >= 0 ? o.t[i]->ndim : ndim;
     }
     for (size_t k = 0; o.all_literal && k < 3 * o.n[0]; k++) {
         const rlx_prim *a = o.dims[0][k / 3], *b = o.dims[k % 3][k / 3];
         if (rlx_infer_equal(in, a, b) != RLX_EQUAL)
-            return rlx_infer_fail(in, "sizes %s and %s of dimension %zu are not proved equal", rlx_show(in->ctx, a), rlx_show(in->ctx, b), k / 3);
+            return rlx_infer_fail(in, "sizes %s and %s of dimension %zu are not proved equal",
+                                  rlx_show(in->ctx, a), rlx_show(in->ctx, b), k / 3);
     }
     const rlx_expr *shape = o.all_literal || o.same_shape ? o.t[0]->shape : NULL;
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, dtype, ndim, o.vdevice));

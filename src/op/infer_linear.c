@@ -37,18 +37,21 @@ static const rlx_prim *contracted(const matrix *m, bool left)
 /* Batch dimensions into out, from the right. 1, 0 (not provable), -1 (reported). */
 static int batch_dims(rlx_infer *in, const matrix *a, const matrix *b, rlx_dims *out, size_t batch)
 {
-    size_t na = a->t->ndim > 2 ? (size_t)a->t->ndim - 2 : 0, nb = b->t->ndim > 2 ? (size_t)b->t->ndim - 2 : 0;
+    size_t na = a->t->ndim > 2 ? (size_t)a->t->ndim - 2 : 0,
+           nb = b->t->ndim > 2 ? (size_t)b->t->ndim - 2 : 0;
     int all = 1;
     for (size_t i = 0; i < batch; i++) {
         bool in_a = i + na >= batch, in_b = i + nb >= batch;
-        const rlx_prim *x = in_a ? a->dims[i + na - batch] : NULL, *y = in_b ? b->dims[i + nb - batch] : NULL;
+        const rlx_prim *x = in_a ? a->dims[i + na - batch] : NULL,
+                       *y = in_b ? b->dims[i + nb - batch] : NULL;
         int one = 1;
         if (in_a && in_b)
             one = rlx_broadcast_dim(in, x, y, &out->at[i]);
         else
             out->at[i] = in_a ? x : y;
         if (one < 0) {
-            rlx_infer_fail(in, "batch sizes %s and %s do not broadcast", rlx_show(in->ctx, x), rlx_show(in->ctx, y));
+            rlx_infer_fail(in, "batch sizes %s and %s do not broadcast", rlx_show(in->ctx, x),
+                           rlx_show(in->ctx, y));
             return -1;
         }
         all &= one;
@@ -56,7 +59,8 @@ static int batch_dims(rlx_infer *in, const matrix *a, const matrix *b, rlx_dims 
     return all;
 }
 
-static const rlx_sinfo *matmul_dims(rlx_infer *in, const matrix *a, const matrix *b, int64_t ndim, rlx_dtype dtype, const rlx_node *vdevice)
+static const rlx_sinfo *matmul_dims(rlx_infer *in, const matrix *a, const matrix *b, int64_t ndim,
+                                    rlx_dtype dtype, const rlx_node *vdevice)
 {
     rlx_dims out;
     size_t n = (size_t)ndim, batch = n - !a->vector - !b->vector;
@@ -67,8 +71,10 @@ static const rlx_sinfo *matmul_dims(rlx_infer *in, const matrix *a, const matrix
         return NULL;
     const rlx_prim *ka = contracted(a, true), *kb = contracted(b, false);
     if (rlx_infer_equal(in, ka, kb) == RLX_DIFFERENT)
-        return rlx_infer_fail(in, "the last size of %s is %s, expected %s, that of %s it is summed with", in->row->args[0].name,
-                              rlx_show(in->ctx, ka), rlx_show(in->ctx, kb), in->row->args[1].name);
+        return rlx_infer_fail(
+            in, "the last size of %s is %s, expected %s, that of %s it is summed with",
+            in->row->args[0].name, rlx_show(in->ctx, ka), rlx_show(in->ctx, kb),
+            in->row->args[1].name);
     if (!known)
         return rlx_infer_rank_result(in, ndim, dtype, vdevice);
     if (!a->vector)
@@ -96,7 +102,7 @@ const rlx_sinfo *rlx_infer_matmul(rlx_infer *in)
     return matmul_dims(in, &a, &b, ndim, dtype, vdevice);
 }
 
-/* ---- einsum ---------------------------------------------------------------------------------------------- */
+/* ---- einsum --------------------------------------------------------------------------------- */
 
 #define MAX_OPERANDS RLX_EINSUM_OPERANDS
 #define ELLIPSIS RLX_EINSUM_ELLIPSIS
@@ -110,7 +116,8 @@ static bool parse_labels(rlx_slice text, labels *out)
         char c = text.data[i];
         if (c == ' ')
             continue;
-        bool dots = c == '.' && i + 2 < text.len && text.data[i + 1] == '.' && text.data[i + 2] == '.' && !out->ellipsis;
+        bool dots = c == '.' && i + 2 < text.len && text.data[i + 1] == '.' &&
+                    text.data[i + 2] == '.' && !out->ellipsis;
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         if (out->n == RLX_DIMS_INLINE || !(dots || letter))
             return false;
@@ -131,7 +138,8 @@ bool rlx_equation_parse(rlx_slice text, rlx_equation *e)
         bool at_arrow = i + 1 < text.len && text.data[i] == '-' && text.data[i + 1] == '>';
         if (i < text.len && text.data[i] != ',' && !at_arrow)
             continue;
-        if (e->count == MAX_OPERANDS || !parse_labels((rlx_slice){ text.data + from, i - from }, &e->in[e->count]))
+        if (e->count == MAX_OPERANDS ||
+            !parse_labels((rlx_slice){ text.data + from, i - from }, &e->in[e->count]))
             return false;
         e->count++;
         from = i + 1;
@@ -157,7 +165,8 @@ bool rlx_equation_parse(rlx_slice text, rlx_equation *e)
     return true;
 }
 
-/* Extents under one label: equal ones, or 1 gives way; what is not known to be either is the greater. */
+/* Extents under one label: equal ones, or 1 gives way; what is not known to be either is the
+ * greater. */
 static bool join_extent(rlx_infer *in, const rlx_prim **have, const rlx_prim *size)
 {
     int64_t a, b;
@@ -165,22 +174,26 @@ static bool join_extent(rlx_infer *in, const rlx_prim **have, const rlx_prim *si
         *have = size;
         return true;
     }
-    if (*have == size || rlx_is_int_value(size, 1) || rlx_infer_equal(in, *have, size) == RLX_EQUAL)
+    if (*have == size || rlx_is_int_value(size, 1) ||
+        rlx_infer_equal(in, *have, size) == RLX_EQUAL)
         return true;
     if (rlx_int_literal(*have, &a) && rlx_int_literal(size, &b)) {
-        rlx_infer_fail(in, "sizes %lld and %lld stand under one label", (long long)a, (long long)b);
+        rlx_infer_fail(in, "sizes %lld and %lld stand under one label", (long long)a,
+                       (long long)b);
         return false;
     }
     *have = rlx_fold_binary(in->ctx, RLX_NODE_MAX, *have, size);
     return *have != NULL || (in->failed = true, false);
 }
 
-static bool read_extents(rlx_infer *in, equation *e, size_t operand, const rlx_prim *const *dims, size_t n)
+static bool read_extents(rlx_infer *in, equation *e, size_t operand, const rlx_prim *const *dims,
+                         size_t n)
 {
     const labels *l = &e->in[operand];
     size_t named = l->n - l->ellipsis, rest = n - named;
     if (n < named || (rest && !l->ellipsis) || rest > RLX_DIMS_INLINE) {
-        rlx_infer_fail(in, "operand %zu has rank %zu, the subscripts name %zu dimensions", operand, n, named);
+        rlx_infer_fail(in, "operand %zu has rank %zu, the subscripts name %zu dimensions", operand,
+                       n, named);
         return false;
     }
     for (size_t i = 0, d = 0; i < l->n; i++) {
@@ -197,7 +210,8 @@ static bool read_extents(rlx_infer *in, equation *e, size_t operand, const rlx_p
     return true;
 }
 
-static const rlx_sinfo *einsum_result(rlx_infer *in, const equation *e, rlx_dtype dtype, const rlx_node *vdevice)
+static const rlx_sinfo *einsum_result(rlx_infer *in, const equation *e, rlx_dtype dtype,
+                                      const rlx_node *vdevice)
 {
     rlx_dims out;
     size_t n = 0;
@@ -225,13 +239,17 @@ const rlx_sinfo *rlx_infer_einsum(rlx_infer *in)
     if (!s)
         return NULL;
     if (!tuple || tuple->num_fields == 0)
-        return rlx_infer_fail(in, "operands are %s, expected a tuple of tensors", rlx_show(in->ctx, s));
+        return rlx_infer_fail(in, "operands are %s, expected a tuple of tensors",
+                              rlx_show(in->ctx, s));
     if (!rlx_equation_parse(text, &e) || e.count != tuple->num_fields)
-        return rlx_infer_fail(in, "subscripts \"%.*s\" do not describe %zu operands", (int)text.len, text.data, tuple->num_fields);
+        return rlx_infer_fail(in, "subscripts \"%.*s\" do not describe %zu operands",
+                              (int)text.len, text.data, tuple->num_fields);
     for (size_t i = 0; i < tuple->num_fields; i++) {
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(tuple->fields[i]);
         if (!t || (i && t->dtype != dtype))
-            return rlx_infer_fail(in, "operand %zu is %s, expected a tensor of the dtype of the first", i, rlx_show(in->ctx, tuple->fields[i]));
+            return rlx_infer_fail(in,
+                                  "operand %zu is %s, expected a tensor of the dtype of the first",
+                                  i, rlx_show(in->ctx, tuple->fields[i]));
         dtype = t->dtype;
         vdevice = rlx_device_join(vdevice, t->vdevice);
     }

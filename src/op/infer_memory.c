@@ -38,7 +38,7 @@ const rlx_sinfo *rlx_infer_alloc_tensor(rlx_infer *in)
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, dtype, s->ndim, NULL));
 }
 
-/* ---- memory.view ------------------------------------------------------------------------------------ */
+/* ---- memory.view ---------------------------------------------------------------------------- */
 
 typedef struct view {
     const rlx_tensor_sinfo *x;
@@ -66,7 +66,9 @@ static bool view_shape(rlx_infer *in, view *v)
     v->dims = v->keep_shape ? rlx_infer_dims(in, v->x, &v->n) : NULL;
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     if (!v->keep_shape && !shape)
-        return rlx_infer_fail(in, "shape is %s, expected a shape or R.tuple()", rlx_show(in->ctx, s)), false;
+        return rlx_infer_fail(in, "shape is %s, expected a shape or R.tuple()",
+                              rlx_show(in->ctx, s)),
+               false;
     if (!shape)
         return true;
     v->ndim = shape->ndim;
@@ -87,7 +89,8 @@ static bool view_dtype(rlx_infer *in, view *v)
     v->dtype = v->keep_dtype ? v->x->dtype : RELAX_VOID;
     if (v->keep_dtype || dtype_literal(in, 2, &v->dtype) || rlx_is(s, RLX_NODE_OBJECT_SINFO))
         return true;
-    return rlx_infer_fail(in, "dtype is %s, expected R.dtype or R.tuple()", rlx_show(in->ctx, s)), false;
+    return rlx_infer_fail(in, "dtype is %s, expected R.dtype or R.tuple()", rlx_show(in->ctx, s)),
+           false;
 }
 
 static bool view_offset(rlx_infer *in, view *v)
@@ -99,13 +102,17 @@ static bool view_offset(rlx_infer *in, view *v)
     v->offset = is_unit(s) ? rlx_int64(in->ctx, 0) : p ? p->value : NULL;
     if (is_unit(s) || (p && p->dtype == RELAX_INT64))
         return true;
-    return rlx_infer_fail(in, "relative_byte_offset is %s, expected an int64 scalar or R.tuple()", rlx_show(in->ctx, s)), false;
+    return rlx_infer_fail(in, "relative_byte_offset is %s, expected an int64 scalar or R.tuple()",
+                          rlx_show(in->ctx, s)),
+           false;
 }
 
-static const rlx_prim *bytes_of(rlx_infer *in, const rlx_prim *const *dims, size_t n, rlx_dtype dtype)
+static const rlx_prim *bytes_of(rlx_infer *in, const rlx_prim *const *dims, size_t n,
+                                rlx_dtype dtype)
 {
     size_t bits = (size_t)rlx_dtype_bits(dtype) * (size_t)rlx_dtype_lanes(dtype);
-    return rlx_fold_mul(in->ctx, rlx_dims_product(in->ctx, dims, n), rlx_int64(in->ctx, (int64_t)((bits + 7) / 8)));
+    return rlx_fold_mul(in->ctx, rlx_dims_product(in->ctx, dims, n),
+                        rlx_int64(in->ctx, (int64_t)((bits + 7) / 8)));
 }
 
 /* Refuses only what certainly leaves the memory of x. */
@@ -115,22 +122,28 @@ static bool view_fits(rlx_infer *in, const view *v)
     const rlx_prim *const *have = rlx_infer_dims(in, v->x, &n);
     if (!have || !v->dims || rlx_dtype_is_void(v->dtype) || rlx_dtype_is_void(v->x->dtype))
         return true;
-    const rlx_prim *from = bytes_of(in, have, n, v->x->dtype), *to = bytes_of(in, v->dims, v->n, v->dtype);
+    const rlx_prim *from = bytes_of(in, have, n, v->x->dtype),
+                   *to = bytes_of(in, v->dims, v->n, v->dtype);
     if (v->offset)
         to = rlx_fold_add(in->ctx, to, v->offset);
     if (!from || !to)
         return in->failed = true, false;
     if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_GT, to, from) != RLX_TRUE)
         return true;
-    return rlx_infer_fail(in, "the view ends at byte %s, x has only %s", rlx_show(in->ctx, to), rlx_show(in->ctx, from)), false;
+    return rlx_infer_fail(in, "the view ends at byte %s, x has only %s", rlx_show(in->ctx, to),
+                          rlx_show(in->ctx, from)),
+           false;
 }
 
 const rlx_sinfo *rlx_infer_view(rlx_infer *in)
 {
     view v = { .x = rlx_infer_tensor(in, 0) };
-    if (!v.x || !view_shape(in, &v) || !view_dtype(in, &v) || !view_offset(in, &v) || !view_fits(in, &v))
+    if (!v.x || !view_shape(in, &v) || !view_dtype(in, &v) || !view_offset(in, &v) ||
+        !view_fits(in, &v))
         return NULL;
-    const rlx_expr *shape = v.keep_shape ? v.x->shape : v.dims ? rlx_shape(in->ctx, v.dims, v.n) : NULL;
+    const rlx_expr *shape = v.keep_shape ? v.x->shape
+                            : v.dims     ? rlx_shape(in->ctx, v.dims, v.n)
+                                         : NULL;
     if (v.dims && !v.keep_shape && !shape)
         return rlx_infer_done(in, NULL);
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, v.dtype, v.ndim, v.x->vdevice));
@@ -155,7 +168,7 @@ bool rlx_prepare_scope(rlx_op_draft *d)
     return true;
 }
 
-/* ---- devices ---------------------------------------------------------------------------------------------- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 #define MAX_TUPLE_DEPTH 32
 
@@ -167,7 +180,8 @@ static const rlx_sinfo *moved(rlx_infer *in, const rlx_sinfo *s, const rlx_node 
     if (t)
         return rlx_infer_done(in, rlx_tensor_info(in->ctx, t->shape, t->dtype, t->ndim, device));
     if (!tuple || depth == 0)
-        return rlx_infer_fail(in, "data is %s, expected a tensor or a tuple of tensors", rlx_show(in->ctx, s));
+        return rlx_infer_fail(in, "data is %s, expected a tensor or a tuple of tensors",
+                              rlx_show(in->ctx, s));
     const rlx_sinfo **fields = rlx_new(in->ctx, (tuple->num_fields + 1) * sizeof *fields);
     for (size_t i = 0; fields && i < tuple->num_fields; i++)
         if (!(fields[i] = moved(in, tuple->fields[i], device, depth - 1)))
@@ -186,7 +200,7 @@ const rlx_sinfo *rlx_infer_to_vdevice(rlx_infer *in)
     return moved(in, s, device, MAX_TUPLE_DEPTH);
 }
 
-/* ---- looking at a tensor ------------------------------------------------------------------------------------ */
+/* ---- looking at a tensor -------------------------------------------------------------------- */
 
 static const rlx_sinfo *known_int(rlx_infer *in, rlx_dtype dtype, bool known, int64_t v)
 {
@@ -222,12 +236,15 @@ const rlx_sinfo *rlx_infer_inspect_axis(rlx_infer *in)
         return rlx_infer_fail(in, "axis is %s, expected a scalar value", rlx_show(in->ctx, s));
     bool literal = rlx_int_literal(p->value, &axis);
     if (literal && (axis < 0 || (x->ndim >= 0 && axis >= x->ndim)))
-        return rlx_infer_fail(in, "axis %lld is out of range for a tensor of rank %d", (long long)axis, x->ndim);
+        return rlx_infer_fail(in, "axis %lld is out of range for a tensor of rank %d",
+                              (long long)axis, x->ndim);
     size_t n;
     const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
     if (!literal || !dims)
         return rlx_infer_done(in, rlx_prim_info(in->ctx, RELAX_INT64, NULL));
-    const rlx_prim *v = in->row->detail == RLX_DETAIL_STRIDE ? rlx_dims_product(in->ctx, dims + axis + 1, n - (size_t)axis - 1) : dims[axis];
+    const rlx_prim *v = in->row->detail == RLX_DETAIL_STRIDE
+                            ? rlx_dims_product(in->ctx, dims + axis + 1, n - (size_t)axis - 1)
+                            : dims[axis];
     return rlx_infer_done(in, v ? rlx_prim_info(in->ctx, rlx_prim_dtype(v), v) : NULL);
 }
 

@@ -1,11 +1,13 @@
-/* infer_nn.c: normalisation, losses, attention, padding, quantisation. Convolutions and pooling: infer_window.c. */
+/* infer_nn.c: normalisation, losses, attention, padding, quantisation. Convolutions and
+ * pooling: infer_window.c. */
 #include "op/op_int.h"
 
-/* ---- normalisation ------------------------------------------------------------------------------------ */
+/* ---- normalisation -------------------------------------------------------------------------- */
 
-/* Arguments 1 .. count - 1 against the normalised axes of data: exactly its dtype, as many dimensions as axes, equal
- * sizes where known. *unsure: some size was not proved. */
-static bool check_params(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_attr *list, size_t count, bool *unsure)
+/* Arguments 1 .. count - 1 against the normalised axes of data: exactly its dtype, as many
+ * dimensions as axes, equal sizes where known. *unsure: some size was not proved. */
+static bool check_params(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_attr *list,
+                         size_t count, bool *unsure)
 {
     size_t num_axes = rlx_attr_count(list), n, m;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
@@ -16,10 +18,14 @@ static bool check_params(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_att
             return false;
         char a[RLX_DTYPE_TEXT], b[RLX_DTYPE_TEXT];
         if (t->dtype != x->dtype)
-            return rlx_infer_fail(in, "%s has dtype %s, expected %s like data", in->row->args[i].name, rlx_dtype_text(t->dtype, a),
-                                  rlx_dtype_text(x->dtype, b)), false;
+            return rlx_infer_fail(in, "%s has dtype %s, expected %s like data",
+                                  in->row->args[i].name, rlx_dtype_text(t->dtype, a),
+                                  rlx_dtype_text(x->dtype, b)),
+                   false;
         if (t->ndim < 0 || (size_t)t->ndim != num_axes)
-            return rlx_infer_fail(in, "%s has rank %d, expected %zu, one dimension for each axis", in->row->args[i].name, t->ndim, num_axes), false;
+            return rlx_infer_fail(in, "%s has rank %d, expected %zu, one dimension for each axis",
+                                  in->row->args[i].name, t->ndim, num_axes),
+                   false;
         const rlx_prim *const *have = rlx_literal_dims(t, &m);
         *unsure |= have == NULL;
         for (size_t k = 0; have && dims && k < m; k++) {
@@ -27,19 +33,23 @@ static bool check_params(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_att
             const rlx_prim *want = dims[axis < 0 ? axis + x->ndim : axis];
             enum rlx_answer same = rlx_infer_equal(in, want, have[k]);
             if (same == RLX_DIFFERENT)
-                return rlx_infer_fail(in, "dimension %zu of %s is %s, expected %s", k, in->row->args[i].name, rlx_show(in->ctx, have[k]),
-                                      rlx_show(in->ctx, want)), false;
+                return rlx_infer_fail(in, "dimension %zu of %s is %s, expected %s", k,
+                                      in->row->args[i].name, rlx_show(in->ctx, have[k]),
+                                      rlx_show(in->ctx, want)),
+                       false;
             *unsure |= same != RLX_EQUAL;
         }
     }
     return true;
 }
 
-static const rlx_tensor_sinfo *normalised(rlx_infer *in, const rlx_attr *list, size_t count, bool *unsure)
+static const rlx_tensor_sinfo *normalised(rlx_infer *in, const rlx_attr *list, size_t count,
+                                          bool *unsure)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     rlx_axes axes;
-    if (!x || (x->ndim >= 0 && !rlx_infer_axes(in, list, x->ndim, &axes)) || !rlx_infer_float(in, x->dtype))
+    if (!x || (x->ndim >= 0 && !rlx_infer_axes(in, list, x->ndim, &axes)) ||
+        !rlx_infer_float(in, x->dtype))
         return NULL;
     return check_params(in, x, list, count, unsure) ? x : NULL;
 }
@@ -65,23 +75,27 @@ const rlx_sinfo *rlx_infer_batch_norm(rlx_infer *in)
         parts[0] = rlx_infer_without_shape(in, x);
         parts[1] = parts[2] = rlx_infer_rank_result(in, 1, x->dtype, x->vdevice);
     }
-    return parts[0] && parts[1] && parts[2] ? rlx_infer_done(in, rlx_tuple_info(in->ctx, parts, 3)) : NULL;
+    return parts[0] && parts[1] && parts[2] ? rlx_infer_done(in, rlx_tuple_info(in->ctx, parts, 3))
+                                            : NULL;
 }
 
 static bool channels_divide(rlx_infer *in, const rlx_prim *channels, int64_t groups)
 {
-    const rlx_prim *g = rlx_int64(in->ctx, groups), *rest = g ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_MOD, channels, g) : NULL;
+    const rlx_prim *g = rlx_int64(in->ctx, groups),
+                   *rest = g ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_MOD, channels, g) : NULL;
     const rlx_prim *zero = rlx_int64(in->ctx, 0);
     if (!rest || !zero)
         return in->failed = true, false;
     if (rlx_infer_equal(in, rest, zero) != RLX_DIFFERENT)
         return true;
-    rlx_infer_fail(in, "%s channels do not divide into %lld groups", rlx_show(in->ctx, channels), (long long)groups);
+    rlx_infer_fail(in, "%s channels do not divide into %lld groups", rlx_show(in->ctx, channels),
+                   (long long)groups);
     return false;
 }
 
 /* gamma, beta: one value for each channel */
-static bool check_channel_params(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *channels)
+static bool check_channel_params(rlx_infer *in, const rlx_tensor_sinfo *x,
+                                 const rlx_prim *channels)
 {
     for (size_t i = 1; i < 3; i++) {
         const rlx_tensor_sinfo *t = rlx_infer_tensor(in, i);
@@ -90,9 +104,13 @@ static bool check_channel_params(rlx_infer *in, const rlx_tensor_sinfo *x, const
             return false;
         const rlx_prim *const *dims = rlx_literal_dims(t, &n);
         if (t->dtype != x->dtype || t->ndim != 1)
-            return rlx_infer_fail(in, "%s is %s, expected rank 1 and the dtype of data", in->row->args[i].name, rlx_show(in->ctx, &t->node)), false;
+            return rlx_infer_fail(in, "%s is %s, expected rank 1 and the dtype of data",
+                                  in->row->args[i].name, rlx_show(in->ctx, &t->node)),
+                   false;
         if (dims && channels && rlx_infer_equal(in, dims[0], channels) == RLX_DIFFERENT)
-            return rlx_infer_fail(in, "%s has %s values for %s channels", in->row->args[i].name, rlx_show(in->ctx, dims[0]), rlx_show(in->ctx, channels)), false;
+            return rlx_infer_fail(in, "%s has %s values for %s channels", in->row->args[i].name,
+                                  rlx_show(in->ctx, dims[0]), rlx_show(in->ctx, channels)),
+                   false;
     }
     return true;
 }
@@ -109,13 +127,15 @@ const rlx_sinfo *rlx_infer_group_norm(rlx_infer *in)
     if (groups <= 0)
         return rlx_infer_fail(in, "num_groups is %lld, expected more than 0", (long long)groups);
     if (x->ndim >= 0) {
-        if (!rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 1), 0), x->ndim, &channel) || !rlx_infer_axes(in, rlx_infer_attr(in, 2), x->ndim, &axes))
+        if (!rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 1), 0), x->ndim, &channel) ||
+            !rlx_infer_axes(in, rlx_infer_attr(in, 2), x->ndim, &axes))
             return NULL;
         if (axes.mark[channel])
             return rlx_infer_fail(in, "the channel axis is among the axes");
     }
     if (!rlx_dtype_is_void(x->dtype) && rlx_dtype_code(x->dtype) != RELAX_DTYPE_FLOAT)
-        return rlx_infer_fail(in, "data is %s, expected float16, float32 or float64", rlx_show(in->ctx, &x->node));
+        return rlx_infer_fail(in, "data is %s, expected float16, float32 or float64",
+                              rlx_show(in->ctx, &x->node));
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (dims && !channels_divide(in, dims[channel], groups))
         return NULL;
@@ -129,7 +149,7 @@ const rlx_sinfo *rlx_infer_dropout(rlx_infer *in)
     return x ? rlx_infer_done(in, rlx_tuple_info(in->ctx, parts, 2)) : NULL;
 }
 
-/* ---- losses --------------------------------------------------------------------------------------------- */
+/* ---- losses --------------------------------------------------------------------------------- */
 
 static const rlx_sinfo *scalar_result(rlx_infer *in, rlx_dtype dtype, const rlx_node *vdevice)
 {
@@ -143,14 +163,16 @@ const rlx_sinfo *rlx_infer_cross_entropy(rlx_infer *in)
     rlx_dtype dtype;
     const rlx_node *vdevice;
     size_t n, m;
-    if (!b || !rlx_infer_common_dtype(in, a->dtype, b->dtype, &dtype) || !rlx_infer_common_device(in, a->vdevice, b->vdevice, &vdevice))
+    if (!b || !rlx_infer_common_dtype(in, a->dtype, b->dtype, &dtype) ||
+        !rlx_infer_common_device(in, a->vdevice, b->vdevice, &vdevice))
         return NULL;
     if (a->ndim >= 0 && b->ndim >= 0 && a->ndim != b->ndim)
         return rlx_infer_fail(in, "ranks differ: %d and %d", a->ndim, b->ndim);
     const rlx_prim *const *x = rlx_infer_dims(in, a, &n), *const *y = rlx_infer_dims(in, b, &m);
     for (size_t i = 0; x && y && i < n; i++)
         if (rlx_infer_equal(in, x[i], y[i]) == RLX_DIFFERENT)
-            return rlx_infer_fail(in, "dimension %zu is %s and %s", i, rlx_show(in->ctx, x[i]), rlx_show(in->ctx, y[i]));
+            return rlx_infer_fail(in, "dimension %zu is %s and %s", i, rlx_show(in->ctx, x[i]),
+                                  rlx_show(in->ctx, y[i]));
     return scalar_result(in, dtype, vdevice);
 }
 
@@ -163,16 +185,24 @@ static bool equal_sizes(rlx_infer *in, const char *what, const rlx_prim *a, cons
 }
 
 /* predictions (C) or (N, C, d...) against targets () or (N, d...) and weights (C) */
-static bool check_nll(rlx_infer *in, const rlx_tensor_sinfo *p, const rlx_tensor_sinfo *t, const rlx_tensor_sinfo *w)
+static bool check_nll(rlx_infer *in, const rlx_tensor_sinfo *p, const rlx_tensor_sinfo *t,
+                      const rlx_tensor_sinfo *w)
 {
     size_t n, m, l;
-    const rlx_prim *const *dp = rlx_literal_dims(p, &n), *const *dt = rlx_literal_dims(t, &m), *const *dw = w ? rlx_literal_dims(w, &l) : NULL;
+    const rlx_prim *const *dp = rlx_literal_dims(p, &n), *const *dt = rlx_literal_dims(t, &m),
+                          *const *dw = w ? rlx_literal_dims(w, &l) : NULL;
     if (!rlx_dtype_is_void(t->dtype) && !rlx_dtype_is_int(t->dtype))
-        return rlx_infer_fail(in, "targets are %s, expected integers", rlx_show(in->ctx, &t->node)), false;
+        return rlx_infer_fail(in, "targets are %s, expected integers",
+                              rlx_show(in->ctx, &t->node)),
+               false;
     if (p->ndim == 0 || (w && w->ndim >= 0 && w->ndim != 1))
-        return rlx_infer_fail(in, "%s has the wrong rank", p->ndim == 0 ? "predictions" : "weights"), false;
+        return rlx_infer_fail(in, "%s has the wrong rank",
+                              p->ndim == 0 ? "predictions" : "weights"),
+               false;
     if (p->ndim > 0 && t->ndim >= 0 && t->ndim != p->ndim - 1)
-        return rlx_infer_fail(in, "predictions have rank %d, targets %d, expected %d", p->ndim, t->ndim, p->ndim - 1), false;
+        return rlx_infer_fail(in, "predictions have rank %d, targets %d, expected %d", p->ndim,
+                              t->ndim, p->ndim - 1),
+               false;
     if (dp && dw && !equal_sizes(in, "numbers of classes", dp[n == 1 ? 0 : 1], dw[0]))
         return false;
     for (size_t i = 0; dp && dt && i < m; i++)
@@ -184,20 +214,23 @@ static bool check_nll(rlx_infer *in, const rlx_tensor_sinfo *p, const rlx_tensor
 /* (predictions, targets, weights?), attribute 0 is the reduction */
 const rlx_sinfo *rlx_infer_nll_loss(rlx_infer *in)
 {
-    const rlx_tensor_sinfo *p = rlx_infer_tensor(in, 0), *t = p ? rlx_infer_tensor(in, 1) : NULL, *w = NULL;
+    const rlx_tensor_sinfo *p = rlx_infer_tensor(in, 0), *t = p ? rlx_infer_tensor(in, 1) : NULL,
+                           *w = NULL;
     if (!t || (in->call->num_args > 2 && !(w = rlx_infer_tensor(in, 2))))
         return NULL;
     rlx_dtype dtype = p->dtype;
     const rlx_node *vdevice = p->vdevice;
     rlx_slice reduction = rlx_attr_text(rlx_infer_attr(in, 0));
-    if (w && (!rlx_infer_common_dtype(in, p->dtype, w->dtype, &dtype) || !rlx_infer_common_device(in, p->vdevice, w->vdevice, &vdevice)))
+    if (w && (!rlx_infer_common_dtype(in, p->dtype, w->dtype, &dtype) ||
+              !rlx_infer_common_device(in, p->vdevice, w->vdevice, &vdevice)))
         return NULL;
     if (!check_nll(in, p, t, w))
         return NULL;
     if (rlx_slice_is(reduction, "sum") || rlx_slice_is(reduction, "mean"))
         return scalar_result(in, dtype, vdevice);
     if (!rlx_slice_is(reduction, "none"))
-        return rlx_infer_fail(in, "reduction is \"%.*s\", expected none, sum or mean", (int)reduction.len, reduction.data);
+        return rlx_infer_fail(in, "reduction is \"%.*s\", expected none, sum or mean",
+                              (int)reduction.len, reduction.data);
     rlx_dims out;
     size_t n;
     const rlx_prim *const *dims = rlx_literal_dims(p, &n);
@@ -210,14 +243,19 @@ const rlx_sinfo *rlx_infer_nll_loss(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, dtype, vdevice);
 }
 
-/* ---- attention -------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------ */
 
-static bool groups_fit(rlx_infer *in, const rlx_prim *heads, const rlx_prim *shared, const char *what)
+static bool groups_fit(rlx_infer *in, const rlx_prim *heads, const rlx_prim *shared,
+                       const char *what)
 {
-    const rlx_prim *rest = rlx_is_int_value(shared, 0) ? NULL : rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_MOD, heads, shared), *zero = rlx_int64(in->ctx, 0);
+    const rlx_prim *rest = rlx_is_int_value(shared, 0)
+                               ? NULL
+                               : rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_MOD, heads, shared),
+                   *zero = rlx_int64(in->ctx, 0);
     if (rest && zero && rlx_infer_equal(in, rest, zero) != RLX_DIFFERENT)
         return true;
-    rlx_infer_fail(in, "%s query heads over %s %s heads", rlx_show(in->ctx, heads), rlx_show(in->ctx, shared), what);
+    rlx_infer_fail(in, "%s query heads over %s %s heads", rlx_show(in->ctx, heads),
+                   rlx_show(in->ctx, shared), what);
     return false;
 }
 
@@ -229,10 +267,13 @@ static bool check_bias(rlx_infer *in, const rlx_prim *const *q, const rlx_prim *
         return false;
     const rlx_prim *const *b = rlx_literal_dims(bias, &n);
     if (!b || n != 4)
-        return rlx_infer_fail(in, "bias is %s, expected known sizes and rank 4", rlx_show(in->ctx, &bias->node)), false;
+        return rlx_infer_fail(in, "bias is %s, expected known sizes and rank 4",
+                              rlx_show(in->ctx, &bias->node)),
+               false;
     const rlx_prim *want[4] = { q[0], q[2], q[1], k[1] };
     for (size_t i = 0; i < 4; i++)
-        if (!(i < 3 && rlx_is_int_value(b[i], 1)) && !equal_sizes(in, "sizes of bias and scores", b[i], want[i]))
+        if (!(i < 3 && rlx_is_int_value(b[i], 1)) &&
+            !equal_sizes(in, "sizes of bias and scores", b[i], want[i]))
             return false;
     return true;
 }
@@ -247,10 +288,13 @@ const rlx_sinfo *rlx_infer_attention(rlx_infer *in)
         if (!(t[i] = rlx_infer_tensor(in, i)))
             return NULL;
         if (t[i]->ndim != 4 || !(d[i] = rlx_literal_dims(t[i], &n)))
-            return rlx_infer_fail(in, "%s is %s, expected known sizes and rank 4", in->row->args[i].name, rlx_show(in->ctx, &t[i]->node));
+            return rlx_infer_fail(in, "%s is %s, expected known sizes and rank 4",
+                                  in->row->args[i].name, rlx_show(in->ctx, &t[i]->node));
     }
-    if (!equal_sizes(in, "batch sizes of query and key", d[0][0], d[1][0]) || !equal_sizes(in, "batch sizes of query and value", d[0][0], d[2][0]) ||
-        !equal_sizes(in, "lengths of key and value", d[1][1], d[2][1]) || !equal_sizes(in, "head sizes of query and key", d[0][3], d[1][3]))
+    if (!equal_sizes(in, "batch sizes of query and key", d[0][0], d[1][0]) ||
+        !equal_sizes(in, "batch sizes of query and value", d[0][0], d[2][0]) ||
+        !equal_sizes(in, "lengths of key and value", d[1][1], d[2][1]) ||
+        !equal_sizes(in, "head sizes of query and key", d[0][3], d[1][3]))
         return NULL;
     if (!groups_fit(in, d[0][2], d[1][2], "key") || !groups_fit(in, d[0][2], d[2][2], "value"))
         return NULL;
@@ -267,7 +311,7 @@ const rlx_sinfo *rlx_infer_attention(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, t[0]->dtype, t[0]->vdevice);
 }
 
-/* ---- pad ---------------------------------------------------------------------------------------------------- */
+/* ---- pad ------------------------------------------------------------------------------------ */
 
 const rlx_sinfo *rlx_infer_pad(rlx_infer *in)
 {
@@ -278,7 +322,9 @@ const rlx_sinfo *rlx_infer_pad(rlx_infer *in)
     if (!x)
         return NULL;
     if (x->ndim < 0 || rlx_attr_count(width) != 2 * (size_t)x->ndim)
-        return rlx_infer_fail(in, "pad_width has %zu numbers, expected two for each of %d dimensions", rlx_attr_count(width), x->ndim);
+        return rlx_infer_fail(in,
+                              "pad_width has %zu numbers, expected two for each of %d dimensions",
+                              rlx_attr_count(width), x->ndim);
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims)
         return rlx_infer_rank_result(in, x->ndim, x->dtype, NULL);
@@ -294,7 +340,7 @@ const rlx_sinfo *rlx_infer_pad(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, x->dtype, NULL);
 }
 
-/* ---- quantisation --------------------------------------------------------------------------------------------- */
+/* ---- quantisation --------------------------------------------------------------------------- */
 
 static bool one_of(rlx_dtype t, const rlx_dtype *list, size_t n)
 {
@@ -305,28 +351,35 @@ static bool one_of(rlx_dtype t, const rlx_dtype *list, size_t n)
 }
 
 /* A scale or zero point: one value, or one for each index of the axis. */
-static bool check_per_axis(rlx_infer *in, size_t i, const rlx_tensor_sinfo *x, size_t axis, const rlx_dtype *types, size_t num_types)
+static bool check_per_axis(rlx_infer *in, size_t i, const rlx_tensor_sinfo *x, size_t axis,
+                           const rlx_dtype *types, size_t num_types)
 {
     const rlx_tensor_sinfo *t = rlx_infer_tensor(in, i);
     size_t n, m;
     if (!t)
         return false;
     if (!rlx_dtype_is_void(t->dtype) && !one_of(t->dtype, types, num_types))
-        return rlx_infer_fail(in, "%s is %s, which has the wrong dtype", in->row->args[i].name, rlx_show(in->ctx, &t->node)), false;
+        return rlx_infer_fail(in, "%s is %s, which has the wrong dtype", in->row->args[i].name,
+                              rlx_show(in->ctx, &t->node)),
+               false;
     const rlx_prim *const *have = rlx_literal_dims(t, &n), *const *dims = rlx_literal_dims(x, &m);
     if (t->ndim == 0)
         return true;
     if (!have || !dims || rlx_infer_equal(in, have[0], dims[axis]) != RLX_EQUAL)
-        return rlx_infer_fail(in, "%s is %s, not proved to have one value for each index of axis %zu", in->row->args[i].name,
-                              rlx_show(in->ctx, &t->node), axis), false;
+        return rlx_infer_fail(in,
+                              "%s is %s, not proved to have one value for each index of axis %zu",
+                              in->row->args[i].name, rlx_show(in->ctx, &t->node), axis),
+               false;
     return true;
 }
 
 /* quantize, dequantize: attributes out_dtype, axis */
 const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
 {
-    static const rlx_dtype narrow[] = { RELAX_INT8, RELAX_UINT8, RELAX_INT16, RELAX_UINT16, RELAX_INT32, RELAX_FLOAT16, RELAX_FLOAT32 };
-    static const rlx_dtype floats[] = { RELAX_FLOAT16, RELAX_FLOAT32 }, zeros[] = { RELAX_INT8, RELAX_FLOAT16 };
+    static const rlx_dtype narrow[] = { RELAX_INT8,  RELAX_UINT8,   RELAX_INT16,  RELAX_UINT16,
+                                        RELAX_INT32, RELAX_FLOAT16, RELAX_FLOAT32 };
+    static const rlx_dtype floats[] = { RELAX_FLOAT16, RELAX_FLOAT32 },
+                           zeros[] = { RELAX_INT8, RELAX_FLOAT16 };
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     rlx_dtype to = rlx_attr_as_dtype(rlx_infer_attr(in, 0));
     bool forward = in->row->detail == RLX_DETAIL_QUANTIZE;
@@ -335,9 +388,11 @@ const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
     if (!x)
         return NULL;
     if (forward ? !one_of(to, narrow, 4) : !one_of(to, floats, 2))
-        return rlx_infer_fail(in, "out_dtype is %s, which is not among the supported ones", rlx_dtype_text(to, a));
+        return rlx_infer_fail(in, "out_dtype is %s, which is not among the supported ones",
+                              rlx_dtype_text(to, a));
     if (forward ? !one_of(x->dtype, floats, 2) : !one_of(x->dtype, narrow, RLX_COUNT(narrow)))
-        return rlx_infer_fail(in, "data is %s, which has the wrong dtype", rlx_show(in->ctx, &x->node));
+        return rlx_infer_fail(in, "data is %s, which has the wrong dtype",
+                              rlx_show(in->ctx, &x->node));
     if (x->ndim < 0)
         return rlx_infer_fail(in, "the rank of data is not known");
     if (!rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 1), -1), x->ndim, &axis))
@@ -347,7 +402,8 @@ const rlx_sinfo *rlx_infer_quantize(rlx_infer *in)
     return rlx_infer_with_dtype(in, x, to);
 }
 
-/* attention_var_len: keys share the starts and the greatest length of the queries if they have none. */
+/* attention_var_len: keys share the starts and the greatest length of the queries if they have
+ * none. */
 bool rlx_prepare_var_len(rlx_op_draft *d)
 {
     if (!d->args[4])

@@ -2,7 +2,8 @@
 #include "op/op_int.h"
 
 /* Drops the marked axes of known dimensions, or puts 1 there. */
-static const rlx_sinfo *reduce_dims(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *const *dims, const rlx_axes *axes, bool all,
+static const rlx_sinfo *reduce_dims(rlx_infer *in, const rlx_tensor_sinfo *x,
+                                    const rlx_prim *const *dims, const rlx_axes *axes, bool all,
                                     bool keepdims, rlx_dtype dtype)
 {
     rlx_dims out;
@@ -19,7 +20,8 @@ static const rlx_sinfo *reduce_dims(rlx_infer *in, const rlx_tensor_sinfo *x, co
     return rlx_infer_dims_result(in, &out, dtype, x->vdevice);
 }
 
-static const rlx_sinfo *reduce_rank(rlx_infer *in, const rlx_tensor_sinfo *x, size_t count, bool all, bool keepdims, rlx_dtype dtype)
+static const rlx_sinfo *reduce_rank(rlx_infer *in, const rlx_tensor_sinfo *x, size_t count,
+                                    bool all, bool keepdims, rlx_dtype dtype)
 {
     rlx_dims out;
     int64_t ndim = keepdims ? x->ndim : all ? 0 : x->ndim < 0 ? -1 : x->ndim - (int64_t)count;
@@ -42,7 +44,8 @@ static const rlx_sinfo *reduce(rlx_infer *in, const rlx_tensor_sinfo *x, rlx_dty
         return NULL;
     size_t n;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
-    return dims ? reduce_dims(in, x, dims, &axes, all, keepdims, dtype) : reduce_rank(in, x, axes.count, all, keepdims, dtype);
+    return dims ? reduce_dims(in, x, dims, &axes, all, keepdims, dtype)
+                : reduce_rank(in, x, axes.count, all, keepdims, dtype);
 }
 
 const rlx_sinfo *rlx_infer_reduce(rlx_infer *in)
@@ -88,7 +91,8 @@ const rlx_sinfo *rlx_infer_softmax(rlx_infer *in)
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     if (!x || x->ndim < 0)
         return x ? &x->node : NULL;
-    if (!rlx_infer_float(in, x->dtype) || !rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), -1), x->ndim, &axis))
+    if (!rlx_infer_float(in, x->dtype) ||
+        !rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), -1), x->ndim, &axis))
         return NULL;
     return &x->node;
 }

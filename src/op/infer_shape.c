@@ -8,10 +8,11 @@ static const rlx_expr *shape_of_arg(const rlx_infer *in, size_t i)
     return rlx_as_shape_expr(e) || rlx_as_var(e) ? e : NULL;
 }
 
-/* ---- reshape ----------------------------------------------------------------------------------- */
+/* ---- reshape -------------------------------------------------------------------------------- */
 
 /* Product of sizes that are not struck out. */
-static const rlx_prim *product_but(rlx_context *ctx, const rlx_prim *const *dims, size_t n, uint64_t struck)
+static const rlx_prim *product_but(rlx_context *ctx, const rlx_prim *const *dims, size_t n,
+                                   uint64_t struck)
 {
     const rlx_prim *p = rlx_int64(ctx, 1);
     for (size_t i = 0; i < n; i++)
@@ -20,8 +21,10 @@ static const rlx_prim *product_but(rlx_context *ctx, const rlx_prim *const *dims
     return p;
 }
 
-/* Sizes on both sides cancel: so the answer is right for every value, and for 0 it is the natural one. */
-static void strike_equal(const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb, uint64_t *in_a, uint64_t *in_b)
+/* Sizes on both sides cancel: so the answer is right for every value, and for 0 it is the
+ * natural one. */
+static void strike_equal(const rlx_prim *const *a, size_t na, const rlx_prim *const *b, size_t nb,
+                         uint64_t *in_a, uint64_t *in_b)
 {
     for (size_t i = 0; i < na && i < 64; i++)
         for (size_t k = 0; k < nb && k < 64; k++)
@@ -33,16 +36,19 @@ static void strike_equal(const rlx_prim *const *a, size_t na, const rlx_prim *co
 }
 
 /* What is left for -1 at position `at`: the elements of x divided by the other sizes. */
-static const rlx_prim *missing_size(rlx_infer *in, const rlx_prim *const *have, size_t n, const rlx_prim *const *dims, size_t count, size_t at)
+static const rlx_prim *missing_size(rlx_infer *in, const rlx_prim *const *have, size_t n,
+                                    const rlx_prim *const *dims, size_t count, size_t at)
 {
     uint64_t in_have = 0, in_dims = at < 64 ? (uint64_t)1 << at : 0;
     strike_equal(have, n, dims, count, &in_have, &in_dims);
-    const rlx_prim *all = product_but(in->ctx, have, n, in_have), *others = product_but(in->ctx, dims, count, in_dims);
+    const rlx_prim *all = product_but(in->ctx, have, n, in_have),
+                   *others = product_but(in->ctx, dims, count, in_dims);
     if (rlx_is_int_value(others, 0)) {
         rlx_infer_fail(in, "-1 cannot be inferred beside a size of 0");
         return NULL;
     }
-    const rlx_prim *q = all && others ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, all, others) : NULL;
+    const rlx_prim *q =
+        all && others ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, all, others) : NULL;
     q = q ? rlx_simplify(in->ctx, in->scope, q) : NULL;
     in->failed |= !q;
     return q;
@@ -58,16 +64,19 @@ static bool check_written(rlx_infer *in, const rlx_shape_expr *s, bool *special)
             continue;
         *special = true;
         if (v < -1 || (v == -1 && ++inferred > 1)) {
-            rlx_infer_fail(in, v < -1 ? "size %lld is negative" : "%lld stands for more than one size", (long long)v);
+            rlx_infer_fail(in,
+                           v < -1 ? "size %lld is negative" : "%lld stands for more than one size",
+                           (long long)v);
             return false;
         }
     }
     return true;
 }
 
-/* Copies sizes for 0. A tensor without elements keeps a 0 that copying would contradict: such shapes come out of this
- * very function and must stay as they are. */
-static bool copy_zeros(rlx_infer *in, const rlx_shape_expr *s, const rlx_prim *const *have, size_t n, rlx_dims *out)
+/* Copies sizes for 0. A tensor without elements keeps a 0 that copying would contradict: such
+ * shapes come out of this very function and must stay as they are. */
+static bool copy_zeros(rlx_infer *in, const rlx_shape_expr *s, const rlx_prim *const *have,
+                       size_t n, rlx_dims *out)
 {
     bool empty = rlx_is_int_value(rlx_dims_product(in->ctx, have, n), 0);
     for (size_t i = 0; i < s->num_values; i++) {
@@ -86,8 +95,10 @@ static bool copy_zeros(rlx_infer *in, const rlx_shape_expr *s, const rlx_prim *c
     return true;
 }
 
-/* Sizes as meant: 0 copied, -1 inferred. 1: out is set; 0: nothing special is written; -1 after a report. */
-static int written_sizes(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_shape_expr *s, rlx_dims *out)
+/* Sizes as meant: 0 copied, -1 inferred. 1: out is set; 0: nothing special is written; -1 after
+ * a report. */
+static int written_sizes(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_shape_expr *s,
+                         rlx_dims *out)
 {
     bool special;
     if (!check_written(in, s, &special))
@@ -97,19 +108,23 @@ static int written_sizes(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_sha
     size_t n;
     const rlx_prim *const *have = rlx_infer_dims(in, x, &n);
     if (!have) {
-        rlx_infer_fail(in, "0 and -1 need an operand of known shape, found %s", rlx_show(in->ctx, &x->node));
+        rlx_infer_fail(in, "0 and -1 need an operand of known shape, found %s",
+                       rlx_show(in->ctx, &x->node));
         return -1;
     }
     if (!rlx_dims_init(in, out, s->num_values) || !copy_zeros(in, s, have, n, out))
         return -1;
     for (size_t i = 0; i < out->count; i++)
-        if (rlx_is_int_value(out->at[i], -1) && !(out->at[i] = missing_size(in, have, n, out->at, out->count, i)))
+        if (rlx_is_int_value(out->at[i], -1) &&
+            !(out->at[i] = missing_size(in, have, n, out->at, out->count, i)))
             return -1;
     return 1;
 }
 
-/* Are the sizes the same, but for literals that have the same product? So it is with nearly every reshape that is right. */
-static bool keeps_unknown_sizes(const rlx_prim *const *from, size_t n, const rlx_prim *const *to, size_t n_to)
+/* Are the sizes the same, but for literals that have the same product? So it is with nearly
+ * every reshape that is right. */
+static bool keeps_unknown_sizes(const rlx_prim *const *from, size_t n, const rlx_prim *const *to,
+                                size_t n_to)
 {
     size_t left = 1, right = 1;
     uint64_t found = 0;
@@ -127,23 +142,27 @@ static bool keeps_unknown_sizes(const rlx_prim *const *from, size_t n, const rlx
         found |= (uint64_t)1 << k;
     }
     for (size_t k = 0; k < n_to; k++)
-        if ((k >= 64 || !(found >> k & 1)) && (!rlx_int_literal(to[k], &v) || v < 0 || !rlx_mul_size(right, (size_t)v, &right)))
+        if ((k >= 64 || !(found >> k & 1)) &&
+            (!rlx_int_literal(to[k], &v) || v < 0 || !rlx_mul_size(right, (size_t)v, &right)))
             return false;
     return left == right;
 }
 
-static bool same_elements(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *const *to, size_t n_to)
+static bool same_elements(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *const *to,
+                          size_t n_to)
 {
     size_t n;
     const rlx_prim *const *from = rlx_infer_dims(in, x, &n);
     if (!from || (n_to <= 64 && keeps_unknown_sizes(from, n, to, n_to)))
         return true;
-    const rlx_prim *a = rlx_dims_product(in->ctx, from, n), *b = rlx_dims_product(in->ctx, to, n_to);
+    const rlx_prim *a = rlx_dims_product(in->ctx, from, n),
+                   *b = rlx_dims_product(in->ctx, to, n_to);
     if (!a || !b)
         return in->failed = true, false;
     if (rlx_infer_equal(in, a, b) != RLX_DIFFERENT)
         return true;
-    rlx_infer_fail(in, "x has %s elements, the new shape %s", rlx_show(in->ctx, a), rlx_show(in->ctx, b));
+    rlx_infer_fail(in, "x has %s elements, the new shape %s", rlx_show(in->ctx, a),
+                   rlx_show(in->ctx, b));
     return false;
 }
 
@@ -159,7 +178,9 @@ const rlx_sinfo *rlx_infer_reshape(rlx_infer *in)
     if (special < 0)
         return NULL;
     if (special)
-        return same_elements(in, x, out.at, out.count) ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice) : NULL;
+        return same_elements(in, x, out.at, out.count)
+                   ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice)
+                   : NULL;
     if (s->has_values && !same_elements(in, x, s->values, s->num_values))
         return NULL;
     const rlx_expr *shape = shape_of_arg(in, 1);
@@ -176,8 +197,10 @@ const rlx_expr *rlx_normalize_reshape(rlx_infer *in)
     if (!written)
         return &call->node;
     for (size_t i = 0; i < written->num_values && !special; i++)
-        special = rlx_is_int_value(written->values[i], 0) || rlx_is_int_value(written->values[i], -1);
-    const rlx_tensor_sinfo *x = special ? rlx_as_tensor_sinfo(in->sinfo_of(in->user, call->args[0])) : NULL;
+        special =
+            rlx_is_int_value(written->values[i], 0) || rlx_is_int_value(written->values[i], -1);
+    const rlx_tensor_sinfo *x =
+        special ? rlx_as_tensor_sinfo(in->sinfo_of(in->user, call->args[0])) : NULL;
     rlx_dims out;
     if (!x)
         return &call->node; /* nothing to do, or the rule reports it */
@@ -187,7 +210,8 @@ const rlx_expr *rlx_normalize_reshape(rlx_infer *in)
     const rlx_expr *args[2] = { call->args[0], rlx_shape(in->ctx, out.at, out.count) };
     if (args[1] == call->args[1])
         return &call->node;
-    return args[1] ? rlx_call_new(in->ctx, call->op, args, 2, NULL, 0, call->attrs, call->place) : NULL;
+    return args[1] ? rlx_call_new(in->ctx, call->op, args, 2, NULL, 0, call->attrs, call->place)
+                   : NULL;
 }
 
 const rlx_sinfo *rlx_infer_flatten(rlx_infer *in)
@@ -205,7 +229,7 @@ const rlx_sinfo *rlx_infer_flatten(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }
 
-/* ---- order and number of dimensions ------------------------------------------------------------------ */
+/* ---- order and number of dimensions --------------------------------------------------------- */
 
 static const rlx_sinfo *permuted(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_attr *axes)
 {
@@ -224,7 +248,8 @@ static const rlx_sinfo *permuted(rlx_infer *in, const rlx_tensor_sinfo *x, const
     }
     if (identity)
         return &x->node;
-    return dims ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice) : rlx_infer_rank_result(in, x->ndim, x->dtype, x->vdevice);
+    return dims ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice)
+                : rlx_infer_rank_result(in, x->ndim, x->dtype, x->vdevice);
 }
 
 const rlx_sinfo *rlx_infer_permute(rlx_infer *in)
@@ -235,11 +260,14 @@ const rlx_sinfo *rlx_infer_permute(rlx_infer *in)
     if (!x)
         return NULL;
     if (rlx_attr_is_none(axes))
-        return x->ndim < 0 ? rlx_infer_rank_result(in, -1, x->dtype, x->vdevice) : permuted(in, x, NULL);
+        return x->ndim < 0 ? rlx_infer_rank_result(in, -1, x->dtype, x->vdevice)
+                           : permuted(in, x, NULL);
     if (x->ndim < 0)
-        return rlx_infer_fail(in, "axes are given but the rank of x is not known (R.match_cast states it)");
+        return rlx_infer_fail(
+            in, "axes are given but the rank of x is not known (R.match_cast states it)");
     if (rlx_attr_count(axes) != (size_t)x->ndim)
-        return rlx_infer_fail(in, "%zu axes are given for a tensor of rank %d", rlx_attr_count(axes), x->ndim);
+        return rlx_infer_fail(in, "%zu axes are given for a tensor of rank %d",
+                              rlx_attr_count(axes), x->ndim);
     return rlx_infer_axes(in, axes, x->ndim, &marks) ? permuted(in, x, axes) : NULL;
 }
 
@@ -268,7 +296,8 @@ const rlx_sinfo *rlx_infer_expand_dims(rlx_infer *in)
 }
 
 /* All sizes of 1 go; a symbolic size might be one, so then the rank is open. */
-static const rlx_sinfo *squeeze_all(rlx_infer *in, const rlx_tensor_sinfo *x, const rlx_prim *const *dims, size_t n)
+static const rlx_sinfo *squeeze_all(rlx_infer *in, const rlx_tensor_sinfo *x,
+                                    const rlx_prim *const *dims, size_t n)
 {
     rlx_dims out;
     size_t kept = 0;
@@ -308,7 +337,8 @@ const rlx_sinfo *rlx_infer_squeeze(rlx_infer *in)
         return rlx_infer_rank_result(in, x->ndim - (int64_t)axes.count, x->dtype, x->vdevice);
     for (size_t i = 0; i < n; i++) {
         if (axes.mark[i] && rlx_is(dims[i], RLX_NODE_INT_IMM) && !rlx_is_int_value(dims[i], 1))
-            return rlx_infer_fail(in, "dimension %zu is %s, only sizes of 1 can be dropped", i, rlx_show(in->ctx, dims[i]));
+            return rlx_infer_fail(in, "dimension %zu is %s, only sizes of 1 can be dropped", i,
+                                  rlx_show(in->ctx, dims[i]));
         if (!axes.mark[i])
             out.at[kept++] = dims[i];
     }
@@ -318,7 +348,7 @@ const rlx_sinfo *rlx_infer_squeeze(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }
 
-/* ---- concat -------------------------------------------------------------------------------------------- */
+/* ---- concat --------------------------------------------------------------------------------- */
 
 /* Fields of a tuple argument, all tensors; NULL after a report. */
 static const rlx_tuple_sinfo *tensors_arg(rlx_infer *in, size_t i)
@@ -331,13 +361,19 @@ static const rlx_tuple_sinfo *tensors_arg(rlx_infer *in, size_t i)
         if (!rlx_as_tensor_sinfo(t->fields[k]))
             t = NULL;
     if (!t || t->num_fields == 0) {
-        rlx_infer_fail(in, "%s is %s, expected a tuple of one tensor or more", in->row->args[i].name, rlx_show(in->ctx, s));
+        rlx_infer_fail(in, "%s is %s, expected a tuple of one tensor or more",
+                       in->row->args[i].name, rlx_show(in->ctx, s));
         return NULL;
     }
     return t;
 }
 
-typedef struct joined { rlx_dtype dtype; int ndim; const rlx_node *vdevice; bool all_literal; } joined;
+typedef struct joined {
+    rlx_dtype dtype;
+    int ndim;
+    const rlx_node *vdevice;
+    bool all_literal;
+} joined;
 
 static bool join_fields(rlx_infer *in, const rlx_tuple_sinfo *tuple, bool flat, joined *j)
 {
@@ -351,7 +387,8 @@ static bool join_fields(rlx_infer *in, const rlx_tuple_sinfo *tuple, bool flat, 
             return false;
         known = rlx_dtype_is_void(t->dtype) ? known : t->dtype;
         if (t->ndim >= 0 && j->ndim >= 0 && t->ndim != j->ndim) {
-            rlx_infer_fail(in, "input %zu has rank %d, expected %d%s", i, t->ndim, j->ndim, flat ? " as axis is None" : " like the others");
+            rlx_infer_fail(in, "input %zu has rank %d, expected %d%s", i, t->ndim, j->ndim,
+                           flat ? " as axis is None" : " like the others");
             return false;
         }
         j->ndim = t->ndim >= 0 ? t->ndim : j->ndim;
@@ -362,7 +399,8 @@ static bool join_fields(rlx_infer *in, const rlx_tuple_sinfo *tuple, bool flat, 
     return true;
 }
 
-/* Dimension i of all inputs of known shape, which must agree: 1, 0 (not provable, or nothing known), -1 after a report. */
+/* Dimension i of all inputs of known shape, which must agree: 1, 0 (not provable, or nothing
+ * known), -1 after a report. */
 static int agreed_dim(rlx_infer *in, const rlx_tuple_sinfo *tuple, size_t i, const rlx_prim **out)
 {
     int all = 1;
@@ -374,8 +412,8 @@ static int agreed_dim(rlx_infer *in, const rlx_tuple_sinfo *tuple, size_t i, con
             continue;
         enum rlx_answer same = *out ? rlx_infer_equal(in, *out, dims[i]) : RLX_EQUAL;
         if (same == RLX_DIFFERENT) {
-            rlx_infer_fail(in, "dimension %zu of input %zu is %s, expected %s like the others", i, k, rlx_show(in->ctx, dims[i]),
-                           rlx_show(in->ctx, *out));
+            rlx_infer_fail(in, "dimension %zu of input %zu is %s, expected %s like the others", i,
+                           k, rlx_show(in->ctx, dims[i]), rlx_show(in->ctx, *out));
             return -1;
         }
         all &= same == RLX_EQUAL;
@@ -396,7 +434,8 @@ static const rlx_prim *joined_size(rlx_infer *in, const rlx_tuple_sinfo *tuple, 
         same &= d == first;
         sum = rlx_fold_add(in->ctx, sum, d);
     }
-    return same ? rlx_fold_mul(in->ctx, first, rlx_int64(in->ctx, (int64_t)tuple->num_fields)) : sum;
+    return same ? rlx_fold_mul(in->ctx, first, rlx_int64(in->ctx, (int64_t)tuple->num_fields))
+                : sum;
 }
 
 const rlx_sinfo *rlx_infer_concat(rlx_infer *in)
@@ -408,7 +447,8 @@ const rlx_sinfo *rlx_infer_concat(rlx_infer *in)
         return NULL;
     size_t axis = 0;
     if (j.ndim < 0)
-        return tuple->num_fields == 1 ? tuple->fields[0] : rlx_infer_rank_result(in, -1, j.dtype, j.vdevice);
+        return tuple->num_fields == 1 ? tuple->fields[0]
+                                      : rlx_infer_rank_result(in, -1, j.dtype, j.vdevice);
     if (!rlx_attr_is_none(attr) && !rlx_infer_axis(in, rlx_attr_as_int(attr, 0), j.ndim, &axis))
         return NULL;
     if (j.ndim == 0)
@@ -432,7 +472,7 @@ const rlx_sinfo *rlx_infer_concat(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, j.dtype, j.vdevice);
 }
 
-/* ---- broadcasting to a shape, and back --------------------------------------------------------------------- */
+/* ---- broadcasting to a shape, and back ------------------------------------------------------ */
 
 const rlx_sinfo *rlx_infer_broadcast_to(rlx_infer *in)
 {
@@ -447,14 +487,16 @@ const rlx_sinfo *rlx_infer_broadcast_to(rlx_infer *in)
     for (size_t i = 0; dims && s->has_values && i < n; i++) {
         const rlx_prim *to = s->values[i + s->num_values - n];
         if (!rlx_is_int_value(dims[i], 1) && rlx_infer_equal(in, dims[i], to) == RLX_DIFFERENT)
-            return rlx_infer_fail(in, "dimension %zu of x is %s, which does not broadcast to %s", i, rlx_show(in->ctx, dims[i]),
-                                  rlx_show(in->ctx, to));
+            return rlx_infer_fail(in, "dimension %zu of x is %s, which does not broadcast to %s",
+                                  i, rlx_show(in->ctx, dims[i]), rlx_show(in->ctx, to));
     }
-    return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape_of_arg(in, 1), x->dtype, s->ndim, x->vdevice));
+    return rlx_infer_done(
+        in, rlx_tensor_info(in->ctx, shape_of_arg(in, 1), x->dtype, s->ndim, x->vdevice));
 }
 
 /* Every size summed to must be proved to be that of data, or be 1. */
-static bool collapses(rlx_infer *in, const rlx_prim *const *from, size_t n, const rlx_prim *const *to, size_t n_to)
+static bool collapses(rlx_infer *in, const rlx_prim *const *from, size_t n,
+                      const rlx_prim *const *to, size_t n_to)
 {
     if (n_to > n) {
         rlx_infer_fail(in, "data has rank %zu, less than that of the target, %zu", n, n_to);
@@ -464,7 +506,8 @@ static bool collapses(rlx_infer *in, const rlx_prim *const *from, size_t n, cons
         const rlx_prim *a = from[i + n - n_to];
         if (rlx_is_int_value(to[i], 1) || rlx_infer_equal(in, a, to[i]) == RLX_EQUAL)
             continue;
-        rlx_infer_fail(in, "size %s is not proved to collapse to %s", rlx_show(in->ctx, a), rlx_show(in->ctx, to[i]));
+        rlx_infer_fail(in, "size %s is not proved to collapse to %s", rlx_show(in->ctx, a),
+                       rlx_show(in->ctx, to[i]));
         return false;
     }
     return true;
@@ -492,12 +535,14 @@ const rlx_sinfo *rlx_infer_collapse_sum_to(rlx_infer *in)
     const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
     if (dims && s->has_values && !collapses(in, dims, n, s->values, s->num_values))
         return NULL;
-    return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape_of_arg(in, 1), x->dtype, s->ndim, x->vdevice));
+    return rlx_infer_done(
+        in, rlx_tensor_info(in->ctx, shape_of_arg(in, 1), x->dtype, s->ndim, x->vdevice));
 }
 
-/* ---- split, repeat, tile, flip ------------------------------------------------------------------------------ */
+/* ---- split, repeat, tile, flip -------------------------------------------------------------- */
 
-static const rlx_prim *fold(rlx_infer *in, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+static const rlx_prim *fold(rlx_infer *in, enum rlx_node_kind kind, const rlx_prim *a,
+                            const rlx_prim *b)
 {
     return a && b ? rlx_fold_binary(in->ctx, kind, a, b) : NULL;
 }
@@ -513,12 +558,14 @@ static bool not_negative(rlx_infer *in, const rlx_prim *p)
     return p && zero && rlx_prove_compare(in->ctx, in->scope, RLX_NODE_GE, p, zero) == RLX_TRUE;
 }
 
-/* Python's slice rule for one bound of split: counted from the end if negative, limited to 0 .. size. */
+/* Python's slice rule for one bound of split: counted from the end if negative, limited to 0 ..
+ * size. */
 static const rlx_prim *split_bound(rlx_infer *in, int64_t index, const rlx_prim *size)
 {
     const rlx_prim *at = rlx_int64(in->ctx, index);
     if (index < 0)
-        at = index == INT64_MIN ? rlx_int64(in->ctx, 0) : fold(in, RLX_NODE_SUB, size, rlx_int64(in->ctx, -index));
+        at = index == INT64_MIN ? rlx_int64(in->ctx, 0)
+                                : fold(in, RLX_NODE_SUB, size, rlx_int64(in->ctx, -index));
     at = fold(in, RLX_NODE_MIN, at, size);
     return not_negative(in, at) ? at : fold(in, RLX_NODE_MAX, at, rlx_int64(in->ctx, 0));
 }
@@ -531,29 +578,35 @@ static const rlx_prim *slice_size(rlx_infer *in, const rlx_prim *from, const rlx
 }
 
 /* Size of part i of `count`; NULL after a failure. */
-static const rlx_prim *part_size(rlx_infer *in, const rlx_attr *how, size_t i, size_t count, const rlx_prim *size)
+static const rlx_prim *part_size(rlx_infer *in, const rlx_attr *how, size_t i, size_t count,
+                                 const rlx_prim *size)
 {
     const rlx_prim *zero = rlx_int64(in->ctx, 0);
     if (rlx_as_attr_list(how)) {
         int64_t begin = i ? rlx_attr_item(how, i - 1) : 0;
         if (i + 1 == count && begin >= 0) /* up to the end: the beginning needs no limit */
             return slice_size(in, rlx_int64(in->ctx, begin), size);
-        return slice_size(in, i ? split_bound(in, begin, size) : zero, i + 1 < count ? split_bound(in, rlx_attr_item(how, i), size) : size);
+        return slice_size(in, i ? split_bound(in, begin, size) : zero,
+                          i + 1 < count ? split_bound(in, rlx_attr_item(how, i), size) : size);
     }
     int64_t k = rlx_attr_as_int(how, 1);
     const rlx_prim *sections = rlx_int64(in->ctx, k);
-    const rlx_prim *part = fold(in, RLX_NODE_FLOOR_DIV, fold(in, RLX_NODE_ADD, size, rlx_int64(in->ctx, k - 1)), sections);
+    const rlx_prim *part = fold(in, RLX_NODE_FLOOR_DIV,
+                                fold(in, RLX_NODE_ADD, size, rlx_int64(in->ctx, k - 1)), sections);
     if (i + 1 < count)
         return simple(in, part);
-    const rlx_prim *rest = simple(in, fold(in, RLX_NODE_SUB, size, fold(in, RLX_NODE_MUL, part, rlx_int64(in->ctx, k - 1))));
+    const rlx_prim *rest = simple(
+        in, fold(in, RLX_NODE_SUB, size, fold(in, RLX_NODE_MUL, part, rlx_int64(in->ctx, k - 1))));
     if (rest && rlx_prove_compare(in->ctx, in->scope, RLX_NODE_LT, rest, zero) == RLX_TRUE) {
-        rlx_infer_fail(in, "%lld sections of a dimension of %s leave %s for the last", (long long)k, rlx_show(in->ctx, size), rlx_show(in->ctx, rest));
+        rlx_infer_fail(in, "%lld sections of a dimension of %s leave %s for the last",
+                       (long long)k, rlx_show(in->ctx, size), rlx_show(in->ctx, rest));
         return NULL;
     }
     return rest;
 }
 
-static const rlx_sinfo *split_part(rlx_infer *in, const rlx_tensor_sinfo *x, size_t axis, const rlx_attr *how, size_t i, size_t count)
+static const rlx_sinfo *split_part(rlx_infer *in, const rlx_tensor_sinfo *x, size_t axis,
+                                   const rlx_attr *how, size_t i, size_t count)
 {
     rlx_dims out;
     size_t n;
@@ -564,7 +617,8 @@ static const rlx_sinfo *split_part(rlx_infer *in, const rlx_tensor_sinfo *x, siz
         return NULL;
     memcpy(out.at, dims, n * sizeof *out.at);
     out.at[axis] = part_size(in, how, i, count, dims[axis]);
-    return out.at[axis] ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice) : rlx_infer_done(in, NULL);
+    return out.at[axis] ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice)
+                        : rlx_infer_done(in, NULL);
 }
 
 const rlx_sinfo *rlx_infer_split(rlx_infer *in)
@@ -574,7 +628,8 @@ const rlx_sinfo *rlx_infer_split(rlx_infer *in)
     size_t axis = 0;
     if (!x)
         return NULL;
-    if (x->ndim >= 0 && !rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 1), 0), x->ndim, &axis))
+    if (x->ndim >= 0 &&
+        !rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 1), 0), x->ndim, &axis))
         return NULL;
     int64_t sections = rlx_attr_as_int(how, 1);
     if (!rlx_as_attr_list(how) && (sections <= 0 || sections > UINT16_MAX))
@@ -598,7 +653,8 @@ const rlx_sinfo *rlx_infer_repeat(rlx_infer *in)
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     const rlx_attr *attr = rlx_infer_attr(in, 1);
     size_t axis = 0, n = 0;
-    if (!x || (!rlx_attr_is_none(attr) && x->ndim >= 0 && !rlx_infer_axis(in, rlx_attr_as_int(attr, 0), x->ndim, &axis)))
+    if (!x || (!rlx_attr_is_none(attr) && x->ndim >= 0 &&
+               !rlx_infer_axis(in, rlx_attr_as_int(attr, 0), x->ndim, &axis)))
         return NULL;
     int64_t repeats = rlx_attr_as_int(rlx_infer_attr(in, 0), 1);
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
@@ -614,7 +670,8 @@ const rlx_sinfo *rlx_infer_repeat(rlx_infer *in)
     else
         memcpy(out.at, dims, n * sizeof *out.at);
     out.at[axis] = simple(in, fold(in, RLX_NODE_MUL, out.at[axis], rlx_int64(in->ctx, repeats)));
-    return out.at[axis] ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice) : rlx_infer_done(in, NULL);
+    return out.at[axis] ? rlx_infer_dims_result(in, &out, x->dtype, x->vdevice)
+                        : rlx_infer_done(in, NULL);
 }
 
 static bool all_ones(const rlx_attr *list)
@@ -638,7 +695,8 @@ const rlx_sinfo *rlx_infer_tile(rlx_infer *in)
     if (!dims && count <= (size_t)x->ndim && all_ones(list))
         return &x->node;
     if (!dims)
-        return rlx_infer_rank_result(in, count > (size_t)x->ndim ? (int64_t)count : x->ndim, x->dtype, x->vdevice);
+        return rlx_infer_rank_result(in, count > (size_t)x->ndim ? (int64_t)count : x->ndim,
+                                     x->dtype, x->vdevice);
     rlx_dims out;
     if (!rlx_dims_init(in, &out, n > count ? n : count))
         return NULL;
@@ -646,7 +704,8 @@ const rlx_sinfo *rlx_infer_tile(rlx_infer *in)
         size_t pad = out.count - n, skip = out.count - count;
         const rlx_prim *d = i < pad ? rlx_int64(in->ctx, 1) : dims[i - pad];
         if (i >= skip)
-            d = simple(in, fold(in, RLX_NODE_MUL, d, rlx_int64(in->ctx, rlx_attr_item(list, i - skip))));
+            d = simple(
+                in, fold(in, RLX_NODE_MUL, d, rlx_int64(in->ctx, rlx_attr_item(list, i - skip))));
         if (!(out.at[i] = d))
             return rlx_infer_done(in, NULL);
     }
@@ -657,15 +716,18 @@ const rlx_sinfo *rlx_infer_flip(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     size_t axis;
-    if (!x || (x->ndim >= 0 && !rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), 0), x->ndim, &axis)))
+    if (!x || (x->ndim >= 0 &&
+               !rlx_infer_axis(in, rlx_attr_as_int(rlx_infer_attr(in, 0), 0), x->ndim, &axis)))
         return NULL;
     return &x->node;
 }
 
-/* ---- layout_transform ------------------------------------------------------------------------------------------ */
+/* ---- layout_transform ----------------------------------------------------------------------- */
 
-/* Extent of one index of the new layout: all values it takes for indices inside `dims`. NULL: not known. */
-static const rlx_prim *mapped_size(rlx_infer *in, const rlx_index_map *map, const rlx_prim *index, const rlx_prim *const *dims)
+/* Extent of one index of the new layout: all values it takes for indices inside `dims`. NULL:
+ * not known. */
+static const rlx_prim *mapped_size(rlx_infer *in, const rlx_index_map *map, const rlx_prim *index,
+                                   const rlx_prim *const *dims)
 {
     rlx_scope ranges;
     int64_t low, high, size;
@@ -675,7 +737,8 @@ static const rlx_prim *mapped_size(rlx_infer *in, const rlx_index_map *map, cons
             return dims[i];
     rlx_scope_init(&ranges, in->ctx, NULL);
     for (size_t i = 0; i < map->num_initial && literal; i++)
-        literal = rlx_int_literal(dims[i], &size) && rlx_scope_bound(&ranges, rlx_as_prim_var(map->initial[i]), 0, size - 1);
+        literal = rlx_int_literal(dims[i], &size) &&
+                  rlx_scope_bound(&ranges, rlx_as_prim_var(map->initial[i]), 0, size - 1);
     rlx_bounds(in->ctx, &ranges, index, &low, &high);
     rlx_scope_free(&ranges);
     if (literal && low == 0 && high != INT64_MAX)
@@ -686,7 +749,9 @@ static const rlx_prim *mapped_size(rlx_infer *in, const rlx_index_map *map, cons
         return NULL;
     const rlx_prim *part = mapped_size(in, map, b->a, dims);
     if (part && b->node.kind == RLX_NODE_FLOOR_DIV)
-        return simple(in, fold(in, RLX_NODE_FLOOR_DIV, fold(in, RLX_NODE_ADD, part, rlx_int64(in->ctx, factor - 1)), rlx_int64(in->ctx, factor)));
+        return simple(in, fold(in, RLX_NODE_FLOOR_DIV,
+                               fold(in, RLX_NODE_ADD, part, rlx_int64(in->ctx, factor - 1)),
+                               rlx_int64(in->ctx, factor)));
     return part && b->node.kind == RLX_NODE_FLOOR_MOD ? rlx_int64(in->ctx, factor) : NULL;
 }
 
@@ -701,16 +766,21 @@ const rlx_sinfo *rlx_infer_layout_transform(rlx_infer *in)
     if (!map)
         return rlx_infer_fail(in, "index_map is no index map");
     if (pad && !rlx_dtype_is_void(x->dtype) && rlx_prim_dtype(pad->value) != x->dtype)
-        return rlx_infer_fail(in, "pad_value differs in dtype from x, which is %s", rlx_show(in->ctx, &x->node));
+        return rlx_infer_fail(in, "pad_value differs in dtype from x, which is %s",
+                              rlx_show(in->ctx, &x->node));
     if (x->ndim >= 0 && (size_t)x->ndim != map->num_initial)
-        return rlx_infer_fail(in, "x has rank %d, the index map takes %zu indices", x->ndim, map->num_initial);
+        return rlx_infer_fail(in, "x has rank %d, the index map takes %zu indices", x->ndim,
+                              map->num_initial);
     rlx_dims out;
     size_t n;
     const rlx_prim *const *dims = rlx_infer_dims(in, x, &n);
     if (!dims || !rlx_dims_init(in, &out, map->num_final))
-        return dims ? NULL : rlx_infer_rank_result(in, (int64_t)map->num_final, x->dtype, x->vdevice);
+        return dims ? NULL
+                    : rlx_infer_rank_result(in, (int64_t)map->num_final, x->dtype, x->vdevice);
     for (size_t i = 0; i < out.count; i++)
         if (!(out.at[i] = mapped_size(in, map, map->final[i], dims)))
-            return in->failed ? NULL : rlx_infer_rank_result(in, (int64_t)out.count, x->dtype, x->vdevice);
+            return in->failed
+                       ? NULL
+                       : rlx_infer_rank_result(in, (int64_t)out.count, x->dtype, x->vdevice);
     return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }

@@ -1,9 +1,10 @@
-/* infer_window.c: convolutions and pooling: windows that slide over the last dimensions. row->detail: how many. */
+/* infer_window.c: convolutions and pooling: windows that slide over the last dimensions.
+ * row->detail: how many. */
 #include "op/op_int.h"
 
-/* ---- layouts ----------------------------------------------------------------------------------------
- * "NCHW", "NHWC", "NCHW4c": capital letters are axes, a number and a small letter a part of that axis split off.
- * The canonical form is one dimension per axis in a fixed order. */
+/* ---- layouts --------------------------------------------------------------------------------
+ * "NCHW", "NHWC", "NCHW4c": capital letters are axes, a number and a small letter a part of that
+ * axis split off. The canonical form is one dimension per axis in a fixed order. */
 
 #define MAX_AXES 5
 #define MAX_PARTS RLX_LAYOUT_PARTS
@@ -51,7 +52,8 @@ static bool read_layout(rlx_infer *in, size_t attr, const char *canonical, layou
     rlx_slice text = rlx_attr_text(rlx_infer_attr(in, attr));
     if (rlx_layout_read(text, canonical, out))
         return true;
-    rlx_infer_fail(in, "%s \"%.*s\" does not have the axes of %s", in->row->attrs[attr].name, (int)text.len, text.data, canonical);
+    rlx_infer_fail(in, "%s \"%.*s\" does not have the axes of %s", in->row->attrs[attr].name,
+                   (int)text.len, text.data, canonical);
     return false;
 }
 
@@ -59,12 +61,14 @@ static bool rank_fits(rlx_infer *in, size_t arg, const rlx_tensor_sinfo *t, cons
 {
     if (t->ndim < 0 || (size_t)t->ndim == l->n)
         return true;
-    rlx_infer_fail(in, "%s has rank %d, its layout %zu dimensions", in->row->args[arg].name, t->ndim, l->n);
+    rlx_infer_fail(in, "%s has rank %d, its layout %zu dimensions", in->row->args[arg].name,
+                   t->ndim, l->n);
     return false;
 }
 
 /* Sizes in the canonical order. */
-static void to_canonical(rlx_context *ctx, const layout *l, const rlx_prim *const *dims, const char *canonical, const rlx_prim **out)
+static void to_canonical(rlx_context *ctx, const layout *l, const rlx_prim *const *dims,
+                         const char *canonical, const rlx_prim **out)
 {
     for (size_t a = 0; canonical[a]; a++) {
         const rlx_prim *whole = NULL, *part = NULL;
@@ -75,7 +79,8 @@ static void to_canonical(rlx_context *ctx, const layout *l, const rlx_prim *cons
     }
 }
 
-static const rlx_sinfo *from_canonical(rlx_infer *in, const layout *l, const char *canonical, const rlx_prim *const *sizes, rlx_dtype dtype,
+static const rlx_sinfo *from_canonical(rlx_infer *in, const layout *l, const char *canonical,
+                                       const rlx_prim *const *sizes, rlx_dtype dtype,
                                        const rlx_node *vdevice)
 {
     rlx_dims out;
@@ -90,7 +95,9 @@ static const rlx_sinfo *from_canonical(rlx_infer *in, const layout *l, const cha
         if (l->factor[i])
             size = rlx_int64(in->ctx, split);
         else if (split)
-            size = size ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, size, rlx_int64(in->ctx, split)) : NULL;
+            size = size ? rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_DIV, size,
+                                          rlx_int64(in->ctx, split))
+                        : NULL;
         if (!(out.at[i] = size))
             return rlx_infer_done(in, NULL);
     }
@@ -100,7 +107,7 @@ static const rlx_sinfo *from_canonical(rlx_infer *in, const layout *l, const cha
 const char *const rlx_data_axes[] = { "", "NCW", "NCHW", "NCDHW" };
 const char *const rlx_kernel_axes[] = { "", "OIW", "OIHW", "OIDHW" };
 
-/* ---- sizes ------------------------------------------------------------------------------------------------ */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static const rlx_prim *plus(rlx_infer *in, const rlx_prim *a, int64_t b)
 {
@@ -132,7 +139,8 @@ static bool all_positive(rlx_infer *in, size_t attr)
     const rlx_attr *list = rlx_infer_attr(in, attr);
     for (size_t i = 0; i < rlx_attr_count(list); i++)
         if (rlx_attr_item(list, i) <= 0) {
-            rlx_infer_fail(in, "%s holds %lld, expected more than 0", in->row->attrs[attr].name, (long long)rlx_attr_item(list, i));
+            rlx_infer_fail(in, "%s holds %lld, expected more than 0", in->row->attrs[attr].name,
+                           (long long)rlx_attr_item(list, i));
             return false;
         }
     return true;
@@ -149,7 +157,8 @@ static const rlx_prim *dilated(rlx_infer *in, const rlx_prim *kernel, int64_t di
     return times(in, plus(in, kernel, -1), dilation);
 }
 
-/* ---- convolutions: attributes strides, padding, (output_padding,) dilation, groups, layouts, out_dtype ----------- */
+/* ---- convolutions: attributes strides, padding, (output_padding,) dilation, groups, layouts,
+ * out_dtype ----------- */
 
 typedef struct conv {
     size_t n, at;                    /* spatial axes; index of attribute dilation */
@@ -172,13 +181,17 @@ static bool read_conv(rlx_infer *in, conv *c)
     c->groups = rlx_attr_as_int(rlx_infer_attr(in, c->at + 1), 1);
     c->dtype = rlx_attr_as_dtype(rlx_infer_attr(in, c->at + 5));
     if (c->groups <= 0)
-        return rlx_infer_fail(in, "groups is %lld, expected more than 0", (long long)c->groups), false;
-    if (!read_layout(in, c->at + 2, rlx_data_axes[c->n], &c->data) || !read_layout(in, c->at + 3, rlx_kernel_axes[c->n], &c->kernel) ||
-        !read_layout(in, c->at + 4, rlx_data_axes[c->n], &c->out) || !rank_fits(in, 0, c->x, &c->data) || !rank_fits(in, 1, c->w, &c->kernel))
+        return rlx_infer_fail(in, "groups is %lld, expected more than 0", (long long)c->groups),
+               false;
+    if (!read_layout(in, c->at + 2, rlx_data_axes[c->n], &c->data) ||
+        !read_layout(in, c->at + 3, rlx_kernel_axes[c->n], &c->kernel) ||
+        !read_layout(in, c->at + 4, rlx_data_axes[c->n], &c->out) ||
+        !rank_fits(in, 0, c->x, &c->data) || !rank_fits(in, 1, c->w, &c->kernel))
         return false;
     if (!all_positive(in, 0) || !all_positive(in, c->at))
         return false;
-    if (rlx_dtype_is_void(c->dtype) && !rlx_infer_common_dtype(in, c->x->dtype, c->w->dtype, &c->dtype))
+    if (rlx_dtype_is_void(c->dtype) &&
+        !rlx_infer_common_dtype(in, c->x->dtype, c->w->dtype, &c->dtype))
         return false;
     return rlx_infer_common_device(in, c->x->vdevice, c->w->vdevice, &c->vdevice);
 }
@@ -198,15 +211,22 @@ static const rlx_prim *remainder_of(rlx_infer *in, const rlx_prim *a, int64_t b)
     return rlx_fold_binary(in->ctx, RLX_NODE_FLOOR_MOD, a, rlx_int64(in->ctx, b));
 }
 
-/* x: N, C, spatial; w: O, I, spatial (for the transposed form the roles of O and I are as named) */
-static const rlx_sinfo *conv_result(rlx_infer *in, const conv *c, const rlx_prim *const *x, const rlx_prim *const *w)
+/* x: N, C, spatial; w: O, I, spatial (for the transposed form the roles of O and I are as
+ * named) */
+static const rlx_sinfo *conv_result(rlx_infer *in, const conv *c, const rlx_prim *const *x,
+                                    const rlx_prim *const *w)
 {
     const rlx_prim *sizes[MAX_AXES], *zero = rlx_int64(in->ctx, 0);
-    const rlx_attr *strides = rlx_infer_attr(in, 0), *padding = rlx_infer_attr(in, 1), *dilation = rlx_infer_attr(in, c->at);
+    const rlx_attr *strides = rlx_infer_attr(in, 0), *padding = rlx_infer_attr(in, 1),
+                   *dilation = rlx_infer_attr(in, c->at);
     const rlx_attr *extra = c->transposed ? rlx_infer_attr(in, 2) : NULL;
-    if (c->transposed ? refused(in, x[1], w[1], "channels of data and kernel differ") || refused(in, remainder_of(in, w[1], c->groups), zero, "input channels do not divide into the groups; remainder")
-                      : refused(in, x[1], times(in, w[1], c->groups), "channels of data and kernel differ") ||
-                            refused(in, remainder_of(in, w[0], c->groups), zero, "output channels do not divide into the groups; remainder"))
+    if (c->transposed ? refused(in, x[1], w[1], "channels of data and kernel differ") ||
+                            refused(in, remainder_of(in, w[1], c->groups), zero,
+                                    "input channels do not divide into the groups; remainder")
+                      : refused(in, x[1], times(in, w[1], c->groups),
+                                "channels of data and kernel differ") ||
+                            refused(in, remainder_of(in, w[0], c->groups), zero,
+                                    "output channels do not divide into the groups; remainder"))
         return NULL;
     sizes[0] = x[0];
     sizes[1] = c->transposed ? times(in, w[0], c->groups) : w[0];
@@ -216,11 +236,14 @@ static const rlx_sinfo *conv_result(rlx_infer *in, const conv *c, const rlx_prim
         if (c->transposed) {
             int64_t more = rlx_attr_item(extra, i);
             if (more >= stride)
-                return rlx_infer_fail(in, "output_padding %lld is not less than the stride %lld", (long long)more, (long long)stride);
+                return rlx_infer_fail(in, "output_padding %lld is not less than the stride %lld",
+                                      (long long)more, (long long)stride);
             size = plus(in, times(in, plus(in, x[2 + i], -1), stride), more + 1 - pad);
             size = size && reach ? rlx_fold_add(in->ctx, size, reach) : NULL;
         } else {
-            size = plus(in, divided(in, plus(in, minus(in, plus(in, x[2 + i], pad), reach), -1), stride), 1);
+            size = plus(
+                in, divided(in, plus(in, minus(in, plus(in, x[2 + i], pad), reach), -1), stride),
+                1);
         }
         if (!(sizes[2 + i] = simple(in, size)))
             return rlx_infer_done(in, NULL);
@@ -253,20 +276,24 @@ const rlx_sinfo *rlx_infer_conv_transpose(rlx_infer *in)
     return infer_conv(in, true);
 }
 
-/* ---- pooling: attributes pool_size, strides, dilation, padding, ceil_mode, count_include_pad, layout, out_layout ----- */
+/* ---- pooling: attributes pool_size, strides, dilation, padding, ceil_mode, count_include_pad,
+ * layout, out_layout ----- */
 
 static const rlx_prim *pooled_size(rlx_infer *in, const rlx_prim *size, size_t i, size_t n)
 {
-    int64_t window = rlx_attr_item(rlx_infer_attr(in, 0), i), stride = rlx_attr_item(rlx_infer_attr(in, 1), i);
+    int64_t window = rlx_attr_item(rlx_infer_attr(in, 0), i),
+            stride = rlx_attr_item(rlx_infer_attr(in, 1), i);
     int64_t dilation = rlx_attr_item(rlx_infer_attr(in, 2), i);
     const rlx_attr *padding = rlx_infer_attr(in, 3);
     bool up = rlx_attr_as_bool(rlx_infer_attr(in, 4), false);
-    const rlx_prim *room = plus(in, size, pads(padding, i, n) - dilation * (window - 1) - 1 + (up ? stride - 1 : 0));
+    const rlx_prim *room =
+        plus(in, size, pads(padding, i, n) - dilation * (window - 1) - 1 + (up ? stride - 1 : 0));
     const rlx_prim *count = simple(in, plus(in, divided(in, room, stride), 1));
     if (!up || !count)
         return count;
     /* No window may begin beyond the input and the padding before it. */
-    const rlx_prim *most = simple(in, plus(in, divided(in, plus(in, size, rlx_attr_item(padding, i) - 1), stride), 1));
+    const rlx_prim *most = simple(
+        in, plus(in, divided(in, plus(in, size, rlx_attr_item(padding, i) - 1), stride), 1));
     if (!most || rlx_prove_compare(in->ctx, in->scope, RLX_NODE_LE, count, most) == RLX_TRUE)
         return most ? count : NULL;
     return simple(in, rlx_fold_binary(in->ctx, RLX_NODE_MIN, count, most));
@@ -278,7 +305,8 @@ const rlx_sinfo *rlx_infer_pool(rlx_infer *in)
     size_t spatial = in->row->detail, n;
     const rlx_prim *sizes[MAX_AXES];
     layout data, out;
-    if (!x || !read_layout(in, 6, rlx_data_axes[spatial], &data) || !read_layout(in, 7, rlx_data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
+    if (!x || !read_layout(in, 6, rlx_data_axes[spatial], &data) ||
+        !read_layout(in, 7, rlx_data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
         return NULL;
     for (size_t i = 0; i < 3; i++)
         if (!all_positive(in, i))
@@ -301,11 +329,13 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
     size_t spatial = in->row->detail, n;
     const rlx_prim *sizes[MAX_AXES];
     layout data, out;
-    if (!x || !read_layout(in, 1, rlx_data_axes[spatial], &data) || !read_layout(in, 2, rlx_data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
+    if (!x || !read_layout(in, 1, rlx_data_axes[spatial], &data) ||
+        !read_layout(in, 2, rlx_data_axes[spatial], &out) || !rank_fits(in, 0, x, &data))
         return NULL;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n);
     if (!dims) {
-        bool kept = x->shape && rlx_attr_is_none(size) && rlx_infer_attr(in, 1) == rlx_infer_attr(in, 2);
+        bool kept =
+            x->shape && rlx_attr_is_none(size) && rlx_infer_attr(in, 1) == rlx_infer_attr(in, 2);
         return kept ? &x->node : rlx_infer_rank_result(in, (int64_t)out.n, x->dtype, x->vdevice);
     }
     to_canonical(in->ctx, &data, dims, rlx_data_axes[spatial], sizes);
@@ -315,7 +345,7 @@ const rlx_sinfo *rlx_infer_adaptive_pool(rlx_infer *in)
     return from_canonical(in, &out, rlx_data_axes[spatial], sizes, x->dtype, x->vdevice);
 }
 
-/* ---- image.resize2d: attribute 1 is the layout, 8 out_dtype --------------------------------------------------------- */
+/* ---- image.resize2d: attribute 1 is the layout, 8 out_dtype --------------------------------- */
 
 const rlx_sinfo *rlx_infer_resize2d(rlx_infer *in)
 {
@@ -352,7 +382,7 @@ bool rlx_prepare_resize2d(rlx_op_draft *d)
     return d->args[1] != NULL;
 }
 
-/* ---- attributes as they are kept: full lists, and an output layout --------------------------------------------------- */
+/* ---- attributes as they are kept: full lists, and an output layout -------------------------- */
 
 /* numbers[i] for i < want from a list of `have`, which repeats. */
 static const rlx_attr *repeated(rlx_context *ctx, const rlx_attr *list, size_t want)
@@ -372,7 +402,9 @@ static bool fill_list(rlx_op_draft *d, size_t i, size_t n)
     if (have == want || rlx_attr_is_none(d->values[i]))
         return true;
     if (have != 1 && !(want == 2 * n && have == n))
-        return rlx_error(d->ctx, RLX_OP12, d->place, "%s: %s has %zu numbers, expected %zu", d->row->short_name, name, have, want), false;
+        return rlx_error(d->ctx, RLX_OP12, d->place, "%s: %s has %zu numbers, expected %zu",
+                         d->row->short_name, name, have, want),
+               false;
     d->values[i] = repeated(d->ctx, d->values[i], want);
     return d->values[i] != NULL;
 }
@@ -387,7 +419,9 @@ bool rlx_prepare_window(rlx_op_draft *d)
         bool list = a->type == RLX_ATTR_INTS || a->type == RLX_ATTR_INTS_OR_NONE;
         if (list && !fill_list(d, i, n))
             return false;
-        if (strcmp(a->name, "out_layout") == 0 && (rlx_attr_is_none(d->values[i]) || rlx_attr_text(d->values[i]).len == 0) && layout_at != SIZE_MAX)
+        if (strcmp(a->name, "out_layout") == 0 &&
+            (rlx_attr_is_none(d->values[i]) || rlx_attr_text(d->values[i]).len == 0) &&
+            layout_at != SIZE_MAX)
             d->values[i] = d->values[layout_at];
     }
     return true;

@@ -1,10 +1,13 @@
-/* lower_attention.c: softmax(query key^T * scale + bias) value, layout (batch, sequence, heads, size).
+/* lower_attention.c: softmax(query key^T * scale + bias) value, layout (batch, sequence, heads,
+ * size).
  *
  *     scores[b, n, i, j]   one per query and key; -inf where a mask hides the key
- *     top, total           greatest score and sum of exponentials of each query; a query that sees nothing gives zeros
- *     out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the total
+ *     top, total           greatest score and sum of exponentials of each query; a query that sees
+ * nothing gives zeros out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the
+ * total
  *
- * Sequences of attention_var_len lie one after another: a key is seen only from its own sequence, masks count inside it.
+ * Sequences of attention_var_len lie one after another: a key is seen only from its own
+ * sequence, masks count inside it.
  */
 #include "op/lower_int.h"
 
@@ -20,7 +23,8 @@ typedef struct attention {
     int64_t window;                         /* 0: none */
     rlx_dtype wide;
     const rlx_buffer *score, *top, *total, *sum;
-    const rlx_buffer *base_q, *base_k, *end_k, *end_q;   /* var_len: of the sequence of each query */
+    /* var_len: of the sequence of each query */
+    const rlx_buffer *base_q, *base_k, *end_k, *end_q;
 } attention;
 
 static const rlx_prim *size(const rlx_low_tensor *t, size_t i)
@@ -42,7 +46,8 @@ static const rlx_prim *visible(attention *a, const rlx_prim *i, const rlx_prim *
     rlx_tir *t = &a->b.t;
     const rlx_prim *ok = NULL, *last = i, *length_q = size(&a->q, 1), *length_k = size(&a->k, 1);
     if (a->var_len) {
-        const rlx_prim *from = rlx_tir_load(t, a->base_k, RLX_TIR_LIST(i)), *to = rlx_tir_load(t, a->end_k, RLX_TIR_LIST(i));
+        const rlx_prim *from = rlx_tir_load(t, a->base_k, RLX_TIR_LIST(i)),
+                       *to = rlx_tir_load(t, a->end_k, RLX_TIR_LIST(i));
         const rlx_prim *from_q = rlx_tir_load(t, a->base_q, RLX_TIR_LIST(i));
         ok = rlx_tir_and(t, rlx_tir_ge(t, j, from), rlx_tir_lt(t, j, to));
         length_q = rlx_tir_sub(t, rlx_tir_load(t, a->end_q, RLX_TIR_LIST(i)), from_q);
@@ -72,12 +77,17 @@ static void score_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "scores");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
+                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
+                   *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
     const rlx_prim *h = rlx_tir_reduce(t, "h", size(&a->q, 3));
     rlx_tir_init(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_number(t, a->wide, 0));
-    const rlx_prim *x = rlx_tir_mul(t, wide_load(a, &a->q, RLX_TIR_LIST(b, i, n, h)), wide_load(a, &a->k, RLX_TIR_LIST(b, j, shared_head(a, n, &a->k), h)));
-    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_add(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), x));
+    const rlx_prim *x =
+        rlx_tir_mul(t, wide_load(a, &a->q, RLX_TIR_LIST(b, i, n, h)),
+                    wide_load(a, &a->k, RLX_TIR_LIST(b, j, shared_head(a, n, &a->k), h)));
+    rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j),
+                  rlx_tir_add(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), x));
     rlx_tir_end_block(t);
 }
 
@@ -85,12 +95,19 @@ static void mask_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "masked");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
-    rlx_low_list index = { .at = { b, n, i, j }, .n = 4 }, sizes = { .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4 };
-    const rlx_prim *v = rlx_tir_mul(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), a->scale), *ok = visible(a, i, j);
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
+                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
+                   *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    rlx_low_list index = { .at = { b, n, i, j }, .n = 4 }, sizes = {
+        .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4
+    };
+    const rlx_prim *v = rlx_tir_mul(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)),
+                                    a->scale),
+                   *ok = visible(a, i, j);
     if (a->has_bias)
-        v = rlx_tir_add(t, v, rlx_tir_cast(t, a->wide, rlx_low_load(&a->b, &a->bias, &index, &sizes)));
+        v = rlx_tir_add(t, v,
+                        rlx_tir_cast(t, a->wide, rlx_low_load(&a->b, &a->bias, &index, &sizes)));
     if (ok)
         v = rlx_tir_select(t, ok, v, rlx_tir_infinity(t, a->wide, true));
     rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), v);
@@ -102,11 +119,16 @@ static void fold_block(attention *a, const char *name, const rlx_buffer *target,
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, name);
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
-    rlx_tir_init(t, target, RLX_TIR_LIST(b, n, i), greatest ? rlx_tir_infinity(t, a->wide, true) : rlx_tir_number(t, a->wide, 0));
-    const rlx_prim *old = rlx_tir_load(t, target, RLX_TIR_LIST(b, n, i)), *x = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
-    rlx_tir_store(t, target, RLX_TIR_LIST(b, n, i), greatest ? rlx_tir_max(t, old, x) : rlx_tir_add(t, old, x));
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
+                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
+                   *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
+    rlx_tir_init(t, target, RLX_TIR_LIST(b, n, i),
+                 greatest ? rlx_tir_infinity(t, a->wide, true) : rlx_tir_number(t, a->wide, 0));
+    const rlx_prim *old = rlx_tir_load(t, target, RLX_TIR_LIST(b, n, i)),
+                   *x = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
+    rlx_tir_store(t, target, RLX_TIR_LIST(b, n, i),
+                  greatest ? rlx_tir_max(t, old, x) : rlx_tir_add(t, old, x));
     rlx_tir_end_block(t);
 }
 
@@ -114,9 +136,12 @@ static void raise_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "exp");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
-    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)), *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
-    const rlx_prim *top = rlx_tir_load(t, a->top, RLX_TIR_LIST(b, n, i)), *none = rlx_tir_infinity(t, a->wide, true);
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
+                   *n = rlx_tir_spatial(t, "n", size(&a->q, 2));
+    const rlx_prim *i = rlx_tir_spatial(t, "i", size(&a->q, 1)),
+                   *j = rlx_tir_spatial(t, "j", size(&a->k, 1));
+    const rlx_prim *top = rlx_tir_load(t, a->top, RLX_TIR_LIST(b, n, i)),
+                   *none = rlx_tir_infinity(t, a->wide, true);
     top = rlx_tir_select(t, rlx_tir_eq(t, top, none), rlx_tir_number(t, a->wide, 0), top);
     const rlx_prim *x = rlx_tir_sub(t, rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j)), top);
     rlx_tir_store(t, a->score, RLX_TIR_LIST(b, n, i, j), rlx_tir_call1(t, "exp", x));
@@ -127,13 +152,17 @@ static void product_block(attention *a)
 {
     rlx_tir *t = &a->b.t;
     rlx_tir_begin_block(t, "products");
-    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)), *i = rlx_tir_spatial(t, "i", size(&a->q, 1));
-    const rlx_prim *n = rlx_tir_spatial(t, "n", size(&a->q, 2)), *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
+    const rlx_prim *b = rlx_tir_spatial(t, "b", size(&a->q, 0)),
+                   *i = rlx_tir_spatial(t, "i", size(&a->q, 1));
+    const rlx_prim *n = rlx_tir_spatial(t, "n", size(&a->q, 2)),
+                   *j = rlx_tir_reduce(t, "j", size(&a->k, 1));
     const rlx_prim *v = rlx_tir_spatial(t, "v", size(&a->v, 3));
     rlx_tir_init(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_number(t, a->wide, 0));
     const rlx_prim *p = rlx_tir_load(t, a->score, RLX_TIR_LIST(b, n, i, j));
-    const rlx_prim *x = rlx_tir_mul(t, p, wide_load(a, &a->v, RLX_TIR_LIST(b, j, shared_head(a, n, &a->v), v)));
-    rlx_tir_store(t, a->sum, RLX_TIR_LIST(b, i, n, v), rlx_tir_add(t, rlx_tir_load(t, a->sum, RLX_TIR_LIST(b, i, n, v)), x));
+    const rlx_prim *x =
+        rlx_tir_mul(t, p, wide_load(a, &a->v, RLX_TIR_LIST(b, j, shared_head(a, n, &a->v), v)));
+    rlx_tir_store(t, a->sum, RLX_TIR_LIST(b, i, n, v),
+                  rlx_tir_add(t, rlx_tir_load(t, a->sum, RLX_TIR_LIST(b, i, n, v)), x));
     rlx_tir_end_block(t);
 }
 
@@ -142,13 +171,16 @@ static void divide_block(attention *a)
     rlx_tir *t = &a->b.t;
     rlx_low_list index;
     rlx_low_open(&a->b, a->b.l->name.data, &a->out.shape.sizes, &index);
-    const rlx_prim *total = rlx_tir_load(t, a->total, RLX_TIR_LIST(index.at[0], index.at[2], index.at[1]));
-    const rlx_prim *zero = rlx_tir_number(t, a->wide, 0), *v = rlx_tir_div(t, rlx_tir_load(t, a->sum, rlx_low_items(&index)), total);
-    rlx_tir_store(t, a->out.buffer, rlx_low_items(&index), rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, v));
+    const rlx_prim *total =
+        rlx_tir_load(t, a->total, RLX_TIR_LIST(index.at[0], index.at[2], index.at[1]));
+    const rlx_prim *zero = rlx_tir_number(t, a->wide, 0),
+                   *v = rlx_tir_div(t, rlx_tir_load(t, a->sum, rlx_low_items(&index)), total);
+    rlx_tir_store(t, a->out.buffer, rlx_low_items(&index),
+                  rlx_tir_select(t, rlx_tir_eq(t, total, zero), zero, v));
     rlx_tir_end_block(t);
 }
 
-/* ---- sequences one after another ------------------------------------------------------------------------------ */
+/* ---- sequences one after another ------------------------------------------------------------ */
 
 /* The greatest start not behind each query, and the next one, for queries and keys. */
 static void sequence_block(attention *a)
@@ -161,9 +193,13 @@ static void sequence_block(attention *a)
     const rlx_prim *i = rlx_tir_for(t, "i", NULL, length, RLX_FOR_SERIAL);
     for (size_t k = 0; k < 4; k++)
         rlx_tir_store(t, *to[k], RLX_TIR_LIST(i), zero);
-    const rlx_prim *s = rlx_tir_for(t, "s", NULL, rlx_tir_sub(t, size(&a->starts_q, 0), one), RLX_FOR_SERIAL), *next = rlx_tir_add(t, s, one);
-    const rlx_prim *begin = rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(s)));
-    const rlx_prim *end = rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(next)));
+    const rlx_prim *s = rlx_tir_for(t, "s", NULL, rlx_tir_sub(t, size(&a->starts_q, 0), one),
+                                    RLX_FOR_SERIAL),
+                   *next = rlx_tir_add(t, s, one);
+    const rlx_prim *begin =
+        rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(s)));
+    const rlx_prim *end =
+        rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, a->starts_q.buffer, RLX_TIR_LIST(next)));
     rlx_tir_if(t, rlx_tir_and(t, rlx_tir_le(t, begin, i), rlx_tir_lt(t, i, end)));
     for (size_t k = 0; k < 4; k++) {
         const rlx_low_tensor *from = k < 2 ? &a->starts_q : &a->starts_k;
@@ -175,7 +211,7 @@ static void sequence_block(attention *a)
     rlx_tir_end_for(t);
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 static bool read_attrs(attention *a, rlx_lower *l)
 {
@@ -184,7 +220,9 @@ static bool read_attrs(attention *a, rlx_lower *l)
     rlx_tir *t = &a->b.t;
     int64_t h;
     a->window = rlx_attr_is_none(rlx_low_attr(l, 2)) ? 0 : rlx_attr_as_int(rlx_low_attr(l, 2), 0);
-    a->mask = rlx_slice_is(mask, "TopLeft") ? TOP_LEFT : rlx_slice_is(mask, "BottomRight") ? BOTTOM_RIGHT : NO_MASK;
+    a->mask = rlx_slice_is(mask, "TopLeft")       ? TOP_LEFT
+              : rlx_slice_is(mask, "BottomRight") ? BOTTOM_RIGHT
+                                                  : NO_MASK;
     if ((mask.len && a->mask == NO_MASK) || a->window < 0)
         return rlx_low_give_up(&a->b, "the mask is not known");
     if (!rlx_attr_is_none(scale))
@@ -212,19 +250,25 @@ static void require_groups(attention *a, const rlx_low_tensor *of)
     const rlx_prim *zero = rlx_tir_int(t, 0), *rest;
     if (size(&a->q, 2) == size(of, 2))
         return;
-    rlx_low_require(&a->b, rlx_tir_gt(t, size(of, 2), zero), "RT05: there are no heads of keys or values");
+    rlx_low_require(&a->b, rlx_tir_gt(t, size(of, 2), zero),
+                    "RT05: there are no heads of keys or values");
     rest = rlx_tir_floor_mod(t, size(&a->q, 2), size(of, 2));
     rlx_low_require(&a->b, rlx_tir_eq(t, rest, zero), "RT05: the heads do not divide into groups");
 }
 
 static bool check_bias(attention *a)
 {
-    const rlx_low_list want = { .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4 };
+    const rlx_low_list want = {
+        .at = { size(&a->q, 0), size(&a->q, 2), size(&a->q, 1), size(&a->k, 1) }, .n = 4
+    };
     rlx_tir *t = &a->b.t;
     for (size_t i = 0; i < 4; i++) {
         const rlx_prim *have = size(&a->bias, i);
         if (have != want.at[i] && !(i < 3 && rlx_is_int_value(have, 1)))
-            rlx_low_require(&a->b, rlx_tir_or(t, rlx_tir_eq(t, have, want.at[i]), rlx_tir_eq(t, have, rlx_tir_int(t, 1))), "RT05: sizes do not broadcast");
+            rlx_low_require(&a->b,
+                            rlx_tir_or(t, rlx_tir_eq(t, have, want.at[i]),
+                                       rlx_tir_eq(t, have, rlx_tir_int(t, 1))),
+                            "RT05: sizes do not broadcast");
     }
     return true;
 }
@@ -237,11 +281,12 @@ static bool read_arguments(attention *a, rlx_lower *l)
     trust_sizes(a);
     if (!rlx_low_input(b, 0, &a->q) || !rlx_low_input(b, 1, &a->k) || !rlx_low_input(b, 2, &a->v))
         return false;
-    if (!rlx_low_is_float(a->q.dtype) || a->k.dtype != a->q.dtype || a->v.dtype != a->q.dtype || a->q.shape.sizes.n != 4 ||
-        a->k.shape.sizes.n != 4 || a->v.shape.sizes.n != 4)
+    if (!rlx_low_is_float(a->q.dtype) || a->k.dtype != a->q.dtype || a->v.dtype != a->q.dtype ||
+        a->q.shape.sizes.n != 4 || a->k.shape.sizes.n != 4 || a->v.shape.sizes.n != 4)
         return rlx_low_give_up(b, "the operator does not compute with these dtypes or ranks");
     a->wide = rlx_low_accumulator(a->q.dtype);
-    if (a->has_bias && (!rlx_low_input(b, 3, &a->bias) || a->bias.shape.sizes.n != 4 || !check_bias(a)))
+    if (a->has_bias &&
+        (!rlx_low_input(b, 3, &a->bias) || a->bias.shape.sizes.n != 4 || !check_bias(a)))
         return rlx_low_give_up(b, "the bias has no rank of 4");
     if (a->var_len && (!rlx_low_input(b, 3, &a->starts_q) || !rlx_low_input(b, 4, &a->starts_k)))
         return false;
@@ -249,8 +294,11 @@ static bool read_arguments(attention *a, rlx_lower *l)
         return rlx_low_give_up(b, "the starts of sequences have no rank of 1");
     require_groups(a, &a->k);
     require_groups(a, &a->v);
-    rlx_low_shape shape = { .program = { a->q.shape.program[0], a->q.shape.program[1], a->q.shape.program[2], a->v.shape.program[3] },
-                            .sizes = { .at = { size(&a->q, 0), size(&a->q, 1), size(&a->q, 2), size(&a->v, 3) }, .n = 4 } };
+    rlx_low_shape shape = { .program = { a->q.shape.program[0], a->q.shape.program[1],
+                                         a->q.shape.program[2], a->v.shape.program[3] },
+                            .sizes = { .at = { size(&a->q, 0), size(&a->q, 1), size(&a->q, 2),
+                                               size(&a->v, 3) },
+                                       .n = 4 } };
     return read_attrs(a, l) && rlx_low_output(b, &shape, &a->out);
 }
 
@@ -262,7 +310,8 @@ const rlx_prim_func *rlx_lower_attention(rlx_lower *l)
     if (!read_arguments(&a, l))
         return rlx_low_end(&a.b);
     const rlx_prim *batch = size(&a.q, 0), *heads = size(&a.q, 2), *queries = size(&a.q, 1);
-    a.score = rlx_tir_alloc(t, "score", a.wide, RLX_TIR_LIST(batch, heads, queries, size(&a.k, 1)));
+    a.score =
+        rlx_tir_alloc(t, "score", a.wide, RLX_TIR_LIST(batch, heads, queries, size(&a.k, 1)));
     a.top = rlx_tir_alloc(t, "top", a.wide, RLX_TIR_LIST(batch, heads, queries));
     a.total = rlx_tir_alloc(t, "total", a.wide, RLX_TIR_LIST(batch, heads, queries));
     a.sum = rlx_tir_alloc(t, "sum", a.wide, rlx_low_items(&a.out.shape.sizes));

@@ -213,10 +213,14 @@ static const entry *find(const rlx_lower_cache *c, uint64_t hash, size_t key, si
 }
 
 /* Keeps the key that was put last. */
-static bool remember(rlx_lower_cache *c, const rlx_lower *l, const rlx_global_var *gv, uint64_t hash,
-                     size_t key)
+static bool remember(rlx_lower_cache *c, const rlx_lower *l, const rlx_global_var *gv,
+                     uint64_t hash, size_t key)
 {
-    entry e = { gv, rlx_module_builder_function(c->mb, gv), key, c->words.len - key, c->sources.len,
+    entry e = { gv,
+                rlx_module_builder_function(c->mb, gv),
+                key,
+                c->words.len - key,
+                c->sources.len,
                 l->num_inputs };
     for (size_t i = 0; i < l->num_inputs; i++)
         if (!rlx_vec_push(MEMORY(c), &c->sources, l->sources[i]))
@@ -244,8 +248,9 @@ static const rlx_expr *call_again(rlx_lower_cache *c, rlx_lower *l, const entry 
     return rlx_low_call(l, e->gv);
 }
 
-const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope, const rlx_call *call,
-                                    const rlx_sinfo *result, const char **why)
+const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope,
+                                    const rlx_call *call, const rlx_sinfo *result,
+                                    const char **why)
 {
     const rlx_sinfo *args[RLX_OP_MAX_ARGS];
     const rlx_global_var *gv;

@@ -1,9 +1,10 @@
-/* lower_call.c: from an operator call to a call_tir of a PrimFunc, and what lowerings have in common. */
+/* lower_call.c: from an operator call to a call_tir of a PrimFunc, and what lowerings have in
+ * common. */
 #include "op/lower_int.h"
 
 #include <stdio.h>
 
-/* ---- one lowering ------------------------------------------------------------------------------- */
+/* ---- one lowering --------------------------------------------------------------------------- */
 
 bool rlx_low_give_up(rlx_low *b, const char *why)
 {
@@ -17,7 +18,8 @@ void rlx_low_begin(rlx_low *b, rlx_lower *l)
     memset(b, 0, sizeof *b);
     b->l = l;
     rlx_tir_begin(&b->t, l->ctx, l->place);
-    rlx_tir_attr(&b->t, "tir.noalias", rlx_int(l->ctx, RELAX_BOOL, 1)); /* as T.func_attr reads it */
+    /* as T.func_attr reads it */
+    rlx_tir_attr(&b->t, "tir.noalias", rlx_int(l->ctx, RELAX_BOOL, 1));
 }
 
 const rlx_prim_func *rlx_low_end(rlx_low *b)
@@ -38,7 +40,7 @@ const rlx_prim_func *rlx_low_end(rlx_low *b)
     return good ? f : NULL;
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------- */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static bool pair_sizes(rlx_low *b, const rlx_prim *program, const rlx_prim *size)
 {
@@ -65,7 +67,8 @@ const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program)
         return rlx_tir_int(&b->t, v);
     for (size_t i = 0; program && i < b->sizes.len; i++) {
         const rlx_prim *p = b->sizes.data[i].program;
-        if (p && (p == program || rlx_prove_equal(b->l->ctx, b->l->scope, p, program) == RLX_EQUAL))
+        if (p &&
+            (p == program || rlx_prove_equal(b->l->ctx, b->l->scope, p, program) == RLX_EQUAL))
             return b->sizes.data[i].size;
     }
     return fresh_size(b, program);
@@ -98,7 +101,9 @@ static bool read_shape(rlx_low *b, const rlx_tensor_sinfo *t, rlx_low_shape *out
     if (t->ndim < 0 || t->ndim > RLX_LOW_RANK)
         return rlx_low_give_up(b, t->ndim < 0 ? "the rank is not known" : "the rank is above 16");
     if (!rlx_dtype_is_computable(t->dtype))
-        return rlx_low_give_up(b, rlx_dtype_is_void(t->dtype) ? "the dtype is not known" : "no kernels compute with this dtype");
+        return rlx_low_give_up(b, rlx_dtype_is_void(t->dtype)
+                                      ? "the dtype is not known"
+                                      : "no kernels compute with this dtype");
     const rlx_prim *const *dims = rlx_low_program_dims(t);
     out->sizes.n = (size_t)t->ndim;
     for (size_t i = 0; i < out->sizes.n; i++) {
@@ -108,10 +113,15 @@ static bool read_shape(rlx_low *b, const rlx_tensor_sinfo *t, rlx_low_shape *out
     return !b->t.failed;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------- */
+/* ---- parameters ----------------------------------------------------------------------------- */
 
 /* An input under way: the expression and where it comes from. */
-typedef struct input { const rlx_expr *e; const rlx_sinfo *s; rlx_input_source source; const char *name; } input;
+typedef struct input {
+    const rlx_expr *e;
+    const rlx_sinfo *s;
+    rlx_input_source source;
+    const char *name;
+} input;
 
 static bool remember_input(rlx_low *b, const input *in)
 {
@@ -131,7 +141,9 @@ const rlx_attr *rlx_low_attr(const rlx_lower *l, size_t i)
 const rlx_prim *rlx_low_literal(const rlx_expr *e)
 {
     const rlx_prim_value *v = rlx_as_prim_value(e);
-    return v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM)) ? v->value : NULL;
+    return v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM))
+               ? v->value
+               : NULL;
 }
 
 static bool scalar_input(rlx_low *b, const input *in, const rlx_prim_sinfo *p, rlx_low_tensor *out)
@@ -161,7 +173,8 @@ static bool take_input(rlx_low *b, const input *in, rlx_low_tensor *out)
 
 static input argument(const rlx_low *b, size_t i)
 {
-    return (input){ b->l->call->args[i], b->l->args[i], { (uint32_t)i, -1 }, b->l->row->args[i].name };
+    return (
+        input){ b->l->call->args[i], b->l->args[i], { (uint32_t)i, -1 }, b->l->row->args[i].name };
 }
 
 bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out)
@@ -200,26 +213,32 @@ const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype)
 }
 
 /* Struct info of a result with the sizes a lowering computed. NULL if they are not all known. */
-static const rlx_tensor_sinfo *with_sizes(rlx_low *b, const rlx_tensor_sinfo *r, const rlx_low_shape *computed)
+static const rlx_tensor_sinfo *with_sizes(rlx_low *b, const rlx_tensor_sinfo *r,
+                                          const rlx_low_shape *computed)
 {
     rlx_context *ctx = b->l->ctx;
     for (size_t i = 0; i < computed->sizes.n; i++)
         if (!computed->program[i])
             return NULL;
     const rlx_expr *shape = rlx_shape(ctx, computed->program, computed->sizes.n);
-    const rlx_sinfo *s = shape ? rlx_tensor_info(ctx, shape, r->dtype, (int)computed->sizes.n, r->vdevice) : NULL;
+    const rlx_sinfo *s =
+        shape ? rlx_tensor_info(ctx, shape, r->dtype, (int)computed->sizes.n, r->vdevice) : NULL;
     b->t.failed |= !s;
     return rlx_as_tensor_sinfo(s);
 }
 
 /* One output; its struct info, with sizes, or NULL after giving up. */
-static const rlx_sinfo *take_output(rlx_low *b, const rlx_sinfo *s, const char *name, const rlx_low_shape *computed, rlx_low_tensor *out)
+static const rlx_sinfo *take_output(rlx_low *b, const rlx_sinfo *s, const char *name,
+                                    const rlx_low_shape *computed, rlx_low_tensor *out)
 {
     const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(s);
     if (!r)
         return rlx_low_give_up(b, "a result is not known to be a tensor"), NULL;
     if (!rlx_dtype_is_computable(r->dtype))
-        return rlx_low_give_up(b, rlx_dtype_is_void(r->dtype) ? "the dtype is not known" : "no kernels compute with this dtype"), NULL;
+        return rlx_low_give_up(b, rlx_dtype_is_void(r->dtype)
+                                      ? "the dtype is not known"
+                                      : "no kernels compute with this dtype"),
+               NULL;
     *out = (rlx_low_tensor){ .dtype = r->dtype };
     if (!r->shape && !(computed && (r = with_sizes(b, r, computed))))
         return rlx_low_give_up(b, "the sizes of the result are not known"), NULL;
@@ -238,7 +257,8 @@ bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *o
     return s != NULL;
 }
 
-bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out, size_t n)
+bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out,
+                     size_t n)
 {
     rlx_context *ctx = b->l->ctx;
     const rlx_tuple_sinfo *r = rlx_as_tuple_sinfo(b->l->result);
@@ -258,7 +278,7 @@ bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_t
     return s != NULL;
 }
 
-/* ---- broadcasting ----------------------------------------------------------------------------------------- */
+/* ---- broadcasting --------------------------------------------------------------------------- */
 
 void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message)
 {
@@ -294,16 +314,19 @@ bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape
         return true;
     }
     const rlx_prim *one = rlx_tir_int(&b->t, 1);
-    const rlx_prim *fits = rlx_tir_or(&b->t, equal(b, x, y), rlx_tir_or(&b->t, equal(b, x, one), equal(b, y, one)));
+    const rlx_prim *fits =
+        rlx_tir_or(&b->t, equal(b, x, y), rlx_tir_or(&b->t, equal(b, x, one), equal(b, y, one)));
     rlx_low_require(b, fits, "RT05: sizes do not broadcast");
     /* A literal that is not 1 is the only size that passes the check. */
     bool literal = rlx_is(x, RLX_NODE_INT_IMM) || rlx_is(y, RLX_NODE_INT_IMM);
-    into->sizes.at[at] = literal ? (rlx_is(x, RLX_NODE_INT_IMM) ? x : y) : rlx_tir_if_then_else(&b->t, equal(b, x, one), y, x);
+    into->sizes.at[at] = literal ? (rlx_is(x, RLX_NODE_INT_IMM) ? x : y)
+                                 : rlx_tir_if_then_else(&b->t, equal(b, x, one), y, x);
     into->program[at] = joined_program(b, into->program[at], from->program[i]);
     return !b->t.failed;
 }
 
-bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count, rlx_low_shape *out)
+bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count,
+                       rlx_low_shape *out)
 {
     memset(out, 0, sizeof *out);
     for (size_t k = 0; k < count; k++)
@@ -322,7 +345,8 @@ bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t
     return !b->t.failed;
 }
 
-const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index, const rlx_low_list *sizes)
+const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index,
+                             const rlx_low_list *sizes)
 {
     if (t->scalar)
         return t->scalar;
@@ -330,7 +354,8 @@ const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_
         return NULL;
     rlx_low_list at = { .n = t->shape.sizes.n };
     for (size_t i = 0; i < at.n; i++) {
-        const rlx_prim *have = t->shape.sizes.at[i], *to = sizes->at[i + sizes->n - at.n], *k = index->at[i + index->n - at.n];
+        const rlx_prim *have = t->shape.sizes.at[i], *to = sizes->at[i + sizes->n - at.n],
+                       *k = index->at[i + index->n - at.n];
         if (have == to)
             at.at[i] = k;
         else if (rlx_is_int_value(have, 1))
@@ -338,7 +363,8 @@ const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_
         else if (rlx_is(have, RLX_NODE_INT_IMM))
             at.at[i] = k; /* the check leaves only equal sizes */
         else
-            at.at[i] = rlx_tir_if_then_else(&b->t, equal(b, have, rlx_tir_int(&b->t, 1)), rlx_tir_int(&b->t, 0), k);
+            at.at[i] = rlx_tir_if_then_else(&b->t, equal(b, have, rlx_tir_int(&b->t, 1)),
+                                            rlx_tir_int(&b->t, 0), k);
     }
     return rlx_tir_load(&b->t, t->buffer, rlx_low_items(&at));
 }
@@ -360,12 +386,14 @@ bool rlx_low_axis(rlx_low *b, int64_t axis, size_t ndim, size_t *out)
 {
     axis += axis < 0 ? (int64_t)ndim : 0;
     *out = (size_t)axis;
-    return axis >= 0 && axis < (int64_t)ndim ? true : rlx_low_give_up(b, "an axis is out of range");
+    return axis >= 0 && axis < (int64_t)ndim ? true
+                                             : rlx_low_give_up(b, "an axis is out of range");
 }
 
 static const rlx_prim *size_in_program(const rlx_low *b, size_t arg, size_t i)
 {
-    const rlx_tensor_sinfo *t = arg < b->l->call->num_args ? rlx_as_tensor_sinfo(b->l->args[arg]) : NULL;
+    const rlx_tensor_sinfo *t =
+        arg < b->l->call->num_args ? rlx_as_tensor_sinfo(b->l->args[arg]) : NULL;
     const rlx_prim *const *dims = t ? rlx_low_program_dims(t) : NULL;
     return dims && i < (size_t)t->ndim ? dims[i] : NULL;
 }
@@ -375,7 +403,7 @@ void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k)
     rlx_low_alias(b, size_in_program(b, x, i), size_in_program(b, y, k));
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------------- */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
 static const rlx_prim *open_axis(rlx_low *b, size_t i, bool reduce, const rlx_prim *size)
 {
@@ -392,7 +420,8 @@ void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_l
         index->at[i] = open_axis(b, i, false, sizes->at[i]);
 }
 
-void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes, const bool *reduced, rlx_low_list *index)
+void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes,
+                         const bool *reduced, rlx_low_list *index)
 {
     size_t last = sizes->n; /* the spatial axis that goes innermost */
     for (size_t i = 0; i < sizes->n; i++)
@@ -419,7 +448,8 @@ const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const boo
     return p;
 }
 
-const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value, void *user)
+const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value,
+                                    void *user)
 {
     rlx_low_list index;
     if (b->why || b->t.failed)
@@ -439,7 +469,7 @@ rlx_dtype rlx_low_accumulator(rlx_dtype t)
     return t == RELAX_FLOAT16 || t == RELAX_BFLOAT16 ? RELAX_FLOAT32 : t;
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------------- */
+/* ---- the call ------------------------------------------------------------------------------- */
 
 static rlx_slice func_name(const rlx_op_row *row)
 {
@@ -449,15 +479,19 @@ static rlx_slice func_name(const rlx_op_row *row)
 
 const rlx_expr *rlx_low_call(rlx_lower *l, const rlx_global_var *gv)
 {
-    const rlx_expr *args[3] = { &gv->node, rlx_tuple_new(l->ctx, l->inputs, l->num_inputs, l->place), NULL };
+    const rlx_expr *args[3] = { &gv->node,
+                                rlx_tuple_new(l->ctx, l->inputs, l->num_inputs, l->place), NULL };
     size_t n = 2;
     if (l->tir_vars && l->tir_vars->len)
         args[n++] = rlx_shape(l->ctx, l->tir_vars->data, l->tir_vars->len);
     const rlx_op_row *call_tir = rlx_op_find(RLX_SLICE("call_tir"));
-    return args[1] && args[n - 1] ? rlx_call_op_sinfo(l->ctx, call_tir, args, n, &l->result, 1, NULL, l->place) : NULL;
+    return args[1] && args[n - 1]
+               ? rlx_call_op_sinfo(l->ctx, call_tir, args, n, &l->result, 1, NULL, l->place)
+               : NULL;
 }
 
-bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
+bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env,
+                     const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
                      const char **why)
 {
     rlx_context *ctx = scope->ctx;
@@ -471,13 +505,20 @@ bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env, c
     for (size_t i = 0; i < call->num_args; i++)
         if (!(args[i] = rlx_leaf_sinfo(ctx, env, call->args[i])))
             return false;
-    *l = (rlx_lower){ .ctx = ctx, .call = call, .row = op->row, .args = args, .result = result, .scope = (rlx_scope *)scope,
-                      .name = func_name(op->row), .place = call->place };
+    *l = (rlx_lower){ .ctx = ctx,
+                      .call = call,
+                      .row = op->row,
+                      .args = args,
+                      .result = result,
+                      .scope = (rlx_scope *)scope,
+                      .name = func_name(op->row),
+                      .place = call->place };
     *why = NULL;
     return true;
 }
 
-const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv, const char **why)
+const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv,
+                              const char **why)
 {
     rlx_prims tir_vars = { 0 };
     l->tir_vars = &tir_vars;
@@ -493,12 +534,15 @@ const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_gl
     return call;
 }
 
-const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why)
+const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call,
+                             const rlx_sinfo *result, const char **why)
 {
     const rlx_sinfo *args[RLX_OP_MAX_ARGS];
     const rlx_global_var *gv;
     const char *unused;
     rlx_lower l;
     why = why ? why : &unused;
-    return rlx_low_prepare(&l, args, rlx_module_builder_env(mb), scope, call, result, why) ? rlx_low_lower(mb, &l, &gv, why) : NULL;
+    return rlx_low_prepare(&l, args, rlx_module_builder_env(mb), scope, call, result, why)
+               ? rlx_low_lower(mb, &l, &gv, why)
+               : NULL;
 }

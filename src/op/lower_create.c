@@ -1,23 +1,31 @@
-/* lower_create.c: tensors whose elements follow from their positions: ranges, identity, triangles. */
+/* lower_create.c: tensors whose elements follow from their positions: ranges, identity,
+ * triangles. */
 #include "op/lower_int.h"
 
-typedef struct create { rlx_low_tensor x, out; const rlx_prim *start, *step; rlx_dtype wide; } create;
+typedef struct create {
+    rlx_low_tensor x, out;
+    const rlx_prim *start, *step;
+    rlx_dtype wide;
+} create;
 
 /* column - row against the diagonal k */
 static const rlx_prim *on_diagonal(rlx_low *b, void *user, const rlx_low_list *index)
 {
     create *c = user;
-    const rlx_prim *row = rlx_tir_add(&b->t, index->at[index->n - 2], c->start), *column = index->at[index->n - 1];
+    const rlx_prim *row = rlx_tir_add(&b->t, index->at[index->n - 2], c->start),
+                   *column = index->at[index->n - 1];
     return rlx_tir_cast(&b->t, c->out.dtype, rlx_tir_eq(&b->t, column, row));
 }
 
 static const rlx_prim *in_triangle(rlx_low *b, void *user, const rlx_low_list *index)
 {
     create *c = user;
-    const rlx_prim *row = rlx_tir_add(&b->t, index->at[index->n - 2], c->start), *column = index->at[index->n - 1];
+    const rlx_prim *row = rlx_tir_add(&b->t, index->at[index->n - 2], c->start),
+                   *column = index->at[index->n - 1];
     enum rlx_node_kind kind = b->l->row->detail == RLX_DETAIL_TRIL ? RLX_NODE_LE : RLX_NODE_GE;
     const rlx_prim *x = rlx_tir_load(&b->t, c->x.buffer, rlx_low_items(index));
-    return rlx_tir_select(&b->t, rlx_tir_binary(&b->t, kind, column, row), x, rlx_tir_number(&b->t, c->out.dtype, 0));
+    return rlx_tir_select(&b->t, rlx_tir_binary(&b->t, kind, column, row), x,
+                          rlx_tir_number(&b->t, c->out.dtype, 0));
 }
 
 /* Floats in float64, so that the last element of a long range is as exact as the first. */
@@ -25,7 +33,8 @@ static const rlx_prim *in_range(rlx_low *b, void *user, const rlx_low_list *inde
 {
     create *c = user;
     const rlx_prim *k = rlx_tir_cast(&b->t, c->wide, index->at[0]);
-    return rlx_tir_cast(&b->t, c->out.dtype, rlx_tir_add(&b->t, c->start, rlx_tir_mul(&b->t, k, c->step)));
+    return rlx_tir_cast(&b->t, c->out.dtype,
+                        rlx_tir_add(&b->t, c->start, rlx_tir_mul(&b->t, k, c->step)));
 }
 
 /* eye (n, m, k), eye_like (x, k): sizes come from the result */
@@ -35,7 +44,9 @@ const rlx_prim_func *rlx_lower_eye(rlx_lower *l)
     create c = { .start = NULL };
     rlx_low_begin(&b, l);
     c.start = rlx_low_scalar(&b, l->call->num_args - 1, RELAX_INT64);
-    return !c.start || !rlx_low_output(&b, NULL, &c.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &c.out, on_diagonal, &c);
+    return !c.start || !rlx_low_output(&b, NULL, &c.out)
+               ? rlx_low_end(&b)
+               : rlx_low_mapped(&b, &c.out, on_diagonal, &c);
 }
 
 const rlx_prim_func *rlx_lower_triangle(rlx_lower *l)
@@ -46,7 +57,9 @@ const rlx_prim_func *rlx_lower_triangle(rlx_lower *l)
     if (!rlx_low_input(&b, 0, &c.x))
         return rlx_low_end(&b);
     c.start = rlx_low_scalar(&b, 1, RELAX_INT64);
-    return !c.start || !rlx_low_output(&b, &c.x.shape, &c.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &c.out, in_triangle, &c);
+    return !c.start || !rlx_low_output(&b, &c.x.shape, &c.out)
+               ? rlx_low_end(&b)
+               : rlx_low_mapped(&b, &c.out, in_triangle, &c);
 }
 
 static bool is_float_arg(const rlx_lower *l, size_t i)

@@ -1,7 +1,9 @@
-/* lower_einsum.c: out[output labels] = sum over the other labels of the product of all operands.
+/* lower_einsum.c: out[output labels] = sum over the other labels of the product of all
+ * operands.
  *
- * Labels are numbered: those of the result first, in its order, so that stores run along its last one; then the summed
- * ones. Dimensions of the ellipsis are labels of their own, aligned right. Sizes of 1 broadcast.
+ * Labels are numbered: those of the result first, in its order, so that stores run along its
+ * last one; then the summed ones. Dimensions of the ellipsis are labels of their own, aligned
+ * right. Sizes of 1 broadcast.
  */
 #include "op/lower_int.h"
 
@@ -79,7 +81,8 @@ static bool number_labels(einsum *s)
         size_t named = s->e.in[k].n - s->e.in[k].ellipsis;
         n = expand(&s->e.in[k], s->in[k].shape.sizes.n - named, slots);
         for (size_t i = 0; i < n; i++) {
-            if (!number_of(s, slots[i], &s->dims[k][i]) || !rlx_low_join(&s->b, &s->in[k].shape, i, &s->all, (size_t)s->dims[k][i]))
+            if (!number_of(s, slots[i], &s->dims[k][i]) ||
+                !rlx_low_join(&s->b, &s->in[k].shape, i, &s->all, (size_t)s->dims[k][i]))
                 return false;
         }
     }
@@ -108,19 +111,23 @@ static void sum_products(einsum *s)
     bool reduced[RLX_LOW_RANK];
     rlx_low_list index;
     rlx_dtype wide = rlx_low_accumulator(s->out.dtype);
-    const rlx_buffer *sum = wide == s->out.dtype ? s->out.buffer : rlx_tir_alloc(t, "wide", wide, rlx_low_items(&s->out.shape.sizes));
+    const rlx_buffer *sum =
+        wide == s->out.dtype ? s->out.buffer
+                             : rlx_tir_alloc(t, "wide", wide, rlx_low_items(&s->out.shape.sizes));
     for (size_t i = 0; i < s->all.sizes.n; i++)
         reduced[i] = i >= s->num_out;
     rlx_low_open_reduce(&s->b, "einsum", &s->all.sizes, reduced, &index);
     rlx_prim_list at = RLX_TIR_ITEMS(index.at, s->num_out);
     rlx_tir_init(t, sum, at, rlx_tir_number(t, wide, 0));
     const rlx_prim *old = rlx_tir_load(t, sum, at), *x = product(s, &index, wide);
-    rlx_tir_store(t, sum, at, rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, x) : rlx_tir_add(t, old, x));
+    rlx_tir_store(t, sum, at,
+                  rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, x) : rlx_tir_add(t, old, x));
     rlx_tir_end_block(t);
     if (sum == s->out.buffer)
         return;
     rlx_low_open(&s->b, "narrow", &s->out.shape.sizes, &index);
-    rlx_tir_store(t, s->out.buffer, rlx_low_items(&index), rlx_tir_load(t, sum, rlx_low_items(&index)));
+    rlx_tir_store(t, s->out.buffer, rlx_low_items(&index),
+                  rlx_tir_load(t, sum, rlx_low_items(&index)));
     rlx_tir_end_block(t);
 }
 
@@ -129,7 +136,8 @@ const rlx_prim_func *rlx_lower_einsum(rlx_lower *l)
     einsum s = { .num_out = 0 };
     const rlx_tuple_sinfo *tuple = rlx_as_tuple_sinfo(l->args[0]);
     rlx_low_begin(&s.b, l);
-    if (!tuple || !rlx_equation_parse(rlx_attr_text(rlx_low_attr(l, 0)), &s.e) || s.e.count != tuple->num_fields) {
+    if (!tuple || !rlx_equation_parse(rlx_attr_text(rlx_low_attr(l, 0)), &s.e) ||
+        s.e.count != tuple->num_fields) {
         rlx_low_give_up(&s.b, "the subscripts do not fit the operands");
         return rlx_low_end(&s.b);
     }
@@ -142,15 +150,17 @@ const rlx_prim_func *rlx_lower_einsum(rlx_lower *l)
     return rlx_low_end(&s.b);
 }
 
-/* ---- layout_transform: each element of x at its new place ------------------------------------------------------- */
+/* ---- layout_transform: each element of x at its new place ----------------------------------- */
 
 static const rlx_prim *pad_value(rlx_low *b, const rlx_low_tensor *out)
 {
     const rlx_prim_value *pad = rlx_as_prim_value(rlx_low_attr(b->l, 1));
-    return pad ? rlx_tir_cast(&b->t, out->dtype, pad->value) : rlx_tir_number(&b->t, out->dtype, 0);
+    return pad ? rlx_tir_cast(&b->t, out->dtype, pad->value)
+               : rlx_tir_number(&b->t, out->dtype, 0);
 }
 
-static bool new_indices(rlx_low *b, const rlx_index_map *map, const rlx_low_list *index, rlx_low_list *out)
+static bool new_indices(rlx_low *b, const rlx_index_map *map, const rlx_low_list *index,
+                        rlx_low_list *out)
 {
     const rlx_prim *from[RLX_LOW_RANK];
     out->n = map->num_final;
@@ -164,7 +174,8 @@ static bool new_indices(rlx_low *b, const rlx_index_map *map, const rlx_low_list
     return true;
 }
 
-/* Elements that x does not have come first: there are none where the sizes multiply to the same. */
+/* Elements that x does not have come first: there are none where the sizes multiply to the
+ * same. */
 const rlx_prim_func *rlx_lower_layout_transform(rlx_lower *l)
 {
     rlx_low b;
@@ -188,7 +199,8 @@ const rlx_prim_func *rlx_lower_layout_transform(rlx_lower *l)
     }
     rlx_low_open(&b, "layout_transform", &x.shape.sizes, &index);
     if (new_indices(&b, map, &index, &to))
-        rlx_tir_store(t, out.buffer, rlx_low_items(&to), rlx_tir_load(t, x.buffer, rlx_low_items(&index)));
+        rlx_tir_store(t, out.buffer, rlx_low_items(&to),
+                      rlx_tir_load(t, x.buffer, rlx_low_items(&index)));
     rlx_tir_end_block(t);
     return rlx_low_end(&b);
 }

@@ -1,9 +1,11 @@
-/* lower_elementwise.c: unary and binary operators, comparisons, where, clip, astype. One block, one store. */
+/* lower_elementwise.c: unary and binary operators, comparisons, where, clip, astype. One block,
+ * one store. */
 #include "op/lower_int.h"
 
-/* ---- one operand ------------------------------------------------------------------------------------ */
+/* ---- one operand ---------------------------------------------------------------------------- */
 
-/* The value for element x of dtype t (float16 and bfloat16 arrive as float32). NULL: not for this dtype. */
+/* The value for element x of dtype t (float16 and bfloat16 arrive as float32). NULL: not for
+ * this dtype. */
 typedef const rlx_prim *(*unary_fn)(rlx_low *b, const rlx_prim *x, rlx_dtype t);
 
 static const rlx_prim *number(rlx_low *b, rlx_dtype t, double v)
@@ -45,7 +47,8 @@ static const rlx_prim *unary_negative(rlx_low *b, const rlx_prim *x, rlx_dtype t
 {
     if (rlx_dtype_is_bool(t))
         return NULL;
-    return rlx_low_is_float(t) ? rlx_tir_mul(&b->t, x, number(b, t, -1)) : rlx_tir_sub(&b->t, number(b, t, 0), x);
+    return rlx_low_is_float(t) ? rlx_tir_mul(&b->t, x, number(b, t, -1))
+                               : rlx_tir_sub(&b->t, number(b, t, 0), x);
 }
 
 static const rlx_prim *unary_sign(rlx_low *b, const rlx_prim *x, rlx_dtype t)
@@ -56,8 +59,11 @@ static const rlx_prim *unary_sign(rlx_low *b, const rlx_prim *x, rlx_dtype t)
     const rlx_prim *positive = rlx_tir_gt(&b->t, x, zero);
     if (is_unsigned(t))
         return rlx_tir_select(&b->t, positive, one, zero);
-    const rlx_prim *rest = rlx_low_is_float(t) ? x : zero; /* neither greater nor less: a zero or NaN */
-    return rlx_tir_select(&b->t, positive, one, rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rest));
+    /* neither greater nor less: a zero or NaN */
+    const rlx_prim *rest = rlx_low_is_float(t) ? x : zero;
+    return rlx_tir_select(
+        &b->t, positive, one,
+        rlx_tir_select(&b->t, rlx_tir_lt(&b->t, x, zero), number(b, t, -1), rest));
 }
 
 static const rlx_prim *unary_square(rlx_low *b, const rlx_prim *x, rlx_dtype t)
@@ -72,16 +78,21 @@ static const rlx_prim *unary_relu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 
 static const rlx_prim *unary_gelu(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 {
-    const rlx_prim *e = rlx_tir_call1(&b->t, "erf", rlx_tir_mul(&b->t, x, number(b, t, 0.70710678118654752440)));
-    return rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, number(b, t, 0.5)), rlx_tir_add(&b->t, e, number(b, t, 1)));
+    const rlx_prim *e =
+        rlx_tir_call1(&b->t, "erf", rlx_tir_mul(&b->t, x, number(b, t, 0.70710678118654752440)));
+    return rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, number(b, t, 0.5)),
+                       rlx_tir_add(&b->t, e, number(b, t, 1)));
 }
 
 static const rlx_prim *unary_gelu_tanh(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 {
     const rlx_prim *cube = rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, x), x);
-    const rlx_prim *inner = rlx_tir_add(&b->t, x, rlx_tir_mul(&b->t, cube, number(b, t, 0.044715)));
-    const rlx_prim *e = rlx_tir_call1(&b->t, "tanh", rlx_tir_mul(&b->t, inner, number(b, t, 0.79788456080286535588)));
-    return rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, number(b, t, 0.5)), rlx_tir_add(&b->t, e, number(b, t, 1)));
+    const rlx_prim *inner =
+        rlx_tir_add(&b->t, x, rlx_tir_mul(&b->t, cube, number(b, t, 0.044715)));
+    const rlx_prim *e = rlx_tir_call1(
+        &b->t, "tanh", rlx_tir_mul(&b->t, inner, number(b, t, 0.79788456080286535588)));
+    return rlx_tir_mul(&b->t, rlx_tir_mul(&b->t, x, number(b, t, 0.5)),
+                       rlx_tir_add(&b->t, e, number(b, t, 1)));
 }
 
 /* scale * (x > 0 ? x : alpha * (exp(x) - 1)) */
@@ -111,12 +122,16 @@ static const rlx_prim *unary_leakyrelu(rlx_low *b, const rlx_prim *x, rlx_dtype 
 
 static const rlx_prim *unary_softplus(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 {
-    const rlx_prim *beta = number(b, t, attr_number(b, 0, 1)), *scaled = rlx_tir_mul(&b->t, x, beta);
-    const rlx_prim *soft = rlx_tir_div(&b->t, rlx_tir_call1(&b->t, "log1p", rlx_tir_call1(&b->t, "exp", scaled)), beta);
-    return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, scaled, number(b, t, attr_number(b, 1, 20))), x, soft);
+    const rlx_prim *beta = number(b, t, attr_number(b, 0, 1)),
+                   *scaled = rlx_tir_mul(&b->t, x, beta);
+    const rlx_prim *soft = rlx_tir_div(
+        &b->t, rlx_tir_call1(&b->t, "log1p", rlx_tir_call1(&b->t, "exp", scaled)), beta);
+    return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, scaled, number(b, t, attr_number(b, 1, 20))), x,
+                          soft);
 }
 
-/* intrinsic: one call. rounds: of integers the value itself. test: of integers no element is special. */
+/* intrinsic: one call. rounds: of integers the value itself. test: of integers no element is
+ * special. */
 static const struct { unary_fn make; const char *intrinsic; bool rounds, test; } unaries[] = {
     [RLX_DETAIL_ABS] = { unary_abs, NULL, false, false },
     [RLX_DETAIL_ACOS] = { NULL, "acos", false, false },
@@ -178,7 +193,8 @@ static bool open_like(rlx_low *b, rlx_low_tensor *x, rlx_low_tensor *out, rlx_lo
     return !b->t.failed;
 }
 
-static const rlx_prim_func *finish(rlx_low *b, const rlx_low_tensor *out, const rlx_low_list *index, const rlx_prim *value)
+static const rlx_prim_func *finish(rlx_low *b, const rlx_low_tensor *out,
+                                   const rlx_low_list *index, const rlx_prim *value)
 {
     if (value)
         rlx_tir_store(&b->t, out->buffer, rlx_low_items(index), value);
@@ -226,11 +242,14 @@ static const rlx_prim *clip_bound(rlx_low *b, size_t i, rlx_dtype t)
     if (rlx_low_is_float(t) || (!f && !is_int))
         return rlx_low_scalar(b, i, t);
     int bits = rlx_dtype_bits(t);
-    double low = is_unsigned(t) ? 0 : -(double)((uint64_t)1 << (bits - 1)), high = (double)(UINT64_MAX >> (64 - bits + !is_unsigned(t)));
+    double low = is_unsigned(t) ? 0 : -(double)((uint64_t)1 << (bits - 1)),
+           high = (double)(UINT64_MAX >> (64 - bits + !is_unsigned(t)));
     double x = f ? f->value : (double)n;
     if (!(x > low))
         return rlx_tir_lowest(&b->t, t);
-    return x >= high ? rlx_tir_highest(&b->t, t) : is_int ? rlx_tir_cast(&b->t, t, v->value) : number(b, t, x);
+    return x >= high ? rlx_tir_highest(&b->t, t)
+           : is_int  ? rlx_tir_cast(&b->t, t, v->value)
+                     : number(b, t, x);
 }
 
 const rlx_prim_func *rlx_lower_clip(rlx_lower *l)
@@ -249,9 +268,10 @@ const rlx_prim_func *rlx_lower_clip(rlx_lower *l)
     return finish(&b, &out, &index, rlx_tir_min(&b.t, v, high));
 }
 
-/* ---- two operands --------------------------------------------------------------------------------------- */
+/* ---- two operands --------------------------------------------------------------------------- */
 
-typedef const rlx_prim *(*binary_fn)(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t);
+typedef const rlx_prim *(*binary_fn)(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                     rlx_dtype t);
 
 static const rlx_prim *truth(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 {
@@ -261,23 +281,28 @@ static const rlx_prim *truth(rlx_low *b, const rlx_prim *x, rlx_dtype t)
 static const rlx_prim *signs_differ(rlx_low *b, const rlx_prim *r, const rlx_prim *y, rlx_dtype t)
 {
     const rlx_prim *zero = number(b, t, 0);
-    const rlx_prim *differ = rlx_tir_ne(&b->t, rlx_tir_lt(&b->t, r, zero), rlx_tir_lt(&b->t, y, zero));
+    const rlx_prim *differ =
+        rlx_tir_ne(&b->t, rlx_tir_lt(&b->t, r, zero), rlx_tir_lt(&b->t, y, zero));
     return rlx_tir_and(&b->t, rlx_tir_ne(&b->t, r, zero), differ);
 }
 
 /* As numpy: from the exact remainder, so that 1.0 // 0.1 is 9; x / 0 is IEEE's. */
-static const rlx_prim *float_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *float_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                          rlx_dtype t)
 {
     const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *one = number(b, t, 1);
     const rlx_prim *q = rlx_tir_div(&b->t, rlx_tir_sub(&b->t, x, r), y);
-    q = rlx_tir_sub(&b->t, q, rlx_tir_select(&b->t, signs_differ(b, r, y, t), one, number(b, t, 0)));
+    q = rlx_tir_sub(&b->t, q,
+                    rlx_tir_select(&b->t, signs_differ(b, r, y, t), one, number(b, t, 0)));
     const rlx_prim *f = rlx_tir_call1(&b->t, "floor", q);
     const rlx_prim *above = rlx_tir_gt(&b->t, rlx_tir_sub(&b->t, q, f), number(b, t, 0.5));
     f = rlx_tir_select(&b->t, above, rlx_tir_add(&b->t, f, one), f);
-    return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, y, number(b, t, 0)), rlx_tir_div(&b->t, x, y), f);
+    return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, y, number(b, t, 0)), rlx_tir_div(&b->t, x, y),
+                          f);
 }
 
-static const rlx_prim *binary_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_floor_divide(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                           rlx_dtype t)
 {
     return rlx_low_is_float(t) ? float_floor_divide(b, x, y, t) : rlx_tir_floor_div(&b->t, x, y);
 }
@@ -287,28 +312,34 @@ static const rlx_prim *binary_mod(rlx_low *b, const rlx_prim *x, const rlx_prim 
     return rlx_low_is_float(t) ? rlx_tir_call2(&b->t, "fmod", x, y) : rlx_tir_mod(&b->t, x, y);
 }
 
-static const rlx_prim *binary_floor_mod(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_floor_mod(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                        rlx_dtype t)
 {
     if (!rlx_low_is_float(t))
         return rlx_tir_floor_mod(&b->t, x, y);
     const rlx_prim *r = rlx_tir_call2(&b->t, "fmod", x, y), *zero = number(b, t, 0);
-    const rlx_prim *turned = rlx_tir_select(&b->t, signs_differ(b, r, y, t), rlx_tir_add(&b->t, r, y), r);
-    return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, r, zero), rlx_tir_call2(&b->t, "copysign", zero, y), turned);
+    const rlx_prim *turned =
+        rlx_tir_select(&b->t, signs_differ(b, r, y, t), rlx_tir_add(&b->t, r, y), r);
+    return rlx_tir_select(&b->t, rlx_tir_eq(&b->t, r, zero),
+                          rlx_tir_call2(&b->t, "copysign", zero, y), turned);
 }
 
-static const rlx_prim *logical(rlx_low *b, enum rlx_node_kind kind, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *logical(rlx_low *b, enum rlx_node_kind kind, const rlx_prim *x,
+                               const rlx_prim *y, rlx_dtype t)
 {
     return rlx_tir_cast(&b->t, t, rlx_tir_binary(&b->t, kind, truth(b, x, t), truth(b, y, t)));
 }
 
-static const rlx_prim *bits(rlx_low *b, const char *intrinsic, enum rlx_node_kind of_bool, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *bits(rlx_low *b, const char *intrinsic, enum rlx_node_kind of_bool,
+                            const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
 {
     if (rlx_dtype_is_bool(t))
         return rlx_tir_binary(&b->t, of_bool, x, y);
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, intrinsic, x, y) : NULL;
 }
 
-/* Whole powers of integers by squaring; a negative exponent of anything but 1 and -1 divides by zero (RT14). */
+/* Whole powers of integers by squaring; a negative exponent of anything but 1 and -1 divides by
+ * zero (RT14). */
 static const rlx_prim *int_power(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
 {
     rlx_tir *k = &b->t;
@@ -318,11 +349,14 @@ static const rlx_prim *int_power(rlx_low *b, const rlx_prim *x, const rlx_prim *
     const rlx_prim *r = rlx_tir_int(k, 0), *s = rlx_tir_int(k, 1);
     rlx_tir_store(k, power, RLX_TIR_LIST(r), one);
     rlx_tir_store(k, power, RLX_TIR_LIST(s), base);
-    const rlx_prim *bit = rlx_tir_for(k, "bit", NULL, rlx_tir_int(k, rlx_dtype_bits(t) - !is_unsigned(t)), RLX_FOR_SERIAL);
-    const rlx_prim *square = rlx_tir_load(k, power, RLX_TIR_LIST(s)), *so_far = rlx_tir_load(k, power, RLX_TIR_LIST(r));
+    const rlx_prim *bit = rlx_tir_for(
+        k, "bit", NULL, rlx_tir_int(k, rlx_dtype_bits(t) - !is_unsigned(t)), RLX_FOR_SERIAL);
+    const rlx_prim *square = rlx_tir_load(k, power, RLX_TIR_LIST(s)),
+                   *so_far = rlx_tir_load(k, power, RLX_TIR_LIST(r));
     const rlx_prim *shifted = rlx_tir_call2(k, "shift_right", exponent, rlx_tir_cast(k, t, bit));
     const rlx_prim *odd = rlx_tir_ne(k, rlx_tir_call2(k, "bitwise_and", shifted, one), zero);
-    rlx_tir_store(k, power, RLX_TIR_LIST(r), rlx_tir_select(k, odd, rlx_tir_mul(k, so_far, square), so_far));
+    rlx_tir_store(k, power, RLX_TIR_LIST(r),
+                  rlx_tir_select(k, odd, rlx_tir_mul(k, so_far, square), so_far));
     rlx_tir_store(k, power, RLX_TIR_LIST(s), rlx_tir_mul(k, square, square));
     rlx_tir_end_for(k);
     const rlx_prim *whole = rlx_tir_load(k, power, RLX_TIR_LIST(r));
@@ -330,7 +364,8 @@ static const rlx_prim *int_power(rlx_low *b, const rlx_prim *x, const rlx_prim *
         return whole;
     const rlx_prim *unit = rlx_tir_or(k, rlx_tir_eq(k, base, one), rlx_tir_eq(k, base, minus));
     const rlx_prim *parity = rlx_tir_eq(k, rlx_tir_call2(k, "bitwise_and", exponent, one), zero);
-    const rlx_prim *inverse = rlx_tir_div(k, rlx_tir_select(k, parity, one, base), rlx_tir_select(k, unit, one, zero));
+    const rlx_prim *inverse =
+        rlx_tir_div(k, rlx_tir_select(k, parity, one, base), rlx_tir_select(k, unit, one, zero));
     return rlx_tir_if_then_else(k, rlx_tir_lt(k, exponent, zero), inverse, whole);
 }
 
@@ -341,41 +376,49 @@ static const rlx_prim *binary_power(rlx_low *b, const rlx_prim *x, const rlx_pri
     return rlx_dtype_is_int(t) ? int_power(b, x, y, t) : NULL;
 }
 
-static const rlx_prim *binary_logical_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_logical_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                          rlx_dtype t)
 {
     return logical(b, RLX_NODE_NE, x, y, t);
 }
-static const rlx_prim *binary_logical_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_logical_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                          rlx_dtype t)
 {
     return logical(b, RLX_NODE_AND, x, y, t);
 }
-static const rlx_prim *binary_logical_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_logical_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                         rlx_dtype t)
 {
     return logical(b, RLX_NODE_OR, x, y, t);
 }
-static const rlx_prim *binary_bitwise_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_bitwise_and(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                          rlx_dtype t)
 {
     return bits(b, "bitwise_and", RLX_NODE_AND, x, y, t);
 }
-static const rlx_prim *binary_bitwise_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_bitwise_or(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                         rlx_dtype t)
 {
     return bits(b, "bitwise_or", RLX_NODE_OR, x, y, t);
 }
-static const rlx_prim *binary_bitwise_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_bitwise_xor(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                          rlx_dtype t)
 {
     return bits(b, "bitwise_xor", RLX_NODE_NE, x, y, t);
 }
-static const rlx_prim *binary_left_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_left_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                         rlx_dtype t)
 {
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_left", x, y) : NULL;
 }
-static const rlx_prim *binary_right_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y, rlx_dtype t)
+static const rlx_prim *binary_right_shift(rlx_low *b, const rlx_prim *x, const rlx_prim *y,
+                                          rlx_dtype t)
 {
     return rlx_dtype_is_int(t) ? rlx_tir_call2(&b->t, "shift_right", x, y) : NULL;
 }
 
-/* node: one node of this kind; of_bool: the same for bool, 0: no such operation on bool. wide: computed in float32 for
- * narrower floats because it takes several steps. */
+/* node: one node of this kind; of_bool: the same for bool, 0: no such operation on bool. wide:
+ * computed in float32 for narrower floats because it takes several steps. */
 static const struct { binary_fn make; uint8_t node, of_bool; bool wide; } binaries[] = {
     [RLX_DETAIL_ADD] = { NULL, RLX_NODE_ADD, RLX_NODE_OR, false },
     [RLX_DETAIL_SUBTRACT] = { NULL, RLX_NODE_SUB, 0, false },
@@ -405,7 +448,8 @@ static const struct { binary_fn make; uint8_t node, of_bool; bool wide; } binari
 
 static bool is_ordering(uint8_t kind)
 {
-    return kind == RLX_NODE_LT || kind == RLX_NODE_LE || kind == RLX_NODE_GT || kind == RLX_NODE_GE;
+    return kind == RLX_NODE_LT || kind == RLX_NODE_LE || kind == RLX_NODE_GT ||
+           kind == RLX_NODE_GE;
 }
 
 static const rlx_prim *binary_value(rlx_low *b, const rlx_prim *x, const rlx_prim *y)
@@ -421,7 +465,8 @@ static const rlx_prim *binary_value(rlx_low *b, const rlx_prim *x, const rlx_pri
         wide = RELAX_UINT8;
     x = rlx_tir_cast(&b->t, wide, x);
     y = rlx_tir_cast(&b->t, wide, y);
-    return kind ? rlx_tir_binary(&b->t, (enum rlx_node_kind)kind, x, y) : binaries[which].make(b, x, y, wide);
+    return kind ? rlx_tir_binary(&b->t, (enum rlx_node_kind)kind, x, y)
+                : binaries[which].make(b, x, y, wide);
 }
 
 const rlx_prim_func *rlx_lower_binary(rlx_lower *l)
@@ -446,7 +491,8 @@ const rlx_prim_func *rlx_lower_binary(rlx_lower *l)
     if (!rlx_low_output(&b, &shape, &out))
         return rlx_low_end(&b);
     rlx_low_open(&b, l->name.data, &out.shape.sizes, &index);
-    const rlx_prim *v = binary_value(&b, rlx_low_load(&b, &x, &index, &out.shape.sizes), rlx_low_load(&b, &y, &index, &out.shape.sizes));
+    const rlx_prim *v = binary_value(&b, rlx_low_load(&b, &x, &index, &out.shape.sizes),
+                                     rlx_low_load(&b, &y, &index, &out.shape.sizes));
     if (!v)
         rlx_low_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, v);
@@ -458,7 +504,8 @@ static const rlx_prim *product_and_sum(rlx_low *b, const rlx_prim *const *v, rlx
     rlx_dtype wide = rlx_low_accumulator(t);
     if (rlx_dtype_is_bool(t))
         return NULL;
-    const rlx_prim *product = rlx_tir_mul(&b->t, rlx_tir_cast(&b->t, wide, v[0]), rlx_tir_cast(&b->t, wide, v[1]));
+    const rlx_prim *product =
+        rlx_tir_mul(&b->t, rlx_tir_cast(&b->t, wide, v[0]), rlx_tir_cast(&b->t, wide, v[1]));
     return rlx_tir_add(&b->t, product, rlx_tir_cast(&b->t, wide, v[2]));
 }
 
@@ -480,18 +527,21 @@ const rlx_prim_func *rlx_lower_where(rlx_lower *l)
     const rlx_prim *v[3];
     for (size_t i = 0; i < 3; i++)
         v[i] = rlx_low_load(&b, &t[i], &index, &out.shape.sizes);
-    const rlx_prim *value = l->row->detail == RLX_DETAIL_FMA ? product_and_sum(&b, v, out.dtype) : rlx_tir_select(&b.t, v[0], v[1], v[2]);
+    const rlx_prim *value = l->row->detail == RLX_DETAIL_FMA
+                                ? product_and_sum(&b, v, out.dtype)
+                                : rlx_tir_select(&b.t, v[0], v[1], v[2]);
     if (!value)
         rlx_low_give_up(&b, "the operator does not compute with this dtype");
     return finish(&b, &out, &index, value);
 }
 
-/* ---- quantize, dequantize --------------------------------------------------------------------------------------- */
+/* ---- quantize, dequantize ------------------------------------------------------------------- */
 
 typedef struct quantized { rlx_low_tensor x, scale, zero, out; size_t axis; } quantized;
 
 /* One value for all, or for each index of the axis; in float32. */
-static const rlx_prim *along_axis(rlx_low *b, const quantized *q, const rlx_low_tensor *t, const rlx_low_list *index)
+static const rlx_prim *along_axis(rlx_low *b, const quantized *q, const rlx_low_tensor *t,
+                                  const rlx_low_list *index)
 {
     rlx_prim_list at = t->shape.sizes.n ? RLX_TIR_ITEMS(&index->at[q->axis], 1) : RLX_TIR_NONE;
     return rlx_tir_cast(&b->t, RELAX_FLOAT32, rlx_tir_load(&b->t, t->buffer, at));
@@ -502,8 +552,10 @@ static const rlx_prim *quantized_value(rlx_low *b, void *user, const rlx_low_lis
 {
     const quantized *q = user;
     rlx_tir *t = &b->t;
-    const rlx_prim *x = rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, q->x.buffer, rlx_low_items(index)));
-    const rlx_prim *scale = along_axis(b, q, &q->scale, index), *zero = along_axis(b, q, &q->zero, index), *v;
+    const rlx_prim *x =
+        rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, q->x.buffer, rlx_low_items(index)));
+    const rlx_prim *scale = along_axis(b, q, &q->scale, index),
+                   *zero = along_axis(b, q, &q->zero, index), *v;
     if (b->l->row->detail == RLX_DETAIL_QUANTIZE)
         v = rlx_tir_add(t, rlx_tir_call1(t, "nearbyint", rlx_tir_div(t, x, scale)), zero);
     else
@@ -521,8 +573,10 @@ const rlx_prim_func *rlx_lower_quantize(rlx_lower *l)
     rlx_low_begin(&b, l);
     for (size_t i = 1; i < 3; i++)
         rlx_low_trust(&b, 0, (size_t)axis, i, 0);
-    if (!rlx_low_input(&b, 0, &q.x) || !rlx_low_input(&b, 1, &q.scale) || !rlx_low_input(&b, 2, &q.zero) ||
-        (q.x.shape.sizes.n && !rlx_low_axis(&b, axis, q.x.shape.sizes.n, &q.axis)) || !rlx_low_output(&b, &q.x.shape, &q.out))
+    if (!rlx_low_input(&b, 0, &q.x) || !rlx_low_input(&b, 1, &q.scale) ||
+        !rlx_low_input(&b, 2, &q.zero) ||
+        (q.x.shape.sizes.n && !rlx_low_axis(&b, axis, q.x.shape.sizes.n, &q.axis)) ||
+        !rlx_low_output(&b, &q.x.shape, &q.out))
         return rlx_low_end(&b);
     return rlx_low_mapped(&b, &q.out, quantized_value, &q);
 }

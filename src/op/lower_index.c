@@ -1,5 +1,6 @@
-/* lower_index.c: elements picked by position: take, gather, slices, one_hot, and scatter, which writes by position.
- * Negative positions count from the end; a kernel checks each position against its buffer (RT09).
+/* lower_index.c: elements picked by position: take, gather, slices, one_hot, and scatter, which
+ * writes by position. Negative positions count from the end; a kernel checks each position
+ * against its buffer (RT09).
  */
 #include "op/lower_int.h"
 
@@ -30,7 +31,7 @@ static void push_sizes(rlx_low_shape *out, const rlx_low_shape *from, size_t beg
         push_size(out, from, i);
 }
 
-/* ---- take ------------------------------------------------------------------------------------------- */
+/* ---- take ----------------------------------------------------------------------------------- */
 
 static const rlx_prim *taken(rlx_low *b, void *user, const rlx_low_list *index)
 {
@@ -54,17 +55,19 @@ const rlx_prim_func *rlx_lower_take(rlx_lower *l)
     rlx_low_begin(&b, l);
     const rlx_attr *axis = rlx_low_attr(l, 0);
     if (!rlx_low_input(&b, 0, &p.x) || !rlx_low_input(&b, 1, &p.k) ||
-        !rlx_low_axis(&b, rlx_attr_is_none(axis) ? 0 : rlx_attr_as_int(axis, 0), p.x.shape.sizes.n, &p.axis))
+        !rlx_low_axis(&b, rlx_attr_is_none(axis) ? 0 : rlx_attr_as_int(axis, 0), p.x.shape.sizes.n,
+                      &p.axis))
         return rlx_low_end(&b);
     if (p.x.shape.sizes.n + p.k.shape.sizes.n > RLX_LOW_RANK + 1)
         rlx_low_give_up(&b, "the rank is above 16");
     push_sizes(&shape, &p.x.shape, 0, p.axis);
     push_sizes(&shape, &p.k.shape, 0, p.k.shape.sizes.n);
     push_sizes(&shape, &p.x.shape, p.axis + 1, p.x.shape.sizes.n);
-    return b.why || !rlx_low_output(&b, &shape, &p.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &p.out, taken, &p);
+    return b.why || !rlx_low_output(&b, &shape, &p.out) ? rlx_low_end(&b)
+                                                        : rlx_low_mapped(&b, &p.out, taken, &p);
 }
 
-/* ---- gather ------------------------------------------------------------------------------------------- */
+/* ---- gather --------------------------------------------------------------------------------- */
 
 static const rlx_prim *gathered(rlx_low *b, void *user, const rlx_low_list *index)
 {
@@ -84,7 +87,9 @@ const rlx_prim_func *rlx_lower_gather_elements(rlx_lower *l)
         return rlx_low_end(&b);
     if (p.x.shape.sizes.n != p.k.shape.sizes.n)
         rlx_low_give_up(&b, "the ranks differ");
-    return b.why || !rlx_low_output(&b, &p.k.shape, &p.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &p.out, gathered, &p);
+    return b.why || !rlx_low_output(&b, &p.k.shape, &p.out)
+               ? rlx_low_end(&b)
+               : rlx_low_mapped(&b, &p.out, gathered, &p);
 }
 
 /* The last dimension of indices, as a number. */
@@ -92,14 +97,16 @@ static bool read_depth(rlx_low *b, pick *p)
 {
     int64_t depth = -1;
     size_t m = p->k.shape.sizes.n, n = p->x.shape.sizes.n;
-    if (!m || !rlx_int_literal(p->k.shape.sizes.at[m - 1], &depth) || depth < 0 || p->batch + (size_t)depth > n || p->batch >= m)
+    if (!m || !rlx_int_literal(p->k.shape.sizes.at[m - 1], &depth) || depth < 0 ||
+        p->batch + (size_t)depth > n || p->batch >= m)
         return rlx_low_give_up(b, "the last dimension of indices is not known");
     p->depth = (size_t)depth;
     return true;
 }
 
 /* Index of data for the first m - 1 indices of `lead`, followed by `rest`. */
-static rlx_low_list nd_index(rlx_low *b, const pick *p, const rlx_low_list *lead, const rlx_prim *const *rest)
+static rlx_low_list nd_index(rlx_low *b, const pick *p, const rlx_low_list *lead,
+                             const rlx_prim *const *rest)
 {
     size_t m = p->k.shape.sizes.n;
     rlx_low_list at = { .n = p->x.shape.sizes.n }, from = { .n = m };
@@ -107,7 +114,8 @@ static rlx_low_list nd_index(rlx_low *b, const pick *p, const rlx_low_list *lead
     memcpy(at.at, lead->at, p->batch * sizeof *at.at);
     for (size_t i = 0; i < p->depth; i++) {
         from.at[m - 1] = rlx_tir_int(&b->t, (int64_t)i);
-        at.at[p->batch + i] = rlx_low_position(b, load(b, &p->k, &from), p->x.shape.sizes.at[p->batch + i]);
+        at.at[p->batch + i] =
+            rlx_low_position(b, load(b, &p->k, &from), p->x.shape.sizes.at[p->batch + i]);
     }
     for (size_t i = p->batch + p->depth; i < at.n; i++)
         at.at[i] = rest[i - p->batch - p->depth];
@@ -136,13 +144,17 @@ const rlx_prim_func *rlx_lower_gather_nd(rlx_lower *l)
     push_sizes(&shape, &p.x.shape, p.batch + p.depth, n);
     if (m - 1 + n - p.batch - p.depth > RLX_LOW_RANK)
         rlx_low_give_up(&b, "the rank is above 16");
-    return b.why || !rlx_low_output(&b, &shape, &p.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &p.out, gathered_nd, &p);
+    return b.why || !rlx_low_output(&b, &shape, &p.out)
+               ? rlx_low_end(&b)
+               : rlx_low_mapped(&b, &p.out, gathered_nd, &p);
 }
 
-/* ---- strided_slice ---------------------------------------------------------------------------------------- */
+/* ---- strided_slice -------------------------------------------------------------------------- */
 
-/* A bound by Python's rule: counted from the end if negative, limited to what the stride can reach. */
-static const rlx_prim *first_element(rlx_low *b, const rlx_prim *begin, const rlx_prim *size, int64_t stride)
+/* A bound by Python's rule: counted from the end if negative, limited to what the stride can
+ * reach. */
+static const rlx_prim *first_element(rlx_low *b, const rlx_prim *begin, const rlx_prim *size,
+                                     int64_t stride)
 {
     rlx_tir *t = &b->t;
     const rlx_prim *low = rlx_tir_int(t, stride > 0 ? 0 : -1), *high = rlx_tir_add(t, size, low);
@@ -169,7 +181,9 @@ static bool read_slice(rlx_low *b, pick *p)
     for (size_t i = 0; axes && i < axes->num_fields; i++) {
         int64_t axis;
         size_t at;
-        const rlx_prim *number = slice_number(b, 1, i), *stride = b->l->call->num_args > 4 ? slice_number(b, 4, i) : rlx_tir_int(&b->t, 1);
+        const rlx_prim *number = slice_number(b, 1, i), *stride = b->l->call->num_args > 4
+                                                                      ? slice_number(b, 4, i)
+                                                                      : rlx_tir_int(&b->t, 1);
         const rlx_prim *begin = slice_number(b, 2, i);
         if (!number || !stride || !begin)
             return false;
@@ -177,7 +191,8 @@ static bool read_slice(rlx_low *b, pick *p)
             return rlx_low_give_up(b, "axes of a slice are not known");
         if (!rlx_int_literal(stride, &p->stride[at]) || p->stride[at] == 0)
             return rlx_low_give_up(b, "strides of a slice are not known");
-        p->begin[at] = inside ? begin : first_element(b, begin, p->x.shape.sizes.at[at], p->stride[at]);
+        p->begin[at] =
+            inside ? begin : first_element(b, begin, p->x.shape.sizes.at[at], p->stride[at]);
     }
     return axes ? true : rlx_low_give_up(b, "axes of a slice are not known");
 }
@@ -188,7 +203,9 @@ static const rlx_prim *sliced(rlx_low *b, void *user, const rlx_low_list *index)
     rlx_low_list at = *index;
     for (size_t i = 0; i < at.n; i++)
         if (p->begin[i])
-            at.at[i] = rlx_tir_add(&b->t, p->begin[i], rlx_tir_mul(&b->t, index->at[i], rlx_tir_int(&b->t, p->stride[i])));
+            at.at[i] =
+                rlx_tir_add(&b->t, p->begin[i],
+                            rlx_tir_mul(&b->t, index->at[i], rlx_tir_int(&b->t, p->stride[i])));
     return load(b, &p->x, &at);
 }
 
@@ -202,7 +219,7 @@ const rlx_prim_func *rlx_lower_strided_slice(rlx_lower *l)
     return rlx_low_mapped(&b, &p.out, sliced, &p);
 }
 
-/* ---- one_hot ------------------------------------------------------------------------------------------------ */
+/* ---- one_hot -------------------------------------------------------------------------------- */
 
 static const rlx_prim *marked(rlx_low *b, void *user, const rlx_low_list *index)
 {
@@ -222,7 +239,8 @@ const rlx_prim_func *rlx_lower_one_hot(rlx_lower *l)
     int64_t depth = rlx_attr_as_int(rlx_low_attr(l, 0), 0);
     const rlx_tensor_sinfo *r = rlx_as_tensor_sinfo(l->result);
     rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &p.k) || !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 1), -1), p.k.shape.sizes.n + 1, &p.axis))
+    if (!rlx_low_input(&b, 0, &p.k) ||
+        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 1), -1), p.k.shape.sizes.n + 1, &p.axis))
         return rlx_low_end(&b);
     p.on = rlx_low_scalar(&b, 1, r ? r->dtype : RELAX_VOID);
     p.off = rlx_low_scalar(&b, 2, r ? r->dtype : RELAX_VOID);
@@ -230,11 +248,14 @@ const rlx_prim_func *rlx_lower_one_hot(rlx_lower *l)
     shape.program[p.axis] = rlx_int64(l->ctx, depth);
     shape.sizes.at[shape.sizes.n++] = rlx_tir_int(&b.t, depth);
     push_sizes(&shape, &p.k.shape, p.axis, p.k.shape.sizes.n);
-    return !p.on || !p.off || !rlx_low_output(&b, &shape, &p.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &p.out, marked, &p);
+    return !p.on || !p.off || !rlx_low_output(&b, &shape, &p.out)
+               ? rlx_low_end(&b)
+               : rlx_low_mapped(&b, &p.out, marked, &p);
 }
 
-/* ---- scatter ---------------------------------------------------------------------------------------------------
- * A copy of data, then the updates one after another in row-major order: positions may repeat, the order counts.
+/* ---- scatter --------------------------------------------------------------------------------
+ * A copy of data, then the updates one after another in row-major order: positions may repeat, the
+ * order counts.
  */
 
 typedef struct scatter {
@@ -278,14 +299,17 @@ static void put_update(scatter *s, const rlx_low_list *index)
     if (s->nd)
         at = nd_index(&s->b, &s->p, index, index->at + s->p.k.shape.sizes.n - 1);
     else
-        at.at[s->p.axis] = rlx_low_position(&s->b, load(&s->b, &s->p.k, index), s->p.x.shape.sizes.at[s->p.axis]);
+        at.at[s->p.axis] =
+            rlx_low_position(&s->b, load(&s->b, &s->p.k, index), s->p.x.shape.sizes.at[s->p.axis]);
     for (size_t i = 0; i < at.n; i++)
         at.at[i] = rlx_tir_let(t, "at", at.at[i]);
     const rlx_prim *x = rlx_tir_cast(t, s->wide, load(&s->b, &s->updates, index));
     const rlx_prim *old = rlx_tir_load(t, s->sum, rlx_low_items(&at));
     rlx_tir_store(t, s->sum, rlx_low_items(&at), joined(s, old, x));
     if (s->count)
-        rlx_tir_store(t, s->count, rlx_low_items(&at), rlx_tir_add(t, rlx_tir_load(t, s->count, rlx_low_items(&at)), rlx_tir_int(t, 1)));
+        rlx_tir_store(
+            t, s->count, rlx_low_items(&at),
+            rlx_tir_add(t, rlx_tir_load(t, s->count, rlx_low_items(&at)), rlx_tir_int(t, 1)));
 }
 
 static void put_updates(scatter *s)
@@ -304,7 +328,8 @@ static void copy_data(scatter *s)
     rlx_tir *t = &s->b.t;
     rlx_low_list index;
     rlx_low_open(&s->b, "copy", &s->p.x.shape.sizes, &index);
-    rlx_tir_store(t, s->sum, rlx_low_items(&index), rlx_tir_cast(t, s->wide, load(&s->b, &s->p.x, &index)));
+    rlx_tir_store(t, s->sum, rlx_low_items(&index),
+                  rlx_tir_cast(t, s->wide, load(&s->b, &s->p.x, &index)));
     if (s->count)
         rlx_tir_store(t, s->count, rlx_low_items(&index), rlx_tir_int(t, 1));
     rlx_tir_end_block(t);
@@ -316,32 +341,39 @@ static const rlx_prim *scattered(rlx_low *b, void *user, const rlx_low_list *ind
     rlx_tir *t = &b->t;
     const rlx_prim *v = rlx_tir_load(t, s->sum, rlx_low_items(index));
     if (s->count)
-        v = rlx_tir_div(t, v, rlx_tir_cast(t, s->wide, rlx_tir_load(t, s->count, rlx_low_items(index))));
+        v = rlx_tir_div(t, v,
+                        rlx_tir_cast(t, s->wide, rlx_tir_load(t, s->count, rlx_low_items(index))));
     return rlx_tir_cast(t, s->p.out.dtype, v);
 }
 
 /* What inference trusts: sizes of updates are those of indices, then those of data. */
 static bool read_scatter(scatter *s, rlx_lower *l)
 {
-    const rlx_tensor_sinfo *k = rlx_as_tensor_sinfo(l->args[1]), *u = rlx_as_tensor_sinfo(l->args[2]), *x = rlx_as_tensor_sinfo(l->args[0]);
+    const rlx_tensor_sinfo *k = rlx_as_tensor_sinfo(l->args[1]),
+                           *u = rlx_as_tensor_sinfo(l->args[2]),
+                           *x = rlx_as_tensor_sinfo(l->args[0]);
     size_t lead = k && k->ndim > 0 ? (size_t)k->ndim - s->nd : 0;
     for (size_t i = 0; i < lead; i++)
         rlx_low_trust(&s->b, 1, i, 2, i);
-    for (size_t i = lead; x && u && (int64_t)i < u->ndim && i + (size_t)x->ndim >= (size_t)u->ndim; i++)
+    for (size_t i = lead; x && u && (int64_t)i < u->ndim && i + (size_t)x->ndim >= (size_t)u->ndim;
+         i++)
         rlx_low_trust(&s->b, 0, i + (size_t)x->ndim - (size_t)u->ndim, 2, i);
-    if (!rlx_low_input(&s->b, 0, &s->p.x) || !rlx_low_input(&s->b, 1, &s->p.k) || !rlx_low_input(&s->b, 2, &s->updates))
+    if (!rlx_low_input(&s->b, 0, &s->p.x) || !rlx_low_input(&s->b, 1, &s->p.k) ||
+        !rlx_low_input(&s->b, 2, &s->updates))
         return false;
     size_t want = s->p.k.shape.sizes.n;
     if (s->nd) {
         if (!read_depth(&s->b, &s->p))
             return false;
         want += s->p.x.shape.sizes.n - s->p.depth - 1;
-    } else if (!rlx_low_axis(&s->b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), s->p.x.shape.sizes.n, &s->p.axis)) {
+    } else if (!rlx_low_axis(&s->b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), s->p.x.shape.sizes.n,
+                             &s->p.axis)) {
         return false;
     }
     if (s->updates.shape.sizes.n != want || (!s->nd && want != s->p.x.shape.sizes.n))
         return rlx_low_give_up(&s->b, "the ranks differ");
-    return read_reduction(s, rlx_low_attr(l, s->nd ? 0 : 1)) && rlx_low_output(&s->b, &s->p.x.shape, &s->p.out);
+    return read_reduction(s, rlx_low_attr(l, s->nd ? 0 : 1)) &&
+           rlx_low_output(&s->b, &s->p.x.shape, &s->p.out);
 }
 
 const rlx_prim_func *rlx_lower_scatter(rlx_lower *l)
@@ -360,5 +392,6 @@ const rlx_prim_func *rlx_lower_scatter(rlx_lower *l)
         s.count = rlx_tir_alloc(&s.b.t, "count", RELAX_INT64, rlx_low_items(&s.p.x.shape.sizes));
     copy_data(&s);
     put_updates(&s);
-    return s.sum == s.p.out.buffer ? rlx_low_end(&s.b) : rlx_low_mapped(&s.b, &s.p.out, scattered, &s);
+    return s.sum == s.p.out.buffer ? rlx_low_end(&s.b)
+                                   : rlx_low_mapped(&s.b, &s.p.out, scattered, &s);
 }

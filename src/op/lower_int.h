@@ -7,9 +7,10 @@
  *     blocks through &b.t
  *     return rlx_low_end(&b);
  *
- * Sizes of the program become variables of the PrimFunc: literals stay, equal sizes share one variable, which the first
- * buffer with it binds and the others are checked against when the kernel is called (RT05). So what inference took on
- * trust is checked, and functions of equal structure are one function whatever their sizes are called.
+ * Sizes of the program become variables of the PrimFunc: literals stay, equal sizes share one
+ * variable, which the first buffer with it binds and the others are checked against when the
+ * kernel is called (RT05). So what inference took on trust is checked, and functions of equal
+ * structure are one function whatever their sizes are called.
  */
 #ifndef RLX_LOWER_INT_H
 #define RLX_LOWER_INT_H
@@ -21,10 +22,16 @@
 
 /* A list of sizes or indices of the PrimFunc. */
 typedef struct rlx_low_list { const rlx_prim *at[RLX_LOW_RANK]; size_t n; } rlx_low_list;
-RLX_INLINE rlx_prim_list rlx_low_items(const rlx_low_list *l) { return RLX_TIR_ITEMS(l->at, l->n); }
+RLX_INLINE rlx_prim_list rlx_low_items(const rlx_low_list *l)
+{
+    return RLX_TIR_ITEMS(l->at, l->n);
+}
 
 /* Sizes of the program beside those of the PrimFunc; program[i] NULL: not known there. */
-typedef struct rlx_low_shape { const rlx_prim *program[RLX_LOW_RANK]; rlx_low_list sizes; } rlx_low_shape;
+typedef struct rlx_low_shape {
+    const rlx_prim *program[RLX_LOW_RANK];
+    rlx_low_list sizes;
+} rlx_low_shape;
 
 typedef struct rlx_low_tensor {
     const rlx_buffer *buffer;       /* NULL: a scalar */
@@ -33,7 +40,8 @@ typedef struct rlx_low_tensor {
     rlx_low_shape shape;
 } rlx_low_tensor;
 
-/* Dimensions of a tensor as far as the program knows them: literal, or values of a shape variable. NULL: not known. */
+/* Dimensions of a tensor as far as the program knows them: literal, or values of a shape
+ * variable. NULL: not known. */
 const rlx_prim *const *rlx_low_program_dims(const rlx_tensor_sinfo *t);
 /* Attribute i of the call, in the row's order; NULL: absent. */
 const rlx_attr *rlx_low_attr(const rlx_lower *l, size_t i);
@@ -43,10 +51,13 @@ const rlx_prim *rlx_low_literal(const rlx_expr *e);
 const rlx_expr *rlx_low_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place);
 /* call_tir(gv, (inputs), out_sinfo = result) */
 const rlx_expr *rlx_low_call(rlx_lower *l, const rlx_global_var *gv);
-/* One call, not looked up. l lives as long as the caller reads it; *gv: the PrimFunc. NULL with *why as rlx_op_lower. */
-const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv, const char **why);
+/* One call, not looked up. l lives as long as the caller reads it; *gv: the PrimFunc. NULL with
+ * *why as rlx_op_lower. */
+const rlx_expr *rlx_low_lower(rlx_module_builder *mb, rlx_lower *l, const rlx_global_var **gv,
+                              const char **why);
 /* Fills *l and args (room for RLX_OP_MAX_ARGS). False with *why: there is nothing to lower. */
-bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
+bool rlx_low_prepare(rlx_lower *l, const rlx_sinfo **args, const rlx_env *env,
+                     const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result,
                      const char **why);
 
 typedef struct rlx_low_size_pair { const rlx_prim *program, *size; } rlx_low_size_pair;
@@ -65,20 +76,25 @@ const rlx_prim_func *rlx_low_end(rlx_low *b);
 /* Gives up: why is static text. Returns false. */
 bool rlx_low_give_up(rlx_low *b, const char *why);
 
-/* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving up. */
+/* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving
+ * up. */
 bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out);
 /* The same for field i of a tuple argument. */
 bool rlx_low_input_field(rlx_low *b, size_t arg, size_t i, const char *name, rlx_low_tensor *out);
-/* A scalar argument as an expression of the given dtype: literals directly, others as parameter. */
+/* A scalar argument as an expression of the given dtype: literals directly, others as
+ * parameter. */
 const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype);
-/* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of the result. */
+/* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of
+ * the result. */
 bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out);
 /* The same for a result that is a tuple of n tensors; computed, or items of it, may be NULL. */
-bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out, size_t n);
+bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out,
+                     size_t n);
 /* Size of the PrimFunc for a size of the program (NULL: a fresh one). */
 const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program);
-/* Two sizes of the program that inference trusts to be equal: from here on they are one size of the PrimFunc, the literal
- * one if there is one, so that the kernel's call checks it. NULL: nothing. */
+/* Two sizes of the program that inference trusts to be equal: from here on they are one size of
+ * the PrimFunc, the literal one if there is one, so that the kernel's call checks it. NULL:
+ * nothing. */
 void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y);
 /* The same for dimension i of argument x and dimension k of argument y. */
 void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k);
@@ -88,26 +104,35 @@ void rlx_low_name(char out[RLX_LOW_NAME], char letter, size_t number); /* "x3" *
 
 /* ---- broadcasting */
 /* Common shape of operands. What is not proved is checked in the kernel. */
-bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count, rlx_low_shape *out);
+bool rlx_low_broadcast(rlx_low *b, const rlx_low_tensor *const *operands, size_t count,
+                       rlx_low_shape *out);
 /* One pair of sizes; index names the dimension in messages. */
 bool rlx_low_join(rlx_low *b, const rlx_low_shape *from, size_t i, rlx_low_shape *into, size_t at);
-/* Element of an operand that belongs to `index` of a result of the given sizes; a scalar is itself. */
-const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index, const rlx_low_list *sizes);
+/* Element of an operand that belongs to `index` of a result of the given sizes; a scalar is
+ * itself. */
+const rlx_prim *rlx_low_load(rlx_low *b, const rlx_low_tensor *t, const rlx_low_list *index,
+                             const rlx_low_list *sizes);
 
 /* An index of the program as int64, counted from the end if negative. */
 const rlx_prim *rlx_low_position(rlx_low *b, const rlx_prim *k, const rlx_prim *size);
 
 /* ---- blocks over whole tensors */
-/* One block over the result: each element is value(index); the finished function. NULL value: not for this dtype. */
+/* One block over the result: each element is value(index); the finished function. NULL value:
+ * not for this dtype. */
 typedef const rlx_prim *(*rlx_low_value_fn)(rlx_low *b, void *user, const rlx_low_list *index);
-const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value, void *user);
+const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_low_value_fn value,
+                                    void *user);
 /* Opens a block with one spatial axis per size; their block variables in *index. */
 void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index);
-/* The same where marked axes are reduced: the last spatial axis innermost, so that stores run along it. */
-void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes, const bool *reduced, rlx_low_list *index);
-/* Fails the call with RT05 or RT14 ("RT05: ...") unless cond holds. Nothing is emitted for a condition that is literally true. */
+/* The same where marked axes are reduced: the last spatial axis innermost, so that stores run
+ * along it. */
+void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes,
+                         const bool *reduced, rlx_low_list *index);
+/* Fails the call with RT05 or RT14 ("RT05: ...") unless cond holds. Nothing is emitted for a
+ * condition that is literally true. */
 void rlx_low_require(rlx_low *b, const rlx_prim *cond, const char *message);
-const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const bool *which); /* which NULL: all */
+/* which NULL: all */
+const rlx_prim *rlx_low_product(rlx_low *b, const rlx_low_list *sizes, const bool *which);
 
 /* float32 for narrower floats, else the dtype itself. */
 rlx_dtype rlx_low_accumulator(rlx_dtype t);

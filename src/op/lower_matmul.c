@@ -1,7 +1,8 @@
 /* lower_matmul.c: out[b, i, j] = sum over k of x1[b, i, k] * x2[b, k, j].
  *
- * Loop order b, i, k, j: stores run along j, each step adds one scalar times one row of x2. Operands of rank 1 lack
- * i or j. The summed sizes are one variable for both operands, so the kernel's call checks that they agree.
+ * Loop order b, i, k, j: stores run along j, each step adds one scalar times one row of x2.
+ * Operands of rank 1 lack i or j. The summed sizes are one variable for both operands, so the
+ * kernel's call checks that they agree.
  */
 #include "op/lower_int.h"
 
@@ -20,11 +21,13 @@ static size_t batch_rank(const rlx_tensor_sinfo *t)
 /* Both operands get the same size for the summed dimension: the literal one if there is one. */
 static bool share_summed(product *p)
 {
-    const rlx_tensor_sinfo *a = rlx_as_tensor_sinfo(p->b.l->args[0]), *c = rlx_as_tensor_sinfo(p->b.l->args[1]);
+    const rlx_tensor_sinfo *a = rlx_as_tensor_sinfo(p->b.l->args[0]),
+                           *c = rlx_as_tensor_sinfo(p->b.l->args[1]);
     if (!a || !c || a->ndim < 1 || c->ndim < 1)
         return rlx_low_give_up(&p->b, "the rank is not known");
     const rlx_shape_expr *sa = rlx_as_shape_expr(a->shape), *sc = rlx_as_shape_expr(c->shape);
-    const rlx_prim *ka = sa ? sa->values[a->ndim - 1] : NULL, *kc = sc ? sc->values[c->ndim > 1 ? c->ndim - 2 : 0] : NULL;
+    const rlx_prim *ka = sa ? sa->values[a->ndim - 1] : NULL,
+                   *kc = sc ? sc->values[c->ndim > 1 ? c->ndim - 2 : 0] : NULL;
     rlx_low_alias(&p->b, ka, kc);
     return true;
 }
@@ -40,11 +43,13 @@ static bool begin(product *p, rlx_lower *l)
     const rlx_prim *ka = p->x.shape.sizes.at[p->x.shape.sizes.n - 1];
     const rlx_prim *kc = p->y.shape.sizes.at[p->column ? p->y.shape.sizes.n - 2 : 0];
     if (ka != kc)
-        rlx_low_require(&p->b, rlx_tir_eq(&p->b.t, ka, kc), "RT05: the sizes that are summed over differ");
+        rlx_low_require(&p->b, rlx_tir_eq(&p->b.t, ka, kc),
+                        "RT05: the sizes that are summed over differ");
     return true;
 }
 
-/* Batch dimensions of one operand as a tensor of its own, so that they broadcast like any others. */
+/* Batch dimensions of one operand as a tensor of its own, so that they broadcast like any
+ * others. */
 static rlx_low_tensor batch_of(const rlx_low_tensor *t, size_t rank)
 {
     rlx_low_tensor b = *t;
@@ -73,7 +78,8 @@ static bool result_shape(product *p)
 }
 
 /* An element: batch index broadcast as needed, then the last one or two indices. */
-static const rlx_prim *element(product *p, const rlx_low_tensor *t, const rlx_low_list *batch, const rlx_prim *first, const rlx_prim *second, rlx_dtype to)
+static const rlx_prim *element(product *p, const rlx_low_tensor *t, const rlx_low_list *batch,
+                               const rlx_prim *first, const rlx_prim *second, rlx_dtype to)
 {
     rlx_low_list index = *batch, sizes = p->batch.sizes;
     const rlx_prim *last[2] = { first, second };
@@ -106,8 +112,10 @@ static void multiply(product *p, const rlx_buffer *target, rlx_dtype to)
     if (j)
         at.at[at.n++] = j;
     rlx_tir_init(t, target, rlx_low_items(&at), rlx_tir_number(t, to, 0));
-    const rlx_prim *one = rlx_tir_mul(t, element(p, &p->x, &batch, i, k, to), element(p, &p->y, &batch, k, j, to));
-    rlx_tir_store(t, target, rlx_low_items(&at), rlx_tir_add(t, rlx_tir_load(t, target, rlx_low_items(&at)), one));
+    const rlx_prim *one =
+        rlx_tir_mul(t, element(p, &p->x, &batch, i, k, to), element(p, &p->y, &batch, k, j, to));
+    rlx_tir_store(t, target, rlx_low_items(&at),
+                  rlx_tir_add(t, rlx_tir_load(t, target, rlx_low_items(&at)), one));
     rlx_tir_end_block(t);
 }
 
@@ -126,7 +134,8 @@ const rlx_prim_func *rlx_lower_matmul(rlx_lower *l)
         const rlx_buffer *wide = rlx_tir_alloc(&p.b.t, "wide", to, rlx_low_items(&p.shape.sizes));
         multiply(&p, wide, to);
         rlx_low_open(&p.b, "narrow", &p.shape.sizes, &index);
-        rlx_tir_store(&p.b.t, p.out.buffer, rlx_low_items(&index), rlx_tir_load(&p.b.t, wide, rlx_low_items(&index)));
+        rlx_tir_store(&p.b.t, p.out.buffer, rlx_low_items(&index),
+                      rlx_tir_load(&p.b.t, wide, rlx_low_items(&index)));
         rlx_tir_end_block(&p.b.t);
     }
     return rlx_low_end(&p.b);

@@ -1,7 +1,8 @@
 /* lower_norm.c: layer_norm, rms_norm, group_norm, batch_norm, dropout, losses.
  *
- * The statistics run over a view of data: its sizes, for group_norm with the channel axis cut in two (group, channel in
- * the group). Two passes: the mean, then the mean of squared distances from it. Narrow floats in float32.
+ * The statistics run over a view of data: its sizes, for group_norm with the channel axis cut
+ * in two (group, channel in the group). Two passes: the mean, then the mean of squared
+ * distances from it. Narrow floats in float32.
  */
 #include "op/lower_int.h"
 
@@ -11,9 +12,11 @@ typedef struct norm {
     rlx_dtype wide;
     rlx_low_list view;                  /* loops of the statistics */
     bool marked[RLX_LOW_RANK + 1];      /* which of them are reduced */
-    size_t cut;                         /* axis of the groups in the view, SIZE_MAX: no axis is cut */
+    /* axis of the groups in the view, SIZE_MAX: no axis is cut */
+    size_t cut;
     const rlx_prim *per_group;
-    const rlx_buffer *mean, *spread;    /* one value for each place that is kept; mean NULL: taken as 0 */
+    /* one value for each place that is kept; mean NULL: taken as 0 */
+    const rlx_buffer *mean, *spread;
     const rlx_prim *epsilon;
 } norm;
 
@@ -67,10 +70,12 @@ static const rlx_buffer *statistic(norm *n, const char *name, bool squares)
     if (squares && n->mean)
         x = rlx_tir_sub(t, x, rlx_tir_load(t, n->mean, rlx_low_items(&at)));
     x = squares ? rlx_tir_mul(t, x, x) : x;
-    rlx_tir_store(t, sum, rlx_low_items(&at), rlx_tir_add(t, rlx_tir_load(t, sum, rlx_low_items(&at)), x));
+    rlx_tir_store(t, sum, rlx_low_items(&at),
+                  rlx_tir_add(t, rlx_tir_load(t, sum, rlx_low_items(&at)), x));
     rlx_tir_end_block(t);
     rlx_low_open(&n->b, "average", &sizes, &index);
-    rlx_tir_store(t, average, rlx_low_items(&index), rlx_tir_div(t, rlx_tir_load(t, sum, rlx_low_items(&index)), count_of(n)));
+    rlx_tir_store(t, average, rlx_low_items(&index),
+                  rlx_tir_div(t, rlx_tir_load(t, sum, rlx_low_items(&index)), count_of(n)));
     rlx_tir_end_block(t);
     return average;
 }
@@ -82,7 +87,8 @@ static void invert_spread(norm *n)
     rlx_low_list index, sizes = kept(n, &n->view);
     const rlx_buffer *factor = rlx_tir_alloc(t, "factor", n->wide, rlx_low_items(&sizes));
     rlx_low_open(&n->b, "factor", &sizes, &index);
-    const rlx_prim *v = rlx_tir_add(t, rlx_tir_load(t, n->spread, rlx_low_items(&index)), n->epsilon);
+    const rlx_prim *v =
+        rlx_tir_add(t, rlx_tir_load(t, n->spread, rlx_low_items(&index)), n->epsilon);
     rlx_tir_store(t, factor, rlx_low_items(&index), rlx_tir_call1(t, "rsqrt", v));
     rlx_tir_end_block(t);
     n->spread = factor;
@@ -166,14 +172,16 @@ static void trust_axes(norm *n, size_t i, const rlx_attr *axes)
     }
 }
 
-/* layer_norm (data, gamma, beta), attributes axes, epsilon, center, scale; rms_norm (data, weight), axes, epsilon */
+/* layer_norm (data, gamma, beta), attributes axes, epsilon, center, scale; rms_norm (data,
+ * weight), axes, epsilon */
 const rlx_prim_func *rlx_lower_norm(rlx_lower *l)
 {
     norm n;
     weight w[2];
     bool rms = l->row->num_args == 2;
     const rlx_attr *axes = rlx_low_attr(l, 0);
-    bool center = !rms && rlx_attr_as_bool(rlx_low_attr(l, 2), true), scale = rms || rlx_attr_as_bool(rlx_low_attr(l, 3), true);
+    bool center = !rms && rlx_attr_as_bool(rlx_low_attr(l, 2), true),
+         scale = rms || rlx_attr_as_bool(rlx_low_attr(l, 3), true);
     begin(&n, l);
     for (size_t i = 1; i < l->row->num_args; i++)
         trust_axes(&n, i, axes);
@@ -200,9 +208,12 @@ static bool cut_channels(norm *n, size_t channel, int64_t groups)
     if (n->view.n == RLX_LOW_RANK)
         return rlx_low_give_up(&n->b, "the rank is above 15");
     const rlx_prim *channels = n->view.at[channel], *k = rlx_tir_int(t, groups);
-    rlx_low_require(&n->b, rlx_tir_eq(t, rlx_tir_floor_mod(t, channels, k), rlx_tir_int(t, 0)), "RT05: the channels do not divide into the groups");
-    memmove(n->view.at + channel + 1, n->view.at + channel, (n->view.n++ - channel) * sizeof *n->view.at);
-    memmove(n->marked + channel + 1, n->marked + channel, (RLX_LOW_RANK - channel) * sizeof *n->marked);
+    rlx_low_require(&n->b, rlx_tir_eq(t, rlx_tir_floor_mod(t, channels, k), rlx_tir_int(t, 0)),
+                    "RT05: the channels do not divide into the groups");
+    memmove(n->view.at + channel + 1, n->view.at + channel,
+            (n->view.n++ - channel) * sizeof *n->view.at);
+    memmove(n->marked + channel + 1, n->marked + channel,
+            (RLX_LOW_RANK - channel) * sizeof *n->marked);
     n->cut = channel;
     n->per_group = n->view.at[channel + 1] = rlx_tir_floor_div(t, channels, k);
     n->view.at[channel] = k;
@@ -218,13 +229,15 @@ const rlx_prim_func *rlx_lower_group_norm(rlx_lower *l)
     weight w[2];
     size_t channel = 0;
     const rlx_tensor_sinfo *x = data_info(l);
-    int64_t axis = rlx_attr_as_int(rlx_low_attr(l, 1), 0), groups = rlx_attr_as_int(rlx_low_attr(l, 0), 1);
+    int64_t axis = rlx_attr_as_int(rlx_low_attr(l, 1), 0),
+            groups = rlx_attr_as_int(rlx_low_attr(l, 0), 1);
     axis += x && axis < 0 ? x->ndim : 0;
     begin(&n, l);
     for (size_t i = 1; i < 3; i++)
         rlx_low_trust(&n.b, 0, (size_t)axis, i, 0);
-    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 3), 1e-5)) || !rlx_low_axis(&n.b, axis, n.x.shape.sizes.n, &channel) ||
-        !mark(&n, rlx_low_attr(l, 2)) || !cut_channels(&n, channel, groups))
+    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 3), 1e-5)) ||
+        !rlx_low_axis(&n.b, axis, n.x.shape.sizes.n, &channel) || !mark(&n, rlx_low_attr(l, 2)) ||
+        !cut_channels(&n, channel, groups))
         return rlx_low_end(&n.b);
     for (size_t i = 0; i < 2; i++) {
         w[i] = (weight){ .axis = channel };
@@ -236,11 +249,12 @@ const rlx_prim_func *rlx_lower_group_norm(rlx_lower *l)
     n.mean = statistic(&n, "mean", false);
     n.spread = statistic(&n, "spread", true);
     invert_spread(&n);
-    normalise(&n, rlx_attr_as_bool(rlx_low_attr(l, 5), true) ? &w[0] : NULL, rlx_attr_as_bool(rlx_low_attr(l, 4), true) ? &w[1] : NULL);
+    normalise(&n, rlx_attr_as_bool(rlx_low_attr(l, 5), true) ? &w[0] : NULL,
+              rlx_attr_as_bool(rlx_low_attr(l, 4), true) ? &w[1] : NULL);
     return rlx_low_end(&n.b);
 }
 
-/* ---- batch_norm ------------------------------------------------------------------------------------------------ */
+/* ---- batch_norm ----------------------------------------------------------------------------- */
 
 /* A given statistic in the wide dtype. */
 static const rlx_buffer *widened(norm *n, const char *name, const rlx_low_tensor *given)
@@ -249,13 +263,15 @@ static const rlx_buffer *widened(norm *n, const char *name, const rlx_low_tensor
     rlx_low_list index;
     const rlx_buffer *wide = rlx_tir_alloc(t, name, n->wide, rlx_low_items(&given->shape.sizes));
     rlx_low_open(&n->b, name, &given->shape.sizes, &index);
-    rlx_tir_store(t, wide, rlx_low_items(&index), rlx_tir_cast(t, n->wide, rlx_tir_load(t, given->buffer, rlx_low_items(&index))));
+    rlx_tir_store(t, wide, rlx_low_items(&index),
+                  rlx_tir_cast(t, n->wide, rlx_tir_load(t, given->buffer, rlx_low_items(&index))));
     rlx_tir_end_block(t);
     return wide;
 }
 
 /* out = (1 - momentum) * given + momentum * batch, or the given statistic */
-static void give_moved(norm *n, const rlx_low_tensor *given, const rlx_buffer *batch, double momentum, const rlx_low_tensor *out)
+static void give_moved(norm *n, const rlx_low_tensor *given, const rlx_buffer *batch,
+                       double momentum, const rlx_low_tensor *out)
 {
     rlx_tir *t = &n->b.t;
     rlx_low_list index;
@@ -263,13 +279,16 @@ static void give_moved(norm *n, const rlx_low_tensor *given, const rlx_buffer *b
     const rlx_prim *v = rlx_tir_load(t, given->buffer, rlx_low_items(&index));
     if (batch) {
         v = rlx_tir_mul(t, rlx_tir_cast(t, n->wide, v), rlx_tir_number(t, n->wide, 1 - momentum));
-        v = rlx_tir_add(t, v, rlx_tir_mul(t, rlx_tir_load(t, batch, rlx_low_items(&index)), rlx_tir_number(t, n->wide, momentum)));
+        v = rlx_tir_add(t, v,
+                        rlx_tir_mul(t, rlx_tir_load(t, batch, rlx_low_items(&index)),
+                                    rlx_tir_number(t, n->wide, momentum)));
     }
     rlx_tir_store(t, out->buffer, rlx_low_items(&index), v);
     rlx_tir_end_block(t);
 }
 
-/* (data, gamma, beta, moving_mean, moving_var), attributes axis, epsilon, center, scale, momentum, training */
+/* (data, gamma, beta, moving_mean, moving_var), attributes axis, epsilon, center, scale,
+ * momentum, training */
 const rlx_prim_func *rlx_lower_batch_norm(rlx_lower *l)
 {
     norm n;
@@ -284,7 +303,8 @@ const rlx_prim_func *rlx_lower_batch_norm(rlx_lower *l)
     begin(&n, l);
     for (size_t i = 1; i < 5; i++)
         rlx_low_trust(&n.b, 0, (size_t)axis, i, 0);
-    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 1), 1e-5)) || !rlx_low_axis(&n.b, axis, n.x.shape.sizes.n, &channel))
+    if (!read_data(&n, rlx_attr_as_float(rlx_low_attr(l, 1), 1e-5)) ||
+        !rlx_low_axis(&n.b, axis, n.x.shape.sizes.n, &channel))
         return rlx_low_end(&n.b);
     memset(n.marked, true, sizeof n.marked);
     n.marked[channel] = false;
@@ -302,11 +322,12 @@ const rlx_prim_func *rlx_lower_batch_norm(rlx_lower *l)
     give_moved(&n, &w[2].t, training ? n.mean : NULL, momentum, &out[1]);
     give_moved(&n, &w[3].t, training ? n.spread : NULL, momentum, &out[2]);
     invert_spread(&n);
-    normalise(&n, rlx_attr_as_bool(rlx_low_attr(l, 3), true) ? &w[0] : NULL, rlx_attr_as_bool(rlx_low_attr(l, 2), true) ? &w[1] : NULL);
+    normalise(&n, rlx_attr_as_bool(rlx_low_attr(l, 3), true) ? &w[0] : NULL,
+              rlx_attr_as_bool(rlx_low_attr(l, 2), true) ? &w[1] : NULL);
     return rlx_low_end(&n.b);
 }
 
-/* ---- dropout: the identity, with a mask of ones -------------------------------------------------------------------- */
+/* ---- dropout: the identity, with a mask of ones --------------------------------------------- */
 
 const rlx_prim_func *rlx_lower_dropout(rlx_lower *l)
 {
@@ -321,14 +342,15 @@ const rlx_prim_func *rlx_lower_dropout(rlx_lower *l)
         return rlx_low_end(&b);
     for (size_t i = 0; i < 2; i++) {
         rlx_low_open(&b, i ? "mask" : "dropout", &x.shape.sizes, &index);
-        const rlx_prim *v = i ? rlx_tir_number(&b.t, x.dtype, 1) : rlx_tir_load(&b.t, x.buffer, rlx_low_items(&index));
+        const rlx_prim *v = i ? rlx_tir_number(&b.t, x.dtype, 1)
+                              : rlx_tir_load(&b.t, x.buffer, rlx_low_items(&index));
         rlx_tir_store(&b.t, out[i].buffer, rlx_low_items(&index), v);
         rlx_tir_end_block(&b.t);
     }
     return rlx_low_end(&b);
 }
 
-/* ---- losses --------------------------------------------------------------------------------------------------------- */
+/* ---- losses --------------------------------------------------------------------------------- */
 
 /* One cell that sums up. */
 static const rlx_buffer *cell(rlx_low *b, const char *name, rlx_dtype t)
@@ -340,7 +362,8 @@ static const rlx_buffer *cell(rlx_low *b, const char *name, rlx_dtype t)
 
 static void add_to(rlx_low *b, const rlx_buffer *c, const rlx_prim *v)
 {
-    rlx_tir_store(&b->t, c, RLX_TIR_NONE, rlx_tir_add(&b->t, rlx_tir_load(&b->t, c, RLX_TIR_NONE), v));
+    rlx_tir_store(&b->t, c, RLX_TIR_NONE,
+                  rlx_tir_add(&b->t, rlx_tir_load(&b->t, c, RLX_TIR_NONE), v));
 }
 
 /* -sum(predictions * labels), divided by the batch size for rank 2 and more */
@@ -364,17 +387,26 @@ const rlx_prim_func *rlx_lower_cross_entropy(rlx_lower *l)
     for (size_t i = 0; i < index.n; i++)
         index.at[i] = rlx_tir_for(t, "i", NULL, p.shape.sizes.at[i], RLX_FOR_SERIAL);
     const rlx_prim *a = rlx_tir_cast(t, wide, rlx_tir_load(t, p.buffer, rlx_low_items(&index)));
-    add_to(&b, sum, rlx_tir_mul(t, a, rlx_tir_cast(t, wide, rlx_tir_load(t, y.buffer, rlx_low_items(&index)))));
+    add_to(&b, sum,
+           rlx_tir_mul(t, a,
+                       rlx_tir_cast(t, wide, rlx_tir_load(t, y.buffer, rlx_low_items(&index)))));
     for (size_t i = 0; i < index.n; i++)
         rlx_tir_end_for(t);
-    const rlx_prim *v = rlx_tir_mul(t, rlx_tir_load(t, sum, RLX_TIR_NONE), rlx_tir_number(t, wide, -1));
+    const rlx_prim *v =
+        rlx_tir_mul(t, rlx_tir_load(t, sum, RLX_TIR_NONE), rlx_tir_number(t, wide, -1));
     if (index.n > 1)
         v = rlx_tir_div(t, v, rlx_tir_cast(t, wide, p.shape.sizes.at[0]));
     rlx_tir_store(t, out.buffer, RLX_TIR_NONE, v);
     return rlx_low_end(&b);
 }
 
-typedef struct nll { rlx_low b; rlx_low_tensor p, y, w, out; bool weighted; rlx_dtype wide; int64_t ignore; } nll;
+typedef struct nll {
+    rlx_low b;
+    rlx_low_tensor p, y, w, out;
+    bool weighted;
+    rlx_dtype wide;
+    int64_t ignore;
+} nll;
 
 /* Size i of the targets in program and kernel: that of predictions without the classes. */
 static bool read_nll(nll *n, rlx_lower *l)
@@ -386,7 +418,8 @@ static bool read_nll(nll *n, rlx_lower *l)
         rlx_low_trust(&n->b, 0, i ? i + 1 : 0, 1, i);
     if (n->weighted && p)
         rlx_low_trust(&n->b, 0, p->ndim > 1, 2, 0);
-    if (!rlx_low_input(&n->b, 0, &n->p) || !rlx_low_input(&n->b, 1, &n->y) || (n->weighted && !rlx_low_input(&n->b, 2, &n->w)))
+    if (!rlx_low_input(&n->b, 0, &n->p) || !rlx_low_input(&n->b, 1, &n->y) ||
+        (n->weighted && !rlx_low_input(&n->b, 2, &n->w)))
         return false;
     if (!rlx_low_is_float(n->p.dtype) || n->p.shape.sizes.n != n->y.shape.sizes.n + 1)
         return rlx_low_give_up(&n->b, "the ranks differ or the dtype is no float");
@@ -394,20 +427,27 @@ static bool read_nll(nll *n, rlx_lower *l)
 }
 
 /* Loss and weight of one target, as lets in the open construct. */
-static void one_target(nll *n, const rlx_low_list *index, const rlx_prim **loss, const rlx_prim **share)
+static void one_target(nll *n, const rlx_low_list *index, const rlx_prim **loss,
+                       const rlx_prim **share)
 {
     rlx_tir *t = &n->b.t;
     const rlx_low_list *sizes = &n->p.shape.sizes;
     size_t class = sizes->n > 1;
-    const rlx_prim *y = rlx_tir_let(t, "y", rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, n->y.buffer, rlx_low_items(index))));
+    const rlx_prim *y = rlx_tir_let(
+        t, "y", rlx_tir_cast(t, RELAX_INT64, rlx_tir_load(t, n->y.buffer, rlx_low_items(index))));
     const rlx_prim *used = rlx_tir_ne(t, y, rlx_tir_int(t, n->ignore));
-    const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_number(t, n->wide, 1), *none = rlx_tir_number(t, n->wide, 0);
-    const rlx_prim *fits = rlx_tir_and(t, rlx_tir_ge(t, y, zero), rlx_tir_lt(t, y, sizes->at[class]));
-    rlx_tir_assert(t, rlx_tir_or(t, fits, rlx_tir_not(t, used)), "RT09: a target is none of the classes");
+    const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_number(t, n->wide, 1),
+                   *none = rlx_tir_number(t, n->wide, 0);
+    const rlx_prim *fits =
+        rlx_tir_and(t, rlx_tir_ge(t, y, zero), rlx_tir_lt(t, y, sizes->at[class]));
+    rlx_tir_assert(t, rlx_tir_or(t, fits, rlx_tir_not(t, used)),
+                   "RT09: a target is none of the classes");
     rlx_low_list at = { .n = sizes->n };
     for (size_t i = 0, k = 0; i < at.n; i++)
         at.at[i] = i == class ? y : index->at[k++];
-    const rlx_prim *w = n->weighted ? rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->w.buffer, RLX_TIR_LIST(y))) : one;
+    const rlx_prim *w =
+        n->weighted ? rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->w.buffer, RLX_TIR_LIST(y)))
+                    : one;
     const rlx_prim *p = rlx_tir_cast(t, n->wide, rlx_tir_load(t, n->p.buffer, rlx_low_items(&at)));
     *share = rlx_tir_let(t, "weight", rlx_tir_if_then_else(t, used, w, none));
     *loss = rlx_tir_if_then_else(t, used, rlx_tir_sub(t, none, rlx_tir_mul(t, p, *share)), none);

@@ -24,7 +24,7 @@ static void scale_size(rlx_low *b, rlx_low_shape *s, size_t i, int64_t n)
     s->program[i] = s->program[i] ? rlx_fold_mul(ctx, s->program[i], rlx_int64(ctx, n)) : NULL;
 }
 
-/* ---- flip, repeat, tile ------------------------------------------------------------------------------------ */
+/* ---- flip, repeat, tile --------------------------------------------------------------------- */
 
 static const rlx_prim *flipped(rlx_low *b, void *user, const rlx_low_list *index)
 {
@@ -40,16 +40,19 @@ const rlx_prim_func *rlx_lower_flip(rlx_lower *l)
     rlx_low b;
     moved m = { .axis = 0 };
     rlx_low_begin(&b, l);
-    if (!rlx_low_input(&b, 0, &m.x) || !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), m.x.shape.sizes.n, &m.axis))
+    if (!rlx_low_input(&b, 0, &m.x) ||
+        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 0), 0), m.x.shape.sizes.n, &m.axis))
         return rlx_low_end(&b);
-    return rlx_low_output(&b, &m.x.shape, &m.out) ? rlx_low_mapped(&b, &m.out, flipped, &m) : rlx_low_end(&b);
+    return rlx_low_output(&b, &m.x.shape, &m.out) ? rlx_low_mapped(&b, &m.out, flipped, &m)
+                                                  : rlx_low_end(&b);
 }
 
 static const rlx_prim *repeated(rlx_low *b, void *user, const rlx_low_list *index)
 {
     moved *m = user;
     rlx_low_list at = *index;
-    const rlx_prim *k = rlx_tir_floor_div(&b->t, index->at[m->axis], rlx_tir_int(&b->t, m->count ? m->count : 1));
+    const rlx_prim *k =
+        rlx_tir_floor_div(&b->t, index->at[m->axis], rlx_tir_int(&b->t, m->count ? m->count : 1));
     if (m->flat) {
         at.n = m->x.shape.sizes.n;
         rlx_tir_unflatten(&b->t, k, rlx_low_items(&m->x.shape.sizes), at.at);
@@ -62,9 +65,12 @@ static const rlx_prim *repeated(rlx_low *b, void *user, const rlx_low_list *inde
 /* All elements as one dimension. */
 static rlx_low_shape flat_shape(rlx_low *b, const rlx_low_shape *x)
 {
-    rlx_low_shape s = { .program = { rlx_int64(b->l->ctx, 1) }, .sizes = { .at = { rlx_low_product(b, &x->sizes, NULL) }, .n = 1 } };
+    rlx_low_shape s = { .program = { rlx_int64(b->l->ctx, 1) },
+                        .sizes = { .at = { rlx_low_product(b, &x->sizes, NULL) }, .n = 1 } };
     for (size_t i = 0; i < x->sizes.n; i++)
-        s.program[0] = s.program[0] && x->program[i] ? rlx_fold_mul(b->l->ctx, s.program[0], x->program[i]) : NULL;
+        s.program[0] = s.program[0] && x->program[i]
+                           ? rlx_fold_mul(b->l->ctx, s.program[0], x->program[i])
+                           : NULL;
     return s;
 }
 
@@ -77,11 +83,13 @@ const rlx_prim_func *rlx_lower_repeat(rlx_lower *l)
     rlx_low_begin(&b, l);
     if (m.count < 0)
         rlx_low_give_up(&b, "a number of repeats is negative");
-    if (b.why || !rlx_low_input(&b, 0, &m.x) || (!m.flat && !rlx_low_axis(&b, rlx_attr_as_int(axis, 0), m.x.shape.sizes.n, &m.axis)))
+    if (b.why || !rlx_low_input(&b, 0, &m.x) ||
+        (!m.flat && !rlx_low_axis(&b, rlx_attr_as_int(axis, 0), m.x.shape.sizes.n, &m.axis)))
         return rlx_low_end(&b);
     rlx_low_shape shape = m.flat ? flat_shape(&b, &m.x.shape) : m.x.shape;
     scale_size(&b, &shape, m.axis, m.count);
-    return rlx_low_output(&b, &shape, &m.out) ? rlx_low_mapped(&b, &m.out, repeated, &m) : rlx_low_end(&b);
+    return rlx_low_output(&b, &shape, &m.out) ? rlx_low_mapped(&b, &m.out, repeated, &m)
+                                              : rlx_low_end(&b);
 }
 
 static const rlx_prim *tiled(rlx_low *b, void *user, const rlx_low_list *index)
@@ -90,7 +98,9 @@ static const rlx_prim *tiled(rlx_low *b, void *user, const rlx_low_list *index)
     rlx_low_list at = { .n = m->x.shape.sizes.n };
     for (size_t i = 0; i < at.n; i++) {
         const rlx_prim *k = index->at[i + index->n - at.n], *size = m->x.shape.sizes.at[i];
-        at.at[i] = m->out.shape.sizes.at[i + index->n - at.n] == size ? k : rlx_tir_floor_mod(&b->t, k, size);
+        at.at[i] = m->out.shape.sizes.at[i + index->n - at.n] == size
+                       ? k
+                       : rlx_tir_floor_mod(&b->t, k, size);
     }
     return load(b, &m->x, &at);
 }
@@ -118,10 +128,11 @@ const rlx_prim_func *rlx_lower_tile(rlx_lower *l)
             rlx_low_give_up(&b, "a number of repeats is negative");
         scale_size(&b, &shape, i, times);
     }
-    return b.why || !rlx_low_output(&b, &shape, &m.out) ? rlx_low_end(&b) : rlx_low_mapped(&b, &m.out, tiled, &m);
+    return b.why || !rlx_low_output(&b, &shape, &m.out) ? rlx_low_end(&b)
+                                                        : rlx_low_mapped(&b, &m.out, tiled, &m);
 }
 
-/* ---- split ---------------------------------------------------------------------------------------------------- */
+/* ---- split ---------------------------------------------------------------------------------- */
 
 #define MAX_PARTS 256
 
@@ -139,8 +150,10 @@ static const rlx_prim *part_begin(rlx_low *b, const rlx_attr *how, size_t i, con
     rlx_tir *t = &b->t;
     if (rlx_as_attr_list(how))
         return i ? bound(b, rlx_attr_item(how, i - 1), size) : rlx_tir_int(t, 0);
-    const rlx_prim *k = rlx_tir_int(t, rlx_attr_as_int(how, 1)), *more = rlx_tir_sub(t, k, rlx_tir_int(t, 1));
-    return rlx_tir_mul(t, rlx_tir_floor_div(t, rlx_tir_add(t, size, more), k), rlx_tir_int(t, (int64_t)i));
+    const rlx_prim *k = rlx_tir_int(t, rlx_attr_as_int(how, 1)),
+                   *more = rlx_tir_sub(t, k, rlx_tir_int(t, 1));
+    return rlx_tir_mul(t, rlx_tir_floor_div(t, rlx_tir_add(t, size, more), k),
+                       rlx_tir_int(t, (int64_t)i));
 }
 
 static void copy_part(rlx_low *b, moved *m, const rlx_low_tensor *out, const rlx_prim *begin)
@@ -164,7 +177,8 @@ const rlx_prim_func *rlx_lower_split(rlx_lower *l)
     rlx_low_begin(&b, l);
     if (n > MAX_PARTS)
         rlx_low_give_up(&b, "more than 256 parts");
-    if (b.why || !rlx_low_input(&b, 0, &m.x) || !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 1), 0), m.x.shape.sizes.n, &m.axis))
+    if (b.why || !rlx_low_input(&b, 0, &m.x) ||
+        !rlx_low_axis(&b, rlx_attr_as_int(rlx_low_attr(l, 1), 0), m.x.shape.sizes.n, &m.axis))
         return rlx_low_end(&b);
     if (parts && n) {
         out = rlx_new(l->ctx, n * sizeof *out);
@@ -177,13 +191,14 @@ const rlx_prim_func *rlx_lower_split(rlx_lower *l)
     return rlx_low_end(&b);
 }
 
-/* ---- pad -------------------------------------------------------------------------------------------------------- */
+/* ---- pad ------------------------------------------------------------------------------------ */
 
 /* Position in x along axis i for position p of the result, which may lie outside. */
 static const rlx_prim *inner_position(rlx_low *b, const moved *m, size_t i, const rlx_prim *p)
 {
     rlx_tir *t = &b->t;
-    const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_int(t, 1), *size = m->x.shape.sizes.at[i], *last = rlx_tir_sub(t, size, one);
+    const rlx_prim *zero = rlx_tir_int(t, 0), *one = rlx_tir_int(t, 1),
+                   *size = m->x.shape.sizes.at[i], *last = rlx_tir_sub(t, size, one);
     const rlx_prim *k = rlx_tir_sub(t, p, rlx_tir_int(t, m->before[i]));
     if (m->mode == CONSTANT || (m->before[i] <= 0 && m->after[i] <= 0))
         return k;
@@ -208,7 +223,8 @@ static const rlx_prim *padded(rlx_low *b, void *user, const rlx_low_list *index)
         if (m->mode != CONSTANT)
             continue;
         if (m->before[i] > 0)
-            inside = inside ? rlx_tir_and(t, inside, rlx_tir_ge(t, k, rlx_tir_int(t, 0))) : rlx_tir_ge(t, k, rlx_tir_int(t, 0));
+            inside = inside ? rlx_tir_and(t, inside, rlx_tir_ge(t, k, rlx_tir_int(t, 0)))
+                            : rlx_tir_ge(t, k, rlx_tir_int(t, 0));
         if (m->after[i] > 0)
             ok = rlx_tir_lt(t, k, m->x.shape.sizes.at[i]);
         inside = inside && ok ? rlx_tir_and(t, inside, ok) : ok ? ok : inside;
@@ -247,11 +263,15 @@ const rlx_prim_func *rlx_lower_pad(rlx_lower *l)
         const rlx_prim *size = shape.sizes.at[i];
         int64_t more = m.before[i] + m.after[i];
         if (m.mode != CONSTANT && (m.before[i] > 0 || m.after[i] > 0))
-            rlx_low_require(&b, rlx_tir_gt(&b.t, size, rlx_tir_int(&b.t, 0)), "RT05: an empty dimension has no elements to pad with");
+            rlx_low_require(&b, rlx_tir_gt(&b.t, size, rlx_tir_int(&b.t, 0)),
+                            "RT05: an empty dimension has no elements to pad with");
         shape.sizes.at[i] = rlx_tir_add(&b.t, size, rlx_tir_int(&b.t, more));
-        shape.program[i] = shape.program[i] ? rlx_fold_add(l->ctx, shape.program[i], rlx_int64(l->ctx, more)) : NULL;
+        shape.program[i] = shape.program[i]
+                               ? rlx_fold_add(l->ctx, shape.program[i], rlx_int64(l->ctx, more))
+                               : NULL;
     }
     double fill = rlx_attr_as_float(rlx_low_attr(l, 1), 0);
     m.fill = rlx_tir_number(&b.t, m.x.dtype, fill);
-    return rlx_low_output(&b, &shape, &m.out) ? rlx_low_mapped(&b, &m.out, padded, &m) : rlx_low_end(&b);
+    return rlx_low_output(&b, &shape, &m.out) ? rlx_low_mapped(&b, &m.out, padded, &m)
+                                              : rlx_low_end(&b);
 }

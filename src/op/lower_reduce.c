@@ -1,4 +1,5 @@
-/* lower_reduce.c: sums, extremes, positions, softmax. Narrow floats accumulate in float32, in a temporary. */
+/* lower_reduce.c: sums, extremes, positions, softmax. Narrow floats accumulate in float32, in a
+ * temporary. */
 #include "op/lower_int.h"
 
 typedef struct reduction {
@@ -45,7 +46,8 @@ static bool begin(reduction *r, rlx_lower *l)
     rlx_low_shape shape;
     memset(r, 0, sizeof *r);
     rlx_low_begin(&r->b, l);
-    if (!rlx_low_input(&r->b, 0, &r->x) || !mark_axes(&r->b, rlx_low_attr(l, 0), r->x.shape.sizes.n, r->marked))
+    if (!rlx_low_input(&r->b, 0, &r->x) ||
+        !mark_axes(&r->b, rlx_low_attr(l, 0), r->x.shape.sizes.n, r->marked))
         return false;
     r->keepdims = rlx_attr_as_bool(rlx_low_attr(l, 1), false);
     reduced_shape(r, &shape);
@@ -88,19 +90,39 @@ static void require_some(reduction *r, const char *message)
     rlx_low_require(&r->b, rlx_tir_gt(&r->b.t, count, rlx_tir_int(&r->b.t, 0)), message);
 }
 
-/* ---- folding one value per place -------------------------------------------------------------------------- */
+/* ---- folding one value per place ------------------------------------------------------------ */
 
 typedef const rlx_prim *(*fold_fn)(rlx_tir *t, const rlx_prim *so_far, const rlx_prim *x);
 
-static const rlx_prim *fold_add(rlx_tir *t, const rlx_prim *a, const rlx_prim *x) { return rlx_tir_add(t, a, x); }
-static const rlx_prim *fold_mul(rlx_tir *t, const rlx_prim *a, const rlx_prim *x) { return rlx_tir_mul(t, a, x); }
-static const rlx_prim *fold_max(rlx_tir *t, const rlx_prim *a, const rlx_prim *x) { return rlx_tir_max(t, a, x); }
-static const rlx_prim *fold_min(rlx_tir *t, const rlx_prim *a, const rlx_prim *x) { return rlx_tir_min(t, a, x); }
-static const rlx_prim *fold_or(rlx_tir *t, const rlx_prim *a, const rlx_prim *x) { return rlx_tir_or(t, a, x); }
-static const rlx_prim *fold_and(rlx_tir *t, const rlx_prim *a, const rlx_prim *x) { return rlx_tir_and(t, a, x); }
+static const rlx_prim *fold_add(rlx_tir *t, const rlx_prim *a, const rlx_prim *x)
+{
+    return rlx_tir_add(t, a, x);
+}
+static const rlx_prim *fold_mul(rlx_tir *t, const rlx_prim *a, const rlx_prim *x)
+{
+    return rlx_tir_mul(t, a, x);
+}
+static const rlx_prim *fold_max(rlx_tir *t, const rlx_prim *a, const rlx_prim *x)
+{
+    return rlx_tir_max(t, a, x);
+}
+static const rlx_prim *fold_min(rlx_tir *t, const rlx_prim *a, const rlx_prim *x)
+{
+    return rlx_tir_min(t, a, x);
+}
+static const rlx_prim *fold_or(rlx_tir *t, const rlx_prim *a, const rlx_prim *x)
+{
+    return rlx_tir_or(t, a, x);
+}
+static const rlx_prim *fold_and(rlx_tir *t, const rlx_prim *a, const rlx_prim *x)
+{
+    return rlx_tir_and(t, a, x);
+}
 
-/* One block: target starts as `first`, then takes every element. to_out: target is indexed like the result. */
-static void fold_block(reduction *r, const char *name, const rlx_buffer *target, bool to_out, rlx_dtype t, const rlx_prim *first, fold_fn fold)
+/* One block: target starts as `first`, then takes every element. to_out: target is indexed like
+ * the result. */
+static void fold_block(reduction *r, const char *name, const rlx_buffer *target, bool to_out,
+                       rlx_dtype t, const rlx_prim *first, fold_fn fold)
 {
     rlx_low_list index;
     rlx_low_open_reduce(&r->b, name, &r->x.shape.sizes, r->marked, &index);
@@ -108,16 +130,19 @@ static void fold_block(reduction *r, const char *name, const rlx_buffer *target,
     at = to_out ? out_index(r, &at) : at;
     rlx_tir_init(&r->b.t, target, rlx_low_items(&at), first);
     const rlx_prim *so_far = rlx_tir_load(&r->b.t, target, rlx_low_items(&at));
-    rlx_tir_store(&r->b.t, target, rlx_low_items(&at), fold(&r->b.t, so_far, element(r, &index, t)));
+    rlx_tir_store(&r->b.t, target, rlx_low_items(&at),
+                  fold(&r->b.t, so_far, element(r, &index, t)));
     rlx_tir_end_block(&r->b.t);
 }
 
 static const rlx_prim *start_value(rlx_tir *t, uint32_t which, rlx_dtype dtype)
 {
     if (which == RLX_DETAIL_MAX || which == RLX_DETAIL_ARGMAX)
-        return rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, true) : rlx_tir_lowest(t, dtype);
+        return rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, true)
+                                       : rlx_tir_lowest(t, dtype);
     if (which == RLX_DETAIL_MIN || which == RLX_DETAIL_ARGMIN)
-        return rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, false) : rlx_tir_highest(t, dtype);
+        return rlx_low_is_float(dtype) ? rlx_tir_infinity(t, dtype, false)
+                                       : rlx_tir_highest(t, dtype);
     return rlx_tir_number(t, dtype, which == RLX_DETAIL_PROD);
 }
 
@@ -133,12 +158,14 @@ static fold_fn fold_of(uint32_t which, rlx_dtype t)
 }
 
 /* The result from a temporary of the kept sizes: value(temporary[...]) */
-static void finish_block(reduction *r, const char *name, const rlx_buffer *temporary, const rlx_prim *(*value)(reduction *r, const rlx_prim *v))
+static void finish_block(reduction *r, const char *name, const rlx_buffer *temporary,
+                         const rlx_prim *(*value)(reduction *r, const rlx_prim *v))
 {
     rlx_low_list index;
     rlx_low_open(&r->b, name, &r->kept, &index);
     rlx_low_list at = out_index(r, &index);
-    rlx_tir_store(&r->b.t, r->out.buffer, rlx_low_items(&at), value(r, rlx_tir_load(&r->b.t, temporary, rlx_low_items(&index))));
+    rlx_tir_store(&r->b.t, r->out.buffer, rlx_low_items(&at),
+                  value(r, rlx_tir_load(&r->b.t, temporary, rlx_low_items(&index))));
     rlx_tir_end_block(&r->b.t);
 }
 
@@ -152,10 +179,13 @@ static void fold_all(reduction *r)
     uint32_t which = r->b.l->row->detail;
     rlx_dtype t = rlx_low_accumulator(r->x.dtype);
     const char *name = r->b.l->name.data;
-    const rlx_prim *first = rlx_dtype_is_bool(t) ? rlx_tir_number(&r->b.t, t, which == RLX_DETAIL_PROD || which == RLX_DETAIL_MIN)
-                                                 : start_value(&r->b.t, which, t);
+    const rlx_prim *first =
+        rlx_dtype_is_bool(t)
+            ? rlx_tir_number(&r->b.t, t, which == RLX_DETAIL_PROD || which == RLX_DETAIL_MIN)
+            : start_value(&r->b.t, which, t);
     if (which == RLX_DETAIL_MAX || which == RLX_DETAIL_MIN)
-        require_some(r, which == RLX_DETAIL_MAX ? "RT14: maximum of nothing" : "RT14: minimum of nothing");
+        require_some(r, which == RLX_DETAIL_MAX ? "RT14: maximum of nothing"
+                                                : "RT14: minimum of nothing");
     if (t == r->x.dtype) {
         fold_block(r, name, r->out.buffer, true, t, first, fold_of(which, t));
         return;
@@ -165,7 +195,7 @@ static void fold_all(reduction *r)
     finish_block(r, "narrow", wide, converted);
 }
 
-/* ---- mean, variance, std ------------------------------------------------------------------------------------- */
+/* ---- mean, variance, std -------------------------------------------------------------------- */
 
 /* Sums of integers must not wrap before they are divided. */
 static rlx_dtype mean_dtype(const reduction *r)
@@ -179,9 +209,11 @@ static rlx_dtype mean_dtype(const reduction *r)
 static const rlx_prim *divided(reduction *r, const rlx_prim *sum)
 {
     rlx_dtype t = rlx_prim_dtype(sum);
-    const rlx_prim *count = rlx_tir_cast(&r->b.t, t, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
+    const rlx_prim *count =
+        rlx_tir_cast(&r->b.t, t, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
     const rlx_prim *q = rlx_tir_div(&r->b.t, sum, count);
-    return rlx_dtype_is_bool(r->out.dtype) ? rlx_tir_ne(&r->b.t, q, rlx_tir_number(&r->b.t, t, 0)) : converted(r, q);
+    return rlx_dtype_is_bool(r->out.dtype) ? rlx_tir_ne(&r->b.t, q, rlx_tir_number(&r->b.t, t, 0))
+                                           : converted(r, q);
 }
 
 static void mean_all(reduction *r)
@@ -195,7 +227,8 @@ static void mean_all(reduction *r)
 static const rlx_prim *root_of_divided(reduction *r, const rlx_prim *sum)
 {
     rlx_dtype t = rlx_prim_dtype(sum);
-    const rlx_prim *count = rlx_tir_cast(&r->b.t, t, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
+    const rlx_prim *count =
+        rlx_tir_cast(&r->b.t, t, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
     return converted(r, rlx_tir_call1(&r->b.t, "sqrt", rlx_tir_div(&r->b.t, sum, count)));
 }
 
@@ -203,7 +236,8 @@ static const rlx_prim *root_of_divided(reduction *r, const rlx_prim *sum)
 static void spread_all(reduction *r)
 {
     rlx_tir *t = &r->b.t;
-    rlx_dtype wide = rlx_low_is_float(r->x.dtype) ? rlx_low_accumulator(r->x.dtype) : RELAX_FLOAT64;
+    rlx_dtype wide =
+        rlx_low_is_float(r->x.dtype) ? rlx_low_accumulator(r->x.dtype) : RELAX_FLOAT64;
     const rlx_buffer *sum = rlx_tir_alloc(t, "sum", wide, rlx_low_items(&r->kept));
     const rlx_buffer *squares = rlx_tir_alloc(t, "squares", wide, rlx_low_items(&r->kept));
     const rlx_prim *zero = rlx_tir_number(t, wide, 0);
@@ -211,12 +245,18 @@ static void spread_all(reduction *r)
     fold_block(r, "sum", sum, false, wide, zero, fold_add);
     rlx_low_open_reduce(&r->b, "squares", &r->x.shape.sizes, r->marked, &index);
     rlx_low_list at = kept_index(r, &index);
-    const rlx_prim *count = rlx_tir_cast(t, wide, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
+    const rlx_prim *count =
+        rlx_tir_cast(t, wide, rlx_low_product(&r->b, &r->x.shape.sizes, r->marked));
     rlx_tir_init(t, squares, rlx_low_items(&at), zero);
-    const rlx_prim *d = rlx_tir_sub(t, element(r, &index, wide), rlx_tir_div(t, rlx_tir_load(t, sum, rlx_low_items(&at)), count));
-    rlx_tir_store(t, squares, rlx_low_items(&at), rlx_tir_add(t, rlx_tir_load(t, squares, rlx_low_items(&at)), rlx_tir_mul(t, d, d)));
+    const rlx_prim *d =
+        rlx_tir_sub(t, element(r, &index, wide),
+                    rlx_tir_div(t, rlx_tir_load(t, sum, rlx_low_items(&at)), count));
+    rlx_tir_store(
+        t, squares, rlx_low_items(&at),
+        rlx_tir_add(t, rlx_tir_load(t, squares, rlx_low_items(&at)), rlx_tir_mul(t, d, d)));
     rlx_tir_end_block(t);
-    finish_block(r, r->b.l->name.data, squares, r->b.l->row->detail == RLX_DETAIL_STD ? root_of_divided : divided);
+    finish_block(r, r->b.l->name.data, squares,
+                 r->b.l->row->detail == RLX_DETAIL_STD ? root_of_divided : divided);
 }
 
 const rlx_prim_func *rlx_lower_reduce(rlx_lower *l)
@@ -233,7 +273,7 @@ const rlx_prim_func *rlx_lower_reduce(rlx_lower *l)
     return rlx_low_end(&r.b);
 }
 
-/* ---- argmax, argmin --------------------------------------------------------------------------------------------- */
+/* ---- argmax, argmin ------------------------------------------------------------------------- */
 
 /* Row-major position among the reduced axes. */
 static const rlx_prim *position(reduction *r, const rlx_low_list *index)
@@ -241,17 +281,22 @@ static const rlx_prim *position(reduction *r, const rlx_low_list *index)
     const rlx_prim *p = rlx_tir_int(&r->b.t, 0);
     for (size_t i = 0; i < index->n; i++)
         if (r->marked[i])
-            p = rlx_tir_add(&r->b.t, rlx_tir_mul(&r->b.t, p, r->x.shape.sizes.at[i]), index->at[i]);
+            p = rlx_tir_add(&r->b.t, rlx_tir_mul(&r->b.t, p, r->x.shape.sizes.at[i]),
+                            index->at[i]);
     return p;
 }
 
-/* Should x replace the best so far? Strictly better, so the first wins; the first NaN beats all numbers. */
-static const rlx_prim *better(rlx_tir *t, bool greatest, bool is_float, const rlx_prim *x, const rlx_prim *best)
+/* Should x replace the best so far? Strictly better, so the first wins; the first NaN beats all
+ * numbers. */
+static const rlx_prim *better(rlx_tir *t, bool greatest, bool is_float, const rlx_prim *x,
+                              const rlx_prim *best)
 {
     const rlx_prim *more = greatest ? rlx_tir_gt(t, x, best) : rlx_tir_lt(t, x, best);
     if (!is_float)
         return more;
-    return rlx_tir_or(t, more, rlx_tir_and(t, rlx_tir_call1(t, "isnan", x), rlx_tir_not(t, rlx_tir_call1(t, "isnan", best))));
+    return rlx_tir_or(t, more,
+                      rlx_tir_and(t, rlx_tir_call1(t, "isnan", x),
+                                  rlx_tir_not(t, rlx_tir_call1(t, "isnan", best))));
 }
 
 const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower *l)
@@ -263,25 +308,32 @@ const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower *l)
     rlx_tir *t = &r.b.t;
     bool greatest = l->row->detail == RLX_DETAIL_ARGMAX;
     rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
-    require_some(&r, greatest ? "RT14: position of the maximum of nothing" : "RT14: position of the minimum of nothing");
+    require_some(&r, greatest ? "RT14: position of the maximum of nothing"
+                              : "RT14: position of the minimum of nothing");
     const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_low_items(&r.kept));
     rlx_low_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
     rlx_low_list at = kept_index(&r, &index), to = out_index(&r, &at);
     rlx_tir_init(t, r.out.buffer, rlx_low_items(&to), rlx_tir_number(t, r.out.dtype, 0));
     rlx_tir_init(t, best, rlx_low_items(&at), start_value(t, l->row->detail, wide));
-    const rlx_prim *x = rlx_tir_let(t, "x", element(&r, &index, wide)), *so_far = rlx_tir_load(t, best, rlx_low_items(&at));
-    const rlx_prim *take = rlx_tir_let(t, "take", better(t, greatest, rlx_low_is_float(wide), x, so_far));
+    const rlx_prim *x = rlx_tir_let(t, "x", element(&r, &index, wide)),
+                   *so_far = rlx_tir_load(t, best, rlx_low_items(&at));
+    const rlx_prim *take =
+        rlx_tir_let(t, "take", better(t, greatest, rlx_low_is_float(wide), x, so_far));
     const rlx_prim *old = rlx_tir_load(t, r.out.buffer, rlx_low_items(&to));
-    rlx_tir_store(t, r.out.buffer, rlx_low_items(&to), rlx_tir_select(t, take, rlx_tir_cast(t, r.out.dtype, position(&r, &index)), old));
+    rlx_tir_store(
+        t, r.out.buffer, rlx_low_items(&to),
+        rlx_tir_select(t, take, rlx_tir_cast(t, r.out.dtype, position(&r, &index)), old));
     rlx_tir_store(t, best, rlx_low_items(&at), rlx_tir_select(t, take, x, so_far));
     rlx_tir_end_block(t);
     return rlx_low_end(&r.b);
 }
 
-/* ---- softmax ------------------------------------------------------------------------------------------------------ */
+/* ---- softmax -------------------------------------------------------------------------------- */
 
-/* out = exp(x - max) / sum, or x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf does. */
-static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest, const rlx_buffer *shifted, const rlx_buffer *sum)
+/* out = exp(x - max) / sum, or x - max - log(sum): a row of -inf only gives NaN, as -inf - -inf
+ * does. */
+static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
+                      const rlx_buffer *shifted, const rlx_buffer *sum)
 {
     rlx_tir *k = &r->b.t;
     bool logarithm = r->b.l->row->detail == RLX_DETAIL_LOG_SOFTMAX;
@@ -299,14 +351,18 @@ static void normalise(reduction *r, rlx_dtype t, const rlx_buffer *greatest, con
     rlx_tir_end_block(k);
 }
 
-static const rlx_prim *raised(reduction *r, const rlx_low_list *index, rlx_dtype t, const rlx_buffer *greatest)
+static const rlx_prim *raised(reduction *r, const rlx_low_list *index, rlx_dtype t,
+                              const rlx_buffer *greatest)
 {
     rlx_low_list at = kept_index(r, index);
-    return rlx_tir_call1(&r->b.t, "exp", rlx_tir_sub(&r->b.t, element(r, index, t), rlx_tir_load(&r->b.t, greatest, rlx_low_items(&at))));
+    return rlx_tir_call1(&r->b.t, "exp",
+                         rlx_tir_sub(&r->b.t, element(r, index, t),
+                                     rlx_tir_load(&r->b.t, greatest, rlx_low_items(&at))));
 }
 
 /* exp(x - max) once per element, kept for the division. */
-static void raise_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest, const rlx_buffer *shifted)
+static void raise_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
+                        const rlx_buffer *shifted)
 {
     rlx_low_list index;
     rlx_low_open(&r->b, "exp", &r->x.shape.sizes, &index);
@@ -314,15 +370,18 @@ static void raise_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest, c
     rlx_tir_end_block(&r->b.t);
 }
 
-static void sum_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest, const rlx_buffer *shifted, const rlx_buffer *sum)
+static void sum_block(reduction *r, rlx_dtype t, const rlx_buffer *greatest,
+                      const rlx_buffer *shifted, const rlx_buffer *sum)
 {
     rlx_tir *k = &r->b.t;
     rlx_low_list index;
     rlx_low_open_reduce(&r->b, "sum", &r->x.shape.sizes, r->marked, &index);
     rlx_low_list at = kept_index(r, &index);
     rlx_tir_init(k, sum, rlx_low_items(&at), rlx_tir_number(k, t, 0));
-    const rlx_prim *e = shifted ? rlx_tir_load(k, shifted, rlx_low_items(&index)) : raised(r, &index, t, greatest);
-    rlx_tir_store(k, sum, rlx_low_items(&at), rlx_tir_add(k, rlx_tir_load(k, sum, rlx_low_items(&at)), e));
+    const rlx_prim *e =
+        shifted ? rlx_tir_load(k, shifted, rlx_low_items(&index)) : raised(r, &index, t, greatest);
+    rlx_tir_store(k, sum, rlx_low_items(&at),
+                  rlx_tir_add(k, rlx_tir_load(k, sum, rlx_low_items(&at)), e));
     rlx_tir_end_block(k);
 }
 
@@ -332,7 +391,9 @@ const rlx_prim_func *rlx_lower_softmax(rlx_lower *l)
     rlx_low_shape shape;
     memset(&r, 0, sizeof r);
     rlx_low_begin(&r.b, l);
-    if (!rlx_low_input(&r.b, 0, &r.x) || !mark_axes(&r.b, rlx_low_attr(l, 0), r.x.shape.sizes.n, r.marked) || !rlx_low_output(&r.b, &r.x.shape, &r.out))
+    if (!rlx_low_input(&r.b, 0, &r.x) ||
+        !mark_axes(&r.b, rlx_low_attr(l, 0), r.x.shape.sizes.n, r.marked) ||
+        !rlx_low_output(&r.b, &r.x.shape, &r.out))
         return rlx_low_end(&r.b);
     if (!rlx_low_is_float(r.x.dtype)) {
         rlx_low_give_up(&r.b, "the operator does not compute with this dtype");
@@ -341,7 +402,8 @@ const rlx_prim_func *rlx_lower_softmax(rlx_lower *l)
     reduced_shape(&r, &shape);
     rlx_dtype t = rlx_low_accumulator(r.x.dtype);
     const rlx_buffer *greatest = rlx_tir_alloc(&r.b.t, "greatest", t, rlx_low_items(&r.kept));
-    const rlx_buffer *sum = rlx_tir_alloc(&r.b.t, "sum", t, rlx_low_items(&r.kept)), *shifted = NULL;
+    const rlx_buffer *sum = rlx_tir_alloc(&r.b.t, "sum", t, rlx_low_items(&r.kept)),
+                     *shifted = NULL;
     if (l->row->detail == RLX_DETAIL_SOFTMAX)
         shifted = rlx_tir_alloc(&r.b.t, "shifted", t, rlx_low_items(&r.x.shape.sizes));
     fold_block(&r, "max", greatest, false, t, start_value(&r.b.t, RLX_DETAIL_MAX, t), fold_max);

@@ -1,8 +1,10 @@
 /* lower_scan.c: running sums and products; sums back to the shape before broadcasting.
  *
- *     for outer: for inner: so_far[inner] = 0;  for k: for inner: so_far[inner] += x[outer, k, inner];  out[...] = so_far[inner]
+ *     for outer: for inner: so_far[inner] = 0;  for k: for inner: so_far[inner] += x[outer, k,
+ * inner];  out[...] = so_far[inner]
  *
- * Stores run along the innermost axis, each sum in its own order. Narrow floats accumulate in float32.
+ * Stores run along the innermost axis, each sum in its own order. Narrow floats accumulate in
+ * float32.
  */
 #include "op/lower_int.h"
 
@@ -10,7 +12,8 @@ typedef struct scan {
     rlx_low b;
     rlx_low_tensor x, out;
     rlx_low_list index;           /* of x */
-    size_t axis, begin, end;      /* axes begin .. end - 1 are scanned: one, or all in row-major order */
+    /* axes begin .. end - 1 are scanned: one, or all in row-major order */
+    size_t axis, begin, end;
     rlx_dtype wide;
     const rlx_buffer *so_far;
     bool product, exclusive;
@@ -45,8 +48,11 @@ static void give(scan *s)
 {
     rlx_tir *t = &s->b.t;
     bool flat = s->out.shape.sizes.n != s->x.shape.sizes.n || s->end - s->begin != 1;
-    const rlx_prim *position = flat ? rlx_tir_flatten(t, rlx_low_items(&s->index), rlx_low_items(&s->x.shape.sizes)) : NULL;
-    rlx_tir_store(t, s->out.buffer, flat ? RLX_TIR_LIST(position) : rlx_low_items(&s->index), rlx_tir_load(t, s->so_far, inner(s)));
+    const rlx_prim *position =
+        flat ? rlx_tir_flatten(t, rlx_low_items(&s->index), rlx_low_items(&s->x.shape.sizes))
+             : NULL;
+    rlx_tir_store(t, s->out.buffer, flat ? RLX_TIR_LIST(position) : rlx_low_items(&s->index),
+                  rlx_tir_load(t, s->so_far, inner(s)));
 }
 
 static void step(scan *s)
@@ -81,18 +87,21 @@ static void scan_loops(scan *s)
 /* attributes axis, dtype, exclusive */
 const rlx_prim_func *rlx_lower_scan(rlx_lower *l)
 {
-    scan s = { .product = l->row->detail == RLX_DETAIL_PROD, .exclusive = rlx_attr_as_bool(rlx_low_attr(l, 2), false) };
+    scan s = { .product = l->row->detail == RLX_DETAIL_PROD,
+               .exclusive = rlx_attr_as_bool(rlx_low_attr(l, 2), false) };
     const rlx_attr *axis = rlx_low_attr(l, 0);
     bool all = rlx_attr_is_none(axis);
     rlx_low_begin(&s.b, l);
-    if (!rlx_low_input(&s.b, 0, &s.x) || (!all && !rlx_low_axis(&s.b, rlx_attr_as_int(axis, 0), s.x.shape.sizes.n, &s.axis)))
+    if (!rlx_low_input(&s.b, 0, &s.x) ||
+        (!all && !rlx_low_axis(&s.b, rlx_attr_as_int(axis, 0), s.x.shape.sizes.n, &s.axis)))
         return rlx_low_end(&s.b);
     s.index.n = s.x.shape.sizes.n;
     s.begin = all ? 0 : s.axis;
     s.end = all ? s.index.n : s.axis + 1;
     rlx_low_shape shape = s.x.shape;
     if (all) {
-        shape.sizes = (rlx_low_list){ .at = { rlx_low_product(&s.b, &s.x.shape.sizes, NULL) }, .n = 1 };
+        shape.sizes =
+            (rlx_low_list){ .at = { rlx_low_product(&s.b, &s.x.shape.sizes, NULL) }, .n = 1 };
         shape.program[0] = NULL;
     }
     if (!rlx_low_output(&s.b, &shape, &s.out))
@@ -102,16 +111,19 @@ const rlx_prim_func *rlx_lower_scan(rlx_lower *l)
     return rlx_low_end(&s.b);
 }
 
-/* ---- collapse_sum_to, collapse_sum_like ---------------------------------------------------------------------- */
+/* ---- collapse_sum_to, collapse_sum_like ----------------------------------------------------- */
 
-/* Axis i of the target is axis i + lead of data; summed where the target has 1 and data is not known to. */
-static bool mark_collapsed(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out, bool *marked)
+/* Axis i of the target is axis i + lead of data; summed where the target has 1 and data is not
+ * known to. */
+static bool mark_collapsed(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out,
+                           bool *marked)
 {
     size_t n = x->shape.sizes.n, m = out->shape.sizes.n;
     if (m > n)
         return rlx_low_give_up(b, "the target has a higher rank");
     for (size_t i = 0; i < n; i++) {
-        const rlx_prim *to = i < n - m ? NULL : out->shape.sizes.at[i - (n - m)], *have = x->shape.sizes.at[i];
+        const rlx_prim *to = i < n - m ? NULL : out->shape.sizes.at[i - (n - m)],
+                       *have = x->shape.sizes.at[i];
         marked[i] = !to || (rlx_is_int_value(to, 1) && !rlx_is_int_value(have, 1));
         if (!marked[i] && to != have)
             rlx_low_require(b, rlx_tir_eq(&b->t, to, have), "RT05: sizes do not collapse");
@@ -119,25 +131,31 @@ static bool mark_collapsed(rlx_low *b, const rlx_low_tensor *x, const rlx_low_te
     return true;
 }
 
-static void collapse(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out, const bool *marked)
+static void collapse(rlx_low *b, const rlx_low_tensor *x, const rlx_low_tensor *out,
+                     const bool *marked)
 {
     rlx_tir *t = &b->t;
     rlx_low_list index, at = { .n = out->shape.sizes.n };
     rlx_dtype wide = rlx_low_accumulator(x->dtype);
-    const rlx_buffer *sum = wide == out->dtype ? out->buffer : rlx_tir_alloc(t, "wide", wide, rlx_low_items(&out->shape.sizes));
+    const rlx_buffer *sum = wide == out->dtype
+                                ? out->buffer
+                                : rlx_tir_alloc(t, "wide", wide, rlx_low_items(&out->shape.sizes));
     rlx_low_open_reduce(b, "collapse", &x->shape.sizes, marked, &index);
     for (size_t i = 0; i < at.n; i++) {
         size_t from = i + index.n - at.n;
         at.at[i] = marked[from] ? rlx_tir_int(t, 0) : index.at[from];
     }
     rlx_tir_init(t, sum, rlx_low_items(&at), rlx_tir_number(t, wide, 0));
-    const rlx_prim *v = rlx_tir_cast(t, wide, rlx_tir_load(t, x->buffer, rlx_low_items(&index))), *old = rlx_tir_load(t, sum, rlx_low_items(&at));
-    rlx_tir_store(t, sum, rlx_low_items(&at), rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, v) : rlx_tir_add(t, old, v));
+    const rlx_prim *v = rlx_tir_cast(t, wide, rlx_tir_load(t, x->buffer, rlx_low_items(&index))),
+                   *old = rlx_tir_load(t, sum, rlx_low_items(&at));
+    rlx_tir_store(t, sum, rlx_low_items(&at),
+                  rlx_dtype_is_bool(wide) ? rlx_tir_or(t, old, v) : rlx_tir_add(t, old, v));
     rlx_tir_end_block(t);
     if (sum == out->buffer)
         return;
     rlx_low_open(b, "narrow", &out->shape.sizes, &index);
-    rlx_tir_store(t, out->buffer, rlx_low_items(&index), rlx_tir_load(t, sum, rlx_low_items(&index)));
+    rlx_tir_store(t, out->buffer, rlx_low_items(&index),
+                  rlx_tir_load(t, sum, rlx_low_items(&index)));
     rlx_tir_end_block(t);
 }
 
@@ -147,7 +165,8 @@ const rlx_prim_func *rlx_lower_collapse(rlx_lower *l)
     rlx_low_tensor x, out;
     bool marked[RLX_LOW_RANK];
     rlx_low_begin(&b, l);
-    if (rlx_low_input(&b, 0, &x) && rlx_low_output(&b, NULL, &out) && mark_collapsed(&b, &x, &out, marked))
+    if (rlx_low_input(&b, 0, &x) && rlx_low_output(&b, NULL, &out) &&
+        mark_collapsed(&b, &x, &out, marked))
         collapse(&b, &x, &out, marked);
     return rlx_low_end(&b);
 }

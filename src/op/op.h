@@ -19,13 +19,18 @@ const rlx_op_row *rlx_op_at(size_t index);
 /* Nearest known name for "did you mean"; NULL if nothing is near. */
 const char *rlx_op_suggest(rlx_slice name);
 
-/* A call with all attributes: `given` (may be NULL) maps names to values, converted to the declared types; missing ones take
- * the default, unknown or missing required ones are OP errors at `place`. args may be nested expressions (the builder normalises). */
-const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place);
+/* A call with all attributes: `given` (may be NULL) maps names to values, converted to the
+ * declared types; missing ones take the default, unknown or missing required ones are OP errors
+ * at `place`. args may be nested expressions (the builder normalises). */
+const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
+                            size_t num_args, const rlx_attr *given, rlx_place place);
 /* The same for operators that take struct info (call_tir, invoke_closure ...). */
-const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args, size_t num_args, const rlx_sinfo *const *sinfo_args,
-                                  size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
-const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args, size_t num_args, const rlx_attr *given, rlx_place place);
+const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row,
+                                  const rlx_expr *const *args, size_t num_args,
+                                  const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args,
+                                  const rlx_attr *given, rlx_place place);
+const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args,
+                              size_t num_args, const rlx_attr *given, rlx_place place);
 /* Is e a call of the operator called name ("relax.call_tir")? */
 const rlx_call *rlx_is_call_op(const rlx_expr *e, const char *name);
 bool rlx_call_is_pure(const rlx_env *env, rlx_context *ctx, const rlx_call *call);
@@ -37,40 +42,57 @@ bool rlx_attr_as_bool(const rlx_attr *a, bool otherwise);
 rlx_dtype rlx_attr_as_dtype(const rlx_attr *a); /* RELAX_VOID if none */
 
 /* ---- for inference rules */
-const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i);                       /* struct info of argument i; NULL after a report */
-const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i);             /* the same, must be a Tensor */
-const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3); /* TY08 "nn.softmax: ..."; returns NULL */
-const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, size_t *ndim); /* known values (literal, or Var with values), else NULL */
-/* Struct info of an operator call outside a builder (passes): NULL after a report (or silently when quiet). */
-const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env, const rlx_call *call, bool quiet);
+/* struct info of argument i; NULL after a report */
+const rlx_sinfo *rlx_infer_arg(rlx_infer *in, size_t i);
+/* the same, must be a Tensor */
+const rlx_tensor_sinfo *rlx_infer_tensor(rlx_infer *in, size_t i);
+/* TY08 "nn.softmax: ..."; returns NULL */
+const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3);
+/* known values (literal, or Var with values), else NULL */
+const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, size_t *ndim);
+/* Struct info of an operator call outside a builder (passes): NULL after a report (or silently
+ * when quiet). */
+const rlx_sinfo *rlx_op_infer(rlx_context *ctx, const rlx_scope *scope, const rlx_env *env,
+                              const rlx_call *call, bool quiet);
 
 /* ---- lowering: a PrimFunc that computes the call in destination-passing style. What it sees: */
 struct rlx_lower {
     rlx_context *ctx;
     const rlx_call *call;
     const rlx_op_row *row;
-    const rlx_sinfo *const *args;       /* struct info of each argument (tuples: one TUPLE_SINFO) */
-    const rlx_sinfo *result;            /* as inferred; a lowering that knows the sizes better puts them here */
+    /* struct info of each argument (tuples: one TUPLE_SINFO) */
+    const rlx_sinfo *const *args;
+    /* as inferred; a lowering that knows the sizes better puts them here */
+    const rlx_sinfo *result;
     struct rlx_scope *scope;
     rlx_slice name;                     /* for the PrimFunc */
-    const rlx_expr *const *inputs; size_t num_inputs;   /* out: tensor arguments of the PrimFunc, in order (tuples flattened) */
-    const struct rlx_input_source *sources;             /* out: where each input comes from; NULL: not told */
-    rlx_prims *tir_vars;                /* out: shape variables that no buffer binds, passed as trailing int64 parameters */
+    /* out: tensor arguments of the PrimFunc, in order (tuples flattened) */
+    const rlx_expr *const *inputs; size_t num_inputs;
+    /* out: where each input comes from; NULL: not told */
+    const struct rlx_input_source *sources;
+    /* out: shape variables that no buffer binds, passed as trailing int64 parameters */
+    rlx_prims *tir_vars;
     const char *why;                    /* out: why there is no lowering; static text */
     rlx_place place;
 };
 /* Argument of the call that an input is, or the tuple argument whose field it is. */
-typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_source; /* field -1: the argument itself */
+/* field -1: the argument itself */
+typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_source;
 
-/* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones shared), ready to be emitted. `scope` may not be NULL. NULL without report when
- * the operator has no lowering or shapes are not known enough (*why: static text). */
-const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why);
+/* call_tir that computes `call`: PrimFunc made by the row's lowering, added to `mb` (equal ones
+ * shared), ready to be emitted. `scope` may not be NULL. NULL without report when the operator
+ * has no lowering or shapes are not known enough (*why: static text). */
+const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call,
+                             const rlx_sinfo *result, const char **why);
 
-/* The same for many calls: what was lowered through a cache is found again by operator, attributes and struct info, up to
- * the names of sizes. Belongs to one module builder and one layer of the context. NULL: out of memory. */
+/* The same for many calls: what was lowered through a cache is found again by operator,
+ * attributes and struct info, up to the names of sizes. Belongs to one module builder and one
+ * layer of the context. NULL: out of memory. */
 typedef struct rlx_lower_cache rlx_lower_cache;
 rlx_lower_cache *rlx_lower_cache_create(rlx_context *ctx, rlx_module_builder *mb);
 void rlx_lower_cache_free(rlx_lower_cache *c); /* NULL is fine */
-const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope, const rlx_call *call, const rlx_sinfo *result, const char **why);
+const rlx_expr *rlx_op_lower_cached(rlx_lower_cache *c, const rlx_scope *scope,
+                                    const rlx_call *call, const rlx_sinfo *result,
+                                    const char **why);
 
 #endif

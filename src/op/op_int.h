@@ -11,16 +11,22 @@ typedef struct rlx_dims {
     const rlx_prim **at;
     size_t count;
 } rlx_dims;
-/* Room for n dimensions, count set to n. False: out of memory (in->failed). Addresses itself: do not copy. */
+/* Room for n dimensions, count set to n. False: out of memory (in->failed). Addresses itself:
+ * do not copy. */
 bool rlx_dims_init(rlx_infer *in, rlx_dims *d, size_t n);
 
 /* ---- arguments and attributes of the call under inference */
-RLX_INLINE const rlx_expr *rlx_infer_expr(const rlx_infer *in, size_t i) { return i < in->call->num_args ? in->call->args[i] : NULL; }
+RLX_INLINE const rlx_expr *rlx_infer_expr(const rlx_infer *in, size_t i)
+{
+    return i < in->call->num_args ? in->call->args[i] : NULL;
+}
 /* The expression behind a variable, the argument itself if it is none or nothing is known. */
 const rlx_expr *rlx_infer_value(const rlx_infer *in, size_t i);
-const rlx_attr *rlx_infer_attr(const rlx_infer *in, size_t index); /* by position in the row; NULL: absent */
+/* by position in the row; NULL: absent */
+const rlx_attr *rlx_infer_attr(const rlx_infer *in, size_t index);
 RLX_INLINE bool rlx_attr_is_none(const rlx_attr *a) { return !a || a->kind == RLX_NODE_ATTR_NULL; }
-bool rlx_attr_to_int(const rlx_attr *a, int64_t *out);             /* any node that is an integer literal */
+/* any node that is an integer literal */
+bool rlx_attr_to_int(const rlx_attr *a, int64_t *out);
 /* A list's items; one item for a plain value; 0 for none. */
 size_t rlx_attr_count(const rlx_attr *a);
 int64_t rlx_attr_item(const rlx_attr *a, size_t i);
@@ -34,8 +40,10 @@ const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i);
 
 /* ---- results. All give NULL and in->failed when memory runs out. */
 const rlx_sinfo *rlx_infer_done(rlx_infer *in, const rlx_sinfo *s);
-const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype, const rlx_node *vdevice);
-const rlx_sinfo *rlx_infer_rank_result(rlx_infer *in, int64_t ndim, rlx_dtype dtype, const rlx_node *vdevice);
+const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype,
+                                       const rlx_node *vdevice);
+const rlx_sinfo *rlx_infer_rank_result(rlx_infer *in, int64_t ndim, rlx_dtype dtype,
+                                       const rlx_node *vdevice);
 /* t with another dtype; t itself if it has it already. */
 const rlx_sinfo *rlx_infer_with_dtype(rlx_infer *in, const rlx_tensor_sinfo *t, rlx_dtype dtype);
 /* t without its shape. */
@@ -44,35 +52,48 @@ const rlx_sinfo *rlx_infer_without_shape(rlx_infer *in, const rlx_tensor_sinfo *
 /* ---- rules shared by families */
 /* Axis from the front. False after a report. */
 bool rlx_infer_axis(rlx_infer *in, int64_t axis, int64_t ndim, size_t *out);
-/* Marks the axes of a list attribute in marks[0 .. ndim): position in the list + 1, 0: not named. Checks range and repetition. */
+/* Marks the axes of a list attribute in marks[0 .. ndim): position in the list + 1, 0: not
+ * named. Checks range and repetition. */
 typedef struct rlx_axes { uint32_t room[RLX_DIMS_INLINE]; uint32_t *mark; size_t count; } rlx_axes;
 bool rlx_infer_axes(rlx_infer *in, const rlx_attr *list, int64_t ndim, rlx_axes *out);
 /* Void if either is, else they must agree. False after a report. */
 bool rlx_infer_common_dtype(rlx_infer *in, rlx_dtype a, rlx_dtype b, rlx_dtype *out);
-/* Two devices: an absent one, or one without a target, gives way; two different ones are an error. */
-bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b, const rlx_node **out);
+/* Two devices: an absent one, or one without a target, gives way; two different ones are an
+ * error. */
+bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b,
+                             const rlx_node **out);
 /* n devices: the first present, none if a later one differs. */
 const rlx_node *rlx_device_join(const rlx_node *first, const rlx_node *next);
 bool rlx_infer_float(rlx_infer *in, rlx_dtype t); /* float or bfloat16 or unknown; else reports */
 /* One dimension of a broadcast. 1: *out is set; 0: not provable; -1: two different literals. */
 int rlx_broadcast_dim(rlx_infer *in, const rlx_prim *a, const rlx_prim *b, const rlx_prim **out);
 enum rlx_answer rlx_infer_equal(rlx_infer *in, const rlx_prim *a, const rlx_prim *b);
-const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, size_t n); /* 1 * d0 * d1 ..., folded */
+/* 1 * d0 * d1 ..., folded */
+const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, size_t n);
 const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT]);
 
-/* Layouts of windows (infer_window.c): parts in the order of the dimensions; factor 0: a whole axis, else a part of it. */
+/* Layouts of windows (infer_window.c): parts in the order of the dimensions; factor 0: a whole
+ * axis, else a part of it. */
 #define RLX_LAYOUT_PARTS 10
-typedef struct rlx_layout { size_t n; char letter[RLX_LAYOUT_PARTS]; int64_t factor[RLX_LAYOUT_PARTS]; } rlx_layout;
+typedef struct rlx_layout {
+    size_t n;
+    char letter[RLX_LAYOUT_PARTS];
+    int64_t factor[RLX_LAYOUT_PARTS];
+} rlx_layout;
 /* False: not a layout of exactly the axes of `canonical`. */
 bool rlx_layout_read(rlx_slice text, const char *canonical, rlx_layout *out);
 /* By the number of spatial axes. */
 extern const char *const rlx_data_axes[], *const rlx_kernel_axes[];
 
-/* Subscripts of einsum (infer_linear.c): letters of one operand or of the result; ELLIPSIS stands for the dimensions that
- * are not named. */
+/* Subscripts of einsum (infer_linear.c): letters of one operand or of the result; ELLIPSIS
+ * stands for the dimensions that are not named. */
 #define RLX_EINSUM_OPERANDS 32
 #define RLX_EINSUM_ELLIPSIS 128
-typedef struct rlx_labels { unsigned char at[RLX_DIMS_INLINE]; size_t n; bool ellipsis; } rlx_labels;
+typedef struct rlx_labels {
+    unsigned char at[RLX_DIMS_INLINE];
+    size_t n;
+    bool ellipsis;
+} rlx_labels;
 typedef struct rlx_equation {
     rlx_labels in[RLX_EINSUM_OPERANDS], out;
     size_t count;
@@ -83,39 +104,39 @@ typedef struct rlx_equation {
 /* False: not of this form. The result is filled in where it is left out. */
 bool rlx_equation_parse(rlx_slice text, rlx_equation *e);
 
-/* ---- what rows name ------------------------------------------------------------------------------------ */
+/* ---- what rows name ------------------------------------------------------------------------- */
 #define RLX_OP_MAX_ATTRS 12
 /* Position in the table, and how many rows there are. */
 size_t rlx_op_index(const rlx_op_row *row);
 size_t rlx_op_count(void);
 
 #define RULE(name) const rlx_sinfo *rlx_infer_##name(rlx_infer *in);
-RULE(same) RULE(same_float) RULE(same_bool) RULE(first) RULE(clip) RULE(astype)
-RULE(binary) RULE(compare) RULE(where) RULE(fma)
-RULE(reduce) RULE(arg_reduce) RULE(scan) RULE(softmax)
-RULE(matmul)
-RULE(reshape) RULE(flatten) RULE(permute) RULE(expand_dims) RULE(squeeze) RULE(concat) RULE(broadcast_to)
-RULE(collapse_sum_like) RULE(collapse_sum_to) RULE(split) RULE(repeat) RULE(tile) RULE(flip)
-RULE(filled) RULE(full) RULE(like) RULE(full_like) RULE(shape_of) RULE(tensor_to_shape) RULE(shape_to_tensor)
-RULE(eye) RULE(eye_like) RULE(triangle) RULE(arange) RULE(one_hot)
-RULE(call_tir) RULE(call_tir_inplace) RULE(call_dps) RULE(call_pure_packed) RULE(call_inplace_packed) RULE(call_builtin)
-RULE(object) RULE(invoke) RULE(unit) RULE(assert)
-RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_dtype) RULE(inspect_axis)
-RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements) RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd)
-RULE(argsort) RULE(topk) RULE(unique) RULE(nonzero) RULE(multinomial)
-RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout) RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize)
-RULE(checkpoint) RULE(second) RULE(allgather) RULE(scatter_worker)
-RULE(conv) RULE(conv_transpose) RULE(pool) RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
+RULE(same) RULE(same_float) RULE(same_bool) RULE(first) RULE(clip) RULE(astype) RULE(binary)
+RULE(compare) RULE(where) RULE(fma) RULE(reduce) RULE(arg_reduce) RULE(scan) RULE(softmax)
+RULE(matmul) RULE(reshape) RULE(flatten) RULE(permute) RULE(expand_dims) RULE(squeeze) RULE(concat)
+RULE(broadcast_to) RULE(collapse_sum_like) RULE(collapse_sum_to) RULE(split) RULE(repeat)
+RULE(tile) RULE(flip) RULE(filled) RULE(full) RULE(like) RULE(full_like) RULE(shape_of)
+RULE(tensor_to_shape) RULE(shape_to_tensor) RULE(eye) RULE(eye_like) RULE(triangle) RULE(arange)
+RULE(one_hot) RULE(call_tir) RULE(call_tir_inplace) RULE(call_dps) RULE(call_pure_packed)
+RULE(call_inplace_packed) RULE(call_builtin) RULE(object) RULE(invoke) RULE(unit) RULE(assert)
+RULE(alloc_builtin) RULE(alloc_tensor) RULE(view) RULE(to_vdevice) RULE(inspect_dtype)
+RULE(inspect_axis) RULE(take) RULE(strided_slice) RULE(dynamic_slice) RULE(gather_elements)
+RULE(gather_nd) RULE(scatter_elements) RULE(scatter_nd) RULE(argsort) RULE(topk) RULE(unique)
+RULE(nonzero) RULE(multinomial) RULE(norm) RULE(batch_norm) RULE(group_norm) RULE(dropout)
+RULE(cross_entropy) RULE(nll_loss) RULE(attention) RULE(pad) RULE(quantize) RULE(checkpoint)
+RULE(second) RULE(allgather) RULE(scatter_worker) RULE(conv) RULE(conv_transpose) RULE(pool)
+RULE(adaptive_pool) RULE(resize2d) RULE(einsum) RULE(layout_transform)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower *l);
-LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where)
-LOWERING(reduce) LOWERING(arg_reduce) LOWERING(softmax) LOWERING(matmul)
-LOWERING(reshape) LOWERING(permute) LOWERING(concat) LOWERING(broadcast_to) LOWERING(fill) LOWERING(full)
-LOWERING(collapse) LOWERING(scan) LOWERING(split) LOWERING(repeat) LOWERING(tile) LOWERING(flip) LOWERING(pad)
-LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(take) LOWERING(strided_slice)
-LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter)
-LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool) LOWERING(adaptive_pool)
-LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm) LOWERING(dropout) LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
+LOWERING(unary) LOWERING(astype) LOWERING(clip) LOWERING(binary) LOWERING(where) LOWERING(reduce)
+LOWERING(arg_reduce) LOWERING(softmax) LOWERING(matmul) LOWERING(reshape) LOWERING(permute)
+LOWERING(concat) LOWERING(broadcast_to) LOWERING(fill) LOWERING(full) LOWERING(collapse)
+LOWERING(scan) LOWERING(split) LOWERING(repeat) LOWERING(tile) LOWERING(flip) LOWERING(pad)
+LOWERING(eye) LOWERING(triangle) LOWERING(arange) LOWERING(one_hot) LOWERING(take)
+LOWERING(strided_slice) LOWERING(gather_elements) LOWERING(gather_nd) LOWERING(scatter)
+LOWERING(einsum) LOWERING(quantize) LOWERING(layout_transform) LOWERING(conv) LOWERING(pool)
+LOWERING(adaptive_pool) LOWERING(norm) LOWERING(group_norm) LOWERING(batch_norm) LOWERING(dropout)
+LOWERING(cross_entropy) LOWERING(nll_loss) LOWERING(attention)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
@@ -134,21 +155,83 @@ bool rlx_prepare_resize2d(rlx_op_draft *d);
 /* Which member of its family an operator is: rlx_op_row.detail. */
 enum rlx_op_detail {
     RLX_DETAIL_NONE,
-    RLX_DETAIL_ABS, RLX_DETAIL_ACOS, RLX_DETAIL_ACOSH, RLX_DETAIL_ASIN, RLX_DETAIL_ASINH, RLX_DETAIL_ATAN, RLX_DETAIL_ATANH,
-    RLX_DETAIL_BITWISE_NOT, RLX_DETAIL_CEIL, RLX_DETAIL_COS, RLX_DETAIL_COSH, RLX_DETAIL_EXP, RLX_DETAIL_FLOOR, RLX_DETAIL_LOG,
-    RLX_DETAIL_LOGICAL_NOT, RLX_DETAIL_NEGATIVE, RLX_DETAIL_ROUND, RLX_DETAIL_RSQRT, RLX_DETAIL_SIGMOID, RLX_DETAIL_SIGN,
-    RLX_DETAIL_SIN, RLX_DETAIL_SINH, RLX_DETAIL_SQUARE, RLX_DETAIL_SQRT, RLX_DETAIL_TAN, RLX_DETAIL_TANH, RLX_DETAIL_ERF,
-    RLX_DETAIL_ISFINITE, RLX_DETAIL_ISINF, RLX_DETAIL_ISNAN, RLX_DETAIL_RELU, RLX_DETAIL_GELU, RLX_DETAIL_GELU_TANH,
+    RLX_DETAIL_ABS,
+    RLX_DETAIL_ACOS,
+    RLX_DETAIL_ACOSH,
+    RLX_DETAIL_ASIN,
+    RLX_DETAIL_ASINH,
+    RLX_DETAIL_ATAN,
+    RLX_DETAIL_ATANH,
+    RLX_DETAIL_BITWISE_NOT,
+    RLX_DETAIL_CEIL,
+    RLX_DETAIL_COS,
+    RLX_DETAIL_COSH,
+    RLX_DETAIL_EXP,
+    RLX_DETAIL_FLOOR,
+    RLX_DETAIL_LOG,
+    RLX_DETAIL_LOGICAL_NOT,
+    RLX_DETAIL_NEGATIVE,
+    RLX_DETAIL_ROUND,
+    RLX_DETAIL_RSQRT,
+    RLX_DETAIL_SIGMOID,
+    RLX_DETAIL_SIGN,
+    RLX_DETAIL_SIN,
+    RLX_DETAIL_SINH,
+    RLX_DETAIL_SQUARE,
+    RLX_DETAIL_SQRT,
+    RLX_DETAIL_TAN,
+    RLX_DETAIL_TANH,
+    RLX_DETAIL_ERF,
+    RLX_DETAIL_ISFINITE,
+    RLX_DETAIL_ISINF,
+    RLX_DETAIL_ISNAN,
+    RLX_DETAIL_RELU,
+    RLX_DETAIL_GELU,
+    RLX_DETAIL_GELU_TANH,
     RLX_DETAIL_SELU, RLX_DETAIL_SILU, RLX_DETAIL_LEAKYRELU, RLX_DETAIL_SOFTPLUS,
-    RLX_DETAIL_ADD, RLX_DETAIL_SUBTRACT, RLX_DETAIL_MULTIPLY, RLX_DETAIL_DIVIDE, RLX_DETAIL_FLOOR_DIVIDE, RLX_DETAIL_POWER,
-    RLX_DETAIL_MOD, RLX_DETAIL_FLOOR_MOD, RLX_DETAIL_MINIMUM, RLX_DETAIL_MAXIMUM, RLX_DETAIL_LOGICAL_AND,
-    RLX_DETAIL_LOGICAL_OR, RLX_DETAIL_LOGICAL_XOR, RLX_DETAIL_BITWISE_AND, RLX_DETAIL_BITWISE_OR, RLX_DETAIL_BITWISE_XOR,
-    RLX_DETAIL_LEFT_SHIFT, RLX_DETAIL_RIGHT_SHIFT, RLX_DETAIL_EQUAL, RLX_DETAIL_NOT_EQUAL, RLX_DETAIL_LESS,
+    RLX_DETAIL_ADD,
+    RLX_DETAIL_SUBTRACT,
+    RLX_DETAIL_MULTIPLY,
+    RLX_DETAIL_DIVIDE,
+    RLX_DETAIL_FLOOR_DIVIDE,
+    RLX_DETAIL_POWER,
+    RLX_DETAIL_MOD,
+    RLX_DETAIL_FLOOR_MOD,
+    RLX_DETAIL_MINIMUM,
+    RLX_DETAIL_MAXIMUM,
+    RLX_DETAIL_LOGICAL_AND,
+    RLX_DETAIL_LOGICAL_OR,
+    RLX_DETAIL_LOGICAL_XOR,
+    RLX_DETAIL_BITWISE_AND,
+    RLX_DETAIL_BITWISE_OR,
+    RLX_DETAIL_BITWISE_XOR,
+    RLX_DETAIL_LEFT_SHIFT,
+    RLX_DETAIL_RIGHT_SHIFT,
+    RLX_DETAIL_EQUAL,
+    RLX_DETAIL_NOT_EQUAL,
+    RLX_DETAIL_LESS,
     RLX_DETAIL_LESS_EQUAL, RLX_DETAIL_GREATER, RLX_DETAIL_GREATER_EQUAL,
-    RLX_DETAIL_SUM, RLX_DETAIL_MEAN, RLX_DETAIL_PROD, RLX_DETAIL_MAX, RLX_DETAIL_MIN, RLX_DETAIL_STD, RLX_DETAIL_VARIANCE,
+    RLX_DETAIL_SUM,
+    RLX_DETAIL_MEAN,
+    RLX_DETAIL_PROD,
+    RLX_DETAIL_MAX,
+    RLX_DETAIL_MIN,
+    RLX_DETAIL_STD,
+    RLX_DETAIL_VARIANCE,
     RLX_DETAIL_ARGMAX, RLX_DETAIL_ARGMIN, RLX_DETAIL_SOFTMAX, RLX_DETAIL_LOG_SOFTMAX,
-    RLX_DETAIL_ZERO, RLX_DETAIL_ONE, RLX_DETAIL_FMA, RLX_DETAIL_ND, RLX_DETAIL_TRIL, RLX_DETAIL_TRIU,
-    RLX_DETAIL_CODE, RLX_DETAIL_BITS, RLX_DETAIL_LANES, RLX_DETAIL_NDIM, RLX_DETAIL_OFFSET, RLX_DETAIL_STRIDE, RLX_DETAIL_QUANTIZE
+    RLX_DETAIL_ZERO,
+    RLX_DETAIL_ONE,
+    RLX_DETAIL_FMA,
+    RLX_DETAIL_ND,
+    RLX_DETAIL_TRIL,
+    RLX_DETAIL_TRIU,
+    RLX_DETAIL_CODE,
+    RLX_DETAIL_BITS,
+    RLX_DETAIL_LANES,
+    RLX_DETAIL_NDIM,
+    RLX_DETAIL_OFFSET,
+    RLX_DETAIL_STRIDE,
+    RLX_DETAIL_QUANTIZE
 };
 
 #endif

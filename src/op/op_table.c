@@ -2,8 +2,11 @@
 #include "op/op_int.h"
 
 #define NELEM(type, ...) (sizeof((const type[]){ __VA_ARGS__ }) / sizeof(type))
-#define ARGS(required, ...) .args = (const rlx_op_arg[]){ __VA_ARGS__ }, .num_args = NELEM(rlx_op_arg, __VA_ARGS__), .min_args = (required)
-#define ATTRS(...) .attrs = (const rlx_op_attr[]){ __VA_ARGS__ }, .num_attrs = NELEM(rlx_op_attr, __VA_ARGS__)
+#define ARGS(required, ...)                                                                  \
+    .args = (const rlx_op_arg[]){ __VA_ARGS__ }, .num_args = NELEM(rlx_op_arg, __VA_ARGS__), \
+    .min_args = (required)
+#define ATTRS(...) \
+    .attrs = (const rlx_op_attr[]){ __VA_ARGS__ }, .num_attrs = NELEM(rlx_op_attr, __VA_ARGS__)
 #define LOWER(family, member) .lower = rlx_lower_##family, .detail = RLX_DETAIL_##member
 #define DETAIL(member) .detail = RLX_DETAIL_##member
 #define BUILTIN(symbol) .builtin = (symbol)
@@ -46,7 +49,7 @@
 #define ANY(name, deflt, help) ATTR(ANY, name, deflt, help)
 
 static const rlx_op_row rows[] = {
-#define OP(NAME, FLAGS, PATTERN, RULE, ...)                                                            \
+#define OP(NAME, FLAGS, PATTERN, RULE, ...) \
     { .name = "relax." NAME, .short_name = NAME, .flags = (FLAGS), .pattern = (PATTERN), .infer = rlx_infer_##RULE, __VA_ARGS__ },
 #include "op/op.def"
 #undef OP
@@ -76,7 +79,8 @@ const rlx_op_row *rlx_op_find(rlx_slice name)
     if (name.len == 0 || name.len > UINT8_MAX)
         return NULL;
     const uint8_t *end = lengths + RLX_COUNT(lengths);
-    for (const uint8_t *at = lengths; (at = memchr(at, (int)name.len, (size_t)(end - at))) != NULL; at++)
+    for (const uint8_t *at = lengths; (at = memchr(at, (int)name.len, (size_t)(end - at))) != NULL;
+         at++)
         if (memcmp(rows[at - lengths].short_name, name.data, name.len) == 0)
             return &rows[at - lengths];
     return NULL;

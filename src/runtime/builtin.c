@@ -6,8 +6,10 @@ static bool no_memory(rlx_fault *why, const char *what)
     return rlx_fail(why, RLX_RT10, "out of memory for %s", what);
 }
 
-/* The argument as a tensor of ours with one more reference; foreign tensors get an object of ours around them. */
-static rlx_tensor_object *hold_tensor(rlx_pool *p, const relax_value *v, const char *who, rlx_fault *why)
+/* The argument as a tensor of ours with one more reference; foreign tensors get an object of
+ * ours around them. */
+static rlx_tensor_object *hold_tensor(rlx_pool *p, const relax_value *v, const char *who,
+                                      rlx_fault *why)
 {
     rlx_tensor_object *t = rlx_value_tensor(v);
     const DLTensor *view = rlx_value_view(v);
@@ -43,7 +45,8 @@ static bool give_tensor(rlx_tensor_object *t, relax_value *result, rlx_fault *wh
 }
 
 /* A new tensor, with its size checked first. */
-static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype dtype, int32_t ndim, const int64_t *dims, rlx_fault *why)
+static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype dtype, int32_t ndim,
+                                     const int64_t *dims, rlx_fault *why)
 {
     size_t bytes;
     if (!rlx_shape_bytes(dtype, ndim, dims, &bytes, why))
@@ -62,14 +65,17 @@ static const DLTensor *want_view(const relax_value *v, const char *who, rlx_faul
     return t;
 }
 
-static bool builtin_copy(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_copy(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                         rlx_fault *why)
 {
     const DLTensor *src = want_view(&args[0], "copy", why);
-    rlx_tensor_object *t = src ? new_tensor(p, rlx_dl_dtype(src), src->ndim, src->shape, why) : NULL;
+    rlx_tensor_object *t =
+        src ? new_tensor(p, rlx_dl_dtype(src), src->ndim, src->shape, why) : NULL;
     return t && rlx_tensor_copy(src, &t->view, why) && give_tensor(t, result, why);
 }
 
-static bool builtin_writable(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_writable(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                             rlx_fault *why)
 {
     const rlx_tensor_object *own = rlx_value_tensor(&args[0]);
     if (!own || own->read_only)
@@ -78,16 +84,19 @@ static bool builtin_writable(rlx_pool *p, const relax_value *args, int32_t n, re
     return t && give_tensor(t, result, why);
 }
 
-static bool builtin_copy_into(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_copy_into(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                              rlx_fault *why)
 {
-    const DLTensor *src = want_view(&args[0], "copy_into", why), *dst = want_view(&args[1], "copy_into", why);
+    const DLTensor *src = want_view(&args[0], "copy_into", why),
+                   *dst = want_view(&args[1], "copy_into", why);
     const rlx_tensor_object *t = rlx_value_tensor(&args[1]);
     if (t && t->read_only)
         return rlx_fail(why, RLX_RT02, "copy_into: the destination is a constant");
     return src && dst && rlx_tensor_copy(src, dst, why);
 }
 
-static bool give_shape(rlx_pool *p, const int64_t *dims, size_t ndim, relax_value *result, rlx_fault *why)
+static bool give_shape(rlx_pool *p, const int64_t *dims, size_t ndim, relax_value *result,
+                       rlx_fault *why)
 {
     rlx_shape_object *s = rlx_shape_make(p, dims, ndim);
     if (!s)
@@ -96,7 +105,8 @@ static bool give_shape(rlx_pool *p, const int64_t *dims, size_t ndim, relax_valu
     return true;
 }
 
-static bool builtin_shape_of(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_shape_of(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                             rlx_fault *why)
 {
     const DLTensor *t = want_view(&args[0], "shape_of", why);
     return t && give_shape(p, t->shape, (size_t)t->ndim, result, why);
@@ -111,19 +121,23 @@ static bool infer_size(int64_t *dims, size_t ndim, int64_t elements, rlx_fault *
         if (dims[i] == -1 && open == ndim)
             open = i;
         else if (dims[i] < 0 || !rlx_mul_i64(known, dims[i], &known))
-            return rlx_fail(why, RLX_RT05, "reshape: dimension %zu is %lld", i, (long long)dims[i]);
+            return rlx_fail(why, RLX_RT05, "reshape: dimension %zu is %lld", i,
+                            (long long)dims[i]);
     }
     if (open < ndim) {
         if (known == 0 || elements % known)
-            return rlx_fail(why, RLX_RT05, "reshape: %lld elements cannot fill that shape", (long long)elements);
+            return rlx_fail(why, RLX_RT05, "reshape: %lld elements cannot fill that shape",
+                            (long long)elements);
         dims[open] = elements / known;
         known *= dims[open];
     }
     return known == elements ||
-           rlx_fail(why, RLX_RT05, "reshape: %lld elements into a shape of %lld", (long long)elements, (long long)known);
+           rlx_fail(why, RLX_RT05, "reshape: %lld elements into a shape of %lld",
+                    (long long)elements, (long long)known);
 }
 
-static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                            rlx_fault *why)
 {
     const rlx_shape_object *s = rlx_value_shape(&args[1]);
     int64_t dims[RLX_MAX_RANK];
@@ -140,8 +154,10 @@ static bool builtin_reshape(rlx_pool *p, const relax_value *args, int32_t n, rel
     rlx_tensor_object *from = hold_tensor(p, &args[0], "reshape", why);
     if (!from)
         return false;
-    size_t offset = from->view.data ? (size_t)((unsigned char *)from->view.data - from->storage->data) : 0;
-    rlx_tensor_object *t = rlx_tensor_view(p, from->storage, offset, rlx_dl_dtype(view), (int32_t)s->ndim, dims);
+    size_t offset =
+        from->view.data ? (size_t)((unsigned char *)from->view.data - from->storage->data) : 0;
+    rlx_tensor_object *t =
+        rlx_tensor_view(p, from->storage, offset, rlx_dl_dtype(view), (int32_t)s->ndim, dims);
     if (t)
         t->read_only = from->read_only;
     rlx_object_release(from);
@@ -155,13 +171,18 @@ static bool load_int(const DLTensor *t, int64_t i, int64_t *out)
     bool is_signed = t->dtype.code == RELAX_DTYPE_INT;
     switch (rlx_dtype_bytes(rlx_dl_dtype(t))) {
     case 1: *out = is_signed ? (int64_t) * (const int8_t *)at : (int64_t)*at; return true;
-    case 2: *out = is_signed ? (int64_t) * (const int16_t *)at : (int64_t) * (const uint16_t *)at; return true;
-    case 4: *out = is_signed ? (int64_t) * (const int32_t *)at : (int64_t) * (const uint32_t *)at; return true;
+    case 2:
+        *out = is_signed ? (int64_t) * (const int16_t *)at : (int64_t) * (const uint16_t *)at;
+        return true;
+    case 4:
+        *out = is_signed ? (int64_t) * (const int32_t *)at : (int64_t) * (const uint32_t *)at;
+        return true;
     default: *out = *(const int64_t *)at; return is_signed || *out >= 0;
     }
 }
 
-static bool builtin_tensor_to_shape(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_tensor_to_shape(rlx_pool *p, const relax_value *args, int32_t n,
+                                    relax_value *result, rlx_fault *why)
 {
     const DLTensor *t = want_view(&args[0], "tensor_to_shape", why);
     if (!t)
@@ -176,12 +197,14 @@ static bool builtin_tensor_to_shape(rlx_pool *p, const relax_value *args, int32_
     for (int64_t i = 0; i < t->shape[0]; i++)
         if (!load_int(t, i, &to[i])) {
             rlx_pool_drop(p, result);
-            return rlx_fail(why, RLX_RT14, "tensor_to_shape: element %lld does not fit int64", (long long)i);
+            return rlx_fail(why, RLX_RT14, "tensor_to_shape: element %lld does not fit int64",
+                            (long long)i);
         }
     return true;
 }
 
-static bool builtin_shape_to_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_shape_to_tensor(rlx_pool *p, const relax_value *args, int32_t n,
+                                    relax_value *result, rlx_fault *why)
 {
     const rlx_shape_object *s = rlx_value_shape(&args[0]);
     if (!s)
@@ -202,24 +225,28 @@ static bool want_dtype(const relax_value *v, rlx_dtype *out, rlx_fault *why)
         return rlx_fail(why, RLX_RT02, "expected a dtype");
     memcpy(&t.dtype, v->v.bytes, sizeof t.dtype);
     *out = rlx_dl_dtype(&t);
-    return rlx_dtype_lanes(*out) == 1 || rlx_fail(why, RLX_RT19, "tensors of vectors cannot be made");
+    return rlx_dtype_lanes(*out) == 1 ||
+           rlx_fail(why, RLX_RT19, "tensors of vectors cannot be made");
 }
 
-static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_alloc_tensor(rlx_pool *p, const relax_value *args, int32_t n,
+                                 relax_value *result, rlx_fault *why)
 {
     const rlx_shape_object *s = rlx_value_shape(&args[0]);
     rlx_dtype dtype = RELAX_VOID;
     if (!s)
         return rlx_fail(why, RLX_RT02, "alloc_tensor: expected a shape");
     if (s->ndim > RLX_MAX_RANK)
-        return rlx_fail(why, RLX_RT04, "alloc_tensor: rank %zu is more than %d", s->ndim, RLX_MAX_RANK);
+        return rlx_fail(why, RLX_RT04, "alloc_tensor: rank %zu is more than %d", s->ndim,
+                        RLX_MAX_RANK);
     if (!want_dtype(&args[1], &dtype, why))
         return false;
     rlx_tensor_object *t = new_tensor(p, dtype, (int32_t)s->ndim, s->dims, why);
     return t && give_tensor(t, result, why);
 }
 
-static bool builtin_null_value(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_null_value(rlx_pool *p, const relax_value *args, int32_t n,
+                               relax_value *result, rlx_fault *why)
 {
     return true;
 }
@@ -238,19 +265,22 @@ static bool truth(const relax_value *v, bool *out)
     return true;
 }
 
-static bool builtin_assert_op(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_assert_op(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                              rlx_fault *why)
 {
     bool holds;
     if (!truth(&args[0], &holds))
         return rlx_fail(why, RLX_RT02, "assert_op: the condition is no Boolean scalar");
     if (holds)
         return true;
-    const rlx_string_object *s = n > 1 && args[1].type_index == RELAX_VALUE_STRING ? args[1].v.p : NULL;
+    const rlx_string_object *s =
+        n > 1 && args[1].type_index == RELAX_VALUE_STRING ? args[1].v.p : NULL;
     rlx_buf text;
     rlx_buf_init(&text, &p->memory->memory);
     if (s)
         rlx_format_values(&text, s->data, s->size, args + 2, (size_t)(n - 2));
-    rlx_fail(why, RLX_RT15, "assertion failed%s%.*s", text.len ? ": " : "", (int)(text.len & 0xffff), text.len ? text.data : "");
+    rlx_fail(why, RLX_RT15, "assertion failed%s%.*s", text.len ? ": " : "",
+             (int)(text.len & 0xffff), text.len ? text.data : "");
     rlx_buf_free(&text);
     return false;
 }
@@ -259,7 +289,8 @@ static void store_scalar(unsigned char *at, rlx_dtype dtype, const relax_value *
 {
     double f = v->type_index == RELAX_VALUE_FLOAT ? v->v.f : (double)v->v.i;
     float single = (float)f;
-    uint16_t half = rlx_dtype_code(dtype) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(f) : rlx_double_to_half(f);
+    uint16_t half = rlx_dtype_code(dtype) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(f)
+                                                                : rlx_double_to_half(f);
     size_t bytes = rlx_dtype_bytes(dtype);
     if (!rlx_dtype_is_float(dtype))
         memcpy(at, &v->v.i, bytes); /* little-endian: the low bytes come first */
@@ -269,7 +300,8 @@ static void store_scalar(unsigned char *at, rlx_dtype dtype, const relax_value *
         memcpy(at, bytes == 4 ? (const void *)&single : (const void *)&half, bytes);
 }
 
-static bool builtin_scalar_to_tensor(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_scalar_to_tensor(rlx_pool *p, const relax_value *args, int32_t n,
+                                     relax_value *result, rlx_fault *why)
 {
     rlx_dtype dtype = RELAX_VOID;
     int32_t tag = args[0].type_index;
@@ -299,12 +331,14 @@ static double load_float(const DLTensor *t)
         f = (double)single;
     } else {
         memcpy(&half, at, sizeof half);
-        f = t->dtype.code == RELAX_DTYPE_BFLOAT ? rlx_bfloat_to_float(half) : rlx_half_to_float(half);
+        f = t->dtype.code == RELAX_DTYPE_BFLOAT ? rlx_bfloat_to_float(half)
+                                                : rlx_half_to_float(half);
     }
     return f;
 }
 
-static bool builtin_tensor_to_scalar(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_tensor_to_scalar(rlx_pool *p, const relax_value *args, int32_t n,
+                                     relax_value *result, rlx_fault *why)
 {
     const DLTensor *t = want_view(&args[0], "tensor_to_scalar", why);
     int64_t i = 0;
@@ -323,7 +357,8 @@ static bool builtin_tensor_to_scalar(rlx_pool *p, const relax_value *args, int32
     return true;
 }
 
-static bool builtin_tuple_size(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_tuple_size(rlx_pool *p, const relax_value *args, int32_t n,
+                               relax_value *result, rlx_fault *why)
 {
     const rlx_tuple_object *t = rlx_value_tuple(&args[0]);
     if (!t)
@@ -332,7 +367,8 @@ static bool builtin_tuple_size(rlx_pool *p, const relax_value *args, int32_t n, 
     return true;
 }
 
-static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n,
+                               relax_value *result, rlx_fault *why)
 {
     rlx_tuple_object *t = rlx_tuple_make(p, (size_t)n);
     if (!t)
@@ -352,7 +388,8 @@ static bool builtin_make_tuple(rlx_pool *p, const relax_value *args, int32_t n, 
 #define builtin_nonzero rlx_builtin_nonzero
 #define builtin_dynamic_slice rlx_builtin_dynamic_slice
 static const rlx_builtin rows[] = {
-#define BUILTIN(fn, name, least, most, help) { RLX_BUILTIN_PREFIX name, least, most, builtin_##fn, help },
+#define BUILTIN(fn, name, least, most, help) \
+    { RLX_BUILTIN_PREFIX name, least, most, builtin_##fn, help },
 #include "format/builtin.def"
 #undef BUILTIN
 };

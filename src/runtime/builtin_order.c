@@ -1,7 +1,9 @@
-/* builtin_order.c: builtins whose result has no loop nest: sorting, distinct elements, positions, slices by run-time bounds.
+/* builtin_order.c: builtins whose result has no loop nest: sorting, distinct elements,
+ * positions, slices by run-time bounds.
  *
- * Every element becomes a 64-bit key: keys compare as elements do, NaN is the greatest, -0.0 is 0.0. Descending order is
- * the order of inverted keys, so one stable merge sort of positions serves all.
+ * Every element becomes a 64-bit key: keys compare as elements do, NaN is the greatest, -0.0 is
+ * 0.0. Descending order is the order of inverted keys, so one stable merge sort of positions
+ * serves all.
  */
 #include "runtime/runtime_int.h"
 
@@ -17,11 +19,14 @@ static bool no_memory(rlx_fault *why, const char *who)
     return rlx_fail(why, RLX_RT10, "out of memory for %s", who);
 }
 
-static bool open_sorter(sorter *s, rlx_pool *p, int64_t count, int64_t width, const char *who, rlx_fault *why)
+static bool open_sorter(sorter *s, rlx_pool *p, int64_t count, int64_t width, const char *who,
+                        rlx_fault *why)
 {
     size_t keys, cells;
     *s = (sorter){ .memory = &p->memory->memory, .count = (size_t)count, .width = (size_t)width };
-    if (!rlx_mul_size(s->count + 1, s->width, &keys) || !rlx_add_size(keys, 2 * (s->count + 1), &cells) || !rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
+    if (!rlx_mul_size(s->count + 1, s->width, &keys) ||
+        !rlx_add_size(keys, 2 * (s->count + 1), &cells) ||
+        !rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
         return no_memory(why, who);
     s->keys = rlx_mem_alloc(s->memory, s->bytes);
     if (!s->keys)
@@ -36,7 +41,7 @@ static void close_sorter(sorter *s)
     rlx_mem_free(s->memory, s->keys, s->keys ? s->bytes : 0);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 static uint64_t float_key(uint64_t bits, unsigned width, uint64_t infinity)
 {
@@ -54,10 +59,15 @@ static uint64_t key_of(rlx_dtype t, const unsigned char *at)
     uint64_t u = 0;
     memcpy(&u, at, bytes <= sizeof u ? bytes : 0);
     if (rlx_dtype_is_float(t)) {
-        uint64_t infinity = rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? 0x7f80 : bytes == 2 ? 0x7c00 : bytes == 4 ? 0x7f800000 : 0x7ff0000000000000;
+        uint64_t infinity = rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? 0x7f80
+                            : bytes == 2                            ? 0x7c00
+                            : bytes == 4                            ? 0x7f800000
+                                                                    : 0x7ff0000000000000;
         return float_key(u, (unsigned)(8 * bytes), infinity);
     }
-    return rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t) ? u ^ (uint64_t)1 << (8 * bytes - 1) : u;
+    return rlx_dtype_code(t) == RELAX_DTYPE_INT && !rlx_dtype_is_bool(t)
+               ? u ^ (uint64_t)1 << (8 * bytes - 1)
+               : u;
 }
 
 static int compare(const sorter *s, int64_t a, int64_t b)
@@ -87,7 +97,8 @@ static void sort_positions(sorter *s)
         s->at[i] = (int64_t)i;
     for (size_t run = 1; run < s->count; run *= 2) {
         for (size_t low = 0; low < s->count; low += 2 * run) {
-            size_t middle = low + run < s->count ? low + run : s->count, high = middle + run < s->count ? middle + run : s->count;
+            size_t middle = low + run < s->count ? low + run : s->count,
+                   high = middle + run < s->count ? middle + run : s->count;
             merge(s, low, middle, high);
         }
         int64_t *other = s->at;
@@ -96,7 +107,7 @@ static void sort_positions(sorter *s)
     }
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 static const DLTensor *want_tensor(const relax_value *v, const char *who, rlx_fault *why)
 {
@@ -118,12 +129,14 @@ static bool want_int(const relax_value *v, const char *who, int64_t *out, rlx_fa
     return true;
 }
 
-static bool want_axis(const relax_value *v, const DLTensor *t, const char *who, int64_t *out, rlx_fault *why)
+static bool want_axis(const relax_value *v, const DLTensor *t, const char *who, int64_t *out,
+                      rlx_fault *why)
 {
     if (!want_int(v, who, out, why))
         return false;
     *out += *out < 0 ? t->ndim : 0;
-    return (*out >= 0 && *out < t->ndim) || rlx_fail(why, RLX_RT09, "%s: the axis is out of range for rank %d", who, t->ndim);
+    return (*out >= 0 && *out < t->ndim) ||
+           rlx_fail(why, RLX_RT09, "%s: the axis is out of range for rank %d", who, t->ndim);
 }
 
 static bool want_index_dtype(const relax_value *v, const char *who, rlx_dtype *out, rlx_fault *why)
@@ -133,10 +146,13 @@ static bool want_index_dtype(const relax_value *v, const char *who, rlx_dtype *o
         return rlx_fail(why, RLX_RT02, "%s: expected a dtype", who);
     memcpy(&t.dtype, v->v.bytes, sizeof t.dtype);
     *out = rlx_dl_dtype(&t);
-    return rlx_dtype_is_computable(*out) && !rlx_dtype_is_bool(*out) ? true : rlx_fail(why, RLX_RT03, "%s: positions cannot have this dtype", who);
+    return rlx_dtype_is_computable(*out) && !rlx_dtype_is_bool(*out)
+               ? true
+               : rlx_fail(why, RLX_RT03, "%s: positions cannot have this dtype", who);
 }
 
-static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, const int64_t *dims, const char *who, rlx_fault *why)
+static rlx_tensor_object *new_tensor(rlx_pool *p, rlx_dtype t, int32_t ndim, const int64_t *dims,
+                                     const char *who, rlx_fault *why)
 {
     size_t bytes;
     if (!rlx_shape_bytes(t, ndim, dims, &bytes, why))
@@ -155,7 +171,8 @@ static void drop(rlx_pool *p, rlx_tensor_object *t)
 }
 
 /* Takes over the tensors (NULL: not asked for): one alone, several as a tuple. */
-static bool give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result, rlx_fault *why)
+static bool give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_value *result,
+                 rlx_fault *why)
 {
     size_t count = 0, at = 0;
     const rlx_tensor_object *only = NULL;
@@ -186,15 +203,25 @@ static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
     size_t bytes = rlx_dtype_bytes(t);
     double d = (double)v;
     float f = (float)v;
-    uint16_t half = rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(d) : rlx_double_to_half(d);
-    const void *from = !rlx_dtype_is_float(t) ? (const void *)&v : bytes == 8 ? (const void *)&d : bytes == 4 ? (const void *)&f : (const void *)&half;
+    uint16_t half =
+        rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? rlx_double_to_bfloat(d) : rlx_double_to_half(d);
+    const void *from = !rlx_dtype_is_float(t) ? (const void *)&v
+                       : bytes == 8           ? (const void *)&d
+                       : bytes == 4           ? (const void *)&f
+                                              : (const void *)&half;
     memcpy(to, from, bytes);
 }
 
-/* ---- sort, argsort, topk ------------------------------------------------------------------------------------------- */
+/* ---- sort, argsort, topk -------------------------------------------------------------------- */
 
-/* Lines of elements along an axis: `outer` times `inner` of them, elements of one are `inner` apart. */
-typedef struct lines { const DLTensor *x; rlx_dtype dtype; size_t bytes; int64_t axis, count, outer, inner; } lines;
+/* Lines of elements along an axis: `outer` times `inner` of them, elements of one are `inner`
+ * apart. */
+typedef struct lines {
+    const DLTensor *x;
+    rlx_dtype dtype;
+    size_t bytes;
+    int64_t axis, count, outer, inner;
+} lines;
 
 static lines lines_of(const DLTensor *x, int64_t axis)
 {
@@ -209,7 +236,12 @@ static const unsigned char *element(const lines *l, int64_t o, int64_t k, int64_
     return rlx_view_data(l->x) + (size_t)((o * l->count + k) * l->inner + i) * l->bytes;
 }
 
-typedef struct order { bool descending; int64_t taken; rlx_tensor_object *values, *positions; rlx_dtype dtype; } order;
+typedef struct order {
+    bool descending;
+    int64_t taken;
+    rlx_tensor_object *values, *positions;
+    rlx_dtype dtype;
+} order;
 
 static void sort_line(sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
 {
@@ -221,14 +253,17 @@ static void sort_line(sorter *s, const lines *l, const order *r, int64_t o, int6
     for (int64_t k = 0; k < r->taken; k++) {
         size_t to = (size_t)((o * r->taken + k) * l->inner + i);
         if (r->values)
-            memcpy((unsigned char *)r->values->view.data + to * l->bytes, element(l, o, s->at[k], i), l->bytes);
+            memcpy((unsigned char *)r->values->view.data + to * l->bytes,
+                   element(l, o, s->at[k], i), l->bytes);
         if (r->positions)
-            store_number(r->dtype, (unsigned char *)r->positions->view.data + to * rlx_dtype_bytes(r->dtype), s->at[k]);
+            store_number(r->dtype,
+                         (unsigned char *)r->positions->view.data + to * rlx_dtype_bytes(r->dtype),
+                         s->at[k]);
     }
 }
 
-static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, bool values, bool positions, const char *who, relax_value *result,
-                       rlx_fault *why)
+static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, bool values,
+                       bool positions, const char *who, relax_value *result, rlx_fault *why)
 {
     lines l = lines_of(x, axis);
     int64_t dims[RLX_MAX_RANK];
@@ -239,9 +274,12 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
     if (x->ndim)
         dims[axis] = r->taken;
     r->values = values ? new_tensor(p, l.dtype, x->ndim, dims, who, why) : NULL;
-    r->positions = positions && (r->values || !values) ? new_tensor(p, r->dtype, x->ndim, dims, who, why) : NULL;
+    r->positions = positions && (r->values || !values)
+                       ? new_tensor(p, r->dtype, x->ndim, dims, who, why)
+                       : NULL;
     rlx_tensor_object *parts[2] = { r->values, r->positions };
-    if ((values && !r->values) || (positions && !r->positions) || !open_sorter(&s, p, l.count, 1, who, why)) {
+    if ((values && !r->values) || (positions && !r->positions) ||
+        !open_sorter(&s, p, l.count, 1, who, why)) {
         drop(p, r->values);
         drop(p, r->positions);
         return false;
@@ -253,22 +291,26 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
     return give(p, parts, 2, result, why);
 }
 
-bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                      rlx_fault *why)
 {
     const DLTensor *x = want_tensor(&args[0], "sort", why);
     int64_t axis, descending = 0;
-    if (!x || !want_axis(&args[1], x, "sort", &axis, why) || !want_int(&args[2], "sort", &descending, why))
+    if (!x || !want_axis(&args[1], x, "sort", &axis, why) ||
+        !want_int(&args[2], "sort", &descending, why))
         return false;
     order r = { .descending = descending != 0 };
     return sort_lines(p, x, axis, &r, true, false, "sort", result, why);
 }
 
-bool rlx_builtin_argsort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+bool rlx_builtin_argsort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                         rlx_fault *why)
 {
     const DLTensor *x = want_tensor(&args[0], "argsort", why);
     int64_t axis, descending = 0;
     order r = { .taken = 0 };
-    if (!x || !want_axis(&args[1], x, "argsort", &axis, why) || !want_int(&args[2], "argsort", &descending, why) ||
+    if (!x || !want_axis(&args[1], x, "argsort", &axis, why) ||
+        !want_int(&args[2], "argsort", &descending, why) ||
         !want_index_dtype(&args[3], "argsort", &r.dtype, why))
         return false;
     r.descending = descending != 0;
@@ -276,24 +318,28 @@ bool rlx_builtin_argsort(rlx_pool *p, const relax_value *args, int32_t n, relax_
 }
 
 /* (tensor, k, axis, ret_type, largest, dtype) */
-bool rlx_builtin_topk(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+bool rlx_builtin_topk(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                      rlx_fault *why)
 {
     const DLTensor *x = want_tensor(&args[0], "topk", why);
     const rlx_string_object *what = args[3].type_index == RELAX_VALUE_STRING ? args[3].v.p : NULL;
     int64_t axis, largest = 0;
     order r = { .taken = 0 };
-    if (!x || !want_int(&args[1], "topk", &r.taken, why) || !want_axis(&args[2], x, "topk", &axis, why) ||
-        !want_int(&args[4], "topk", &largest, why) || !want_index_dtype(&args[5], "topk", &r.dtype, why))
+    if (!x || !want_int(&args[1], "topk", &r.taken, why) ||
+        !want_axis(&args[2], x, "topk", &axis, why) ||
+        !want_int(&args[4], "topk", &largest, why) ||
+        !want_index_dtype(&args[5], "topk", &r.dtype, why))
         return false;
     rlx_slice type = what ? (rlx_slice){ what->data, what->size } : (rlx_slice){ 0 };
-    bool values = rlx_slice_is(type, "values"), positions = rlx_slice_is(type, "indices"), both = rlx_slice_is(type, "both");
+    bool values = rlx_slice_is(type, "values"), positions = rlx_slice_is(type, "indices"),
+         both = rlx_slice_is(type, "both");
     r.descending = largest != 0;
     if (!values && !positions && !both)
         return rlx_fail(why, RLX_RT02, "topk: ret_type is none of both, values and indices");
     return sort_lines(p, x, axis, &r, values || both, positions || both, "topk", result, why);
 }
 
-/* ---- unique -------------------------------------------------------------------------------------------------------- */
+/* ---- unique --------------------------------------------------------------------------------- */
 
 /* Groups of equal items after the sort; starts go to spare. */
 static int64_t find_groups(const sorter *s)
@@ -305,13 +351,16 @@ static int64_t find_groups(const sorter *s)
     return groups;
 }
 
-static void fill_unique(const sorter *s, const lines *l, int64_t groups, rlx_tensor_object *const *out)
+static void fill_unique(const sorter *s, const lines *l, int64_t groups,
+                        rlx_tensor_object *const *out)
 {
     for (int64_t g = 0; g < groups; g++) {
         int64_t begin = s->spare[g], end = g + 1 < groups ? s->spare[g + 1] : (int64_t)s->count;
         for (int64_t o = 0; o < l->outer; o++)
             for (int64_t i = 0; i < l->inner; i++)
-                memcpy((unsigned char *)out[0]->view.data + (size_t)((o * groups + g) * l->inner + i) * l->bytes, element(l, o, s->at[begin], i), l->bytes);
+                memcpy((unsigned char *)out[0]->view.data +
+                           (size_t)((o * groups + g) * l->inner + i) * l->bytes,
+                       element(l, o, s->at[begin], i), l->bytes);
         if (out[1])
             ((int64_t *)out[1]->view.data)[g] = s->at[begin];
         for (int64_t k = begin; out[2] && k < end; k++)
@@ -321,8 +370,10 @@ static void fill_unique(const sorter *s, const lines *l, int64_t groups, rlx_ten
     }
 }
 
-/* (tensor, sorted, index, inverse, counts, axis): without an axis the elements in row-major order */
-bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+/* (tensor, sorted, index, inverse, counts, axis): without an axis the elements in row-major
+ * order */
+bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                        rlx_fault *why)
 {
     const DLTensor *x = want_tensor(&args[0], "unique", why);
     int64_t flag[3], axis = 0, dims[RLX_MAX_RANK], groups, all = 1;
@@ -343,7 +394,8 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     for (int64_t k = 0; k < l.count; k++)
         for (int64_t o = 0; o < l.outer; o++)
             for (int64_t i = 0; i < l.inner; i++)
-                s.keys[(size_t)k * s.width + (size_t)(o * l.inner + i)] = key_of(l.dtype, element(&l, o, k, i));
+                s.keys[(size_t)k * s.width + (size_t)(o * l.inner + i)] =
+                    key_of(l.dtype, element(&l, o, k, i));
     sort_positions(&s);
     groups = find_groups(&s);
     int32_t ndim = has_axis ? x->ndim : 1;
@@ -365,7 +417,7 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     return good && give(p, out, 4, result, why);
 }
 
-/* ---- nonzero, dynamic_strided_slice ---------------------------------------------------------------------------------- */
+/* ---- nonzero, dynamic_strided_slice --------------------------------------------------------- */
 
 static bool is_zero(rlx_dtype t, const unsigned char *at)
 {
@@ -376,7 +428,8 @@ static bool is_zero(rlx_dtype t, const unsigned char *at)
     return memcmp(at, zero, bytes) == 0 || (sign && u == sign);
 }
 
-bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
+                         rlx_fault *why)
 {
     const DLTensor *x = want_tensor(&args[0], "nonzero", why);
     int64_t count = 0, at = 0;
@@ -411,18 +464,22 @@ static int64_t slice_bounds(int64_t size, int64_t *begin, int64_t end, int64_t s
     *begin = b;
     if (stride > 0 ? e <= b : e >= b)
         return 0;
-    uint64_t span = stride > 0 ? (uint64_t)(e - b) : (uint64_t)(b - e), step = stride > 0 ? (uint64_t)stride : (uint64_t)0 - (uint64_t)stride;
+    uint64_t span = stride > 0 ? (uint64_t)(e - b) : (uint64_t)(b - e),
+             step = stride > 0 ? (uint64_t)stride : (uint64_t)0 - (uint64_t)stride;
     return (int64_t)((span - 1) / step + 1);
 }
 
-static void copy_slice(const DLTensor *x, const int64_t *begin, const int64_t *stride, const rlx_tensor_object *out, size_t bytes)
+static void copy_slice(const DLTensor *x, const int64_t *begin, const int64_t *stride,
+                       const rlx_tensor_object *out, size_t bytes)
 {
-    int64_t index[RLX_MAX_RANK] = { 0 }, total = rlx_shape_elements(out->view.ndim, out->view.shape);
+    int64_t index[RLX_MAX_RANK] = { 0 },
+            total = rlx_shape_elements(out->view.ndim, out->view.shape);
     for (int64_t k = 0; k < total; k++) {
         int64_t from = 0;
         for (int32_t d = 0; d < x->ndim; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
-        memcpy((unsigned char *)out->view.data + (size_t)k * bytes, rlx_view_data(x) + (size_t)from * bytes, bytes);
+        memcpy((unsigned char *)out->view.data + (size_t)k * bytes,
+               rlx_view_data(x) + (size_t)from * bytes, bytes);
         for (int32_t d = x->ndim; d-- > 0;) {
             if (++index[d] < out->view.shape[d])
                 break;
@@ -431,7 +488,8 @@ static void copy_slice(const DLTensor *x, const int64_t *begin, const int64_t *s
     }
 }
 
-bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result, rlx_fault *why)
+bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
+                               relax_value *result, rlx_fault *why)
 {
     static const char who[] = "dynamic_strided_slice";
     const DLTensor *x = want_tensor(&args[0], who, why), *bounds[3];
@@ -441,8 +499,10 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n, 
     for (int i = 0; i < 3; i++) {
         if (!(bounds[i] = want_tensor(&args[1 + i], who, why)))
             return false;
-        if (bounds[i]->ndim != 1 || bounds[i]->shape[0] != x->ndim || rlx_dl_dtype(bounds[i]) != RELAX_INT64)
-            return rlx_fail(why, RLX_RT05, "%s: bounds need one int64 for each of %d axes", who, x->ndim);
+        if (bounds[i]->ndim != 1 || bounds[i]->shape[0] != x->ndim ||
+            rlx_dl_dtype(bounds[i]) != RELAX_INT64)
+            return rlx_fail(why, RLX_RT05, "%s: bounds need one int64 for each of %d axes", who,
+                            x->ndim);
     }
     for (int32_t d = 0; d < x->ndim; d++) {
         int64_t end;

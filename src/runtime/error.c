@@ -22,13 +22,15 @@ const struct relax_error rlx_error_out_of_memory = {
 
 bool rlx_error_is_ours(const rlx_object *error)
 {
-    return error->type_index == RELAX_VALUE_ERROR && (rlx_object_is_ours(error) || error == &rlx_error_out_of_memory.base);
+    return error->type_index == RELAX_VALUE_ERROR &&
+           (rlx_object_is_ours(error) || error == &rlx_error_out_of_memory.base);
 }
 
 relax_status rlx_error_no_memory(relax_error **out)
 {
     if (out)
-        *out = (relax_error *)(uintptr_t)&rlx_error_out_of_memory; /* never written: release knows it */
+        /* never written: release knows it */
+        *out = (relax_error *)(uintptr_t)&rlx_error_out_of_memory;
     return RELAX_ERROR_OUT_OF_MEMORY;
 }
 
@@ -51,7 +53,8 @@ relax_status rlx_fault_status(const rlx_fault *why, const struct relax_error *ca
 }
 
 /* The strings are copied; the rest is zero. */
-static struct relax_error *new_error(rlx_shared_memory *memory, rlx_slice kind, rlx_slice message, rlx_slice trace)
+static struct relax_error *new_error(rlx_shared_memory *memory, rlx_slice kind, rlx_slice message,
+                                     rlx_slice trace)
 {
     rlx_pool once;
     struct relax_error *e = NULL;
@@ -79,7 +82,8 @@ relax_error *rlx_error_text(rlx_slice kind, rlx_slice message)
     return new_error(NULL, kind, message, (rlx_slice){ "", 0 });
 }
 
-relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind, rlx_slice trace, relax_error *cause)
+relax_error *rlx_error_make(rlx_shared_memory *memory, const rlx_fault *why, rlx_slice kind,
+                            rlx_slice trace, relax_error *cause)
 {
     struct relax_error *e = new_error(memory, kind, rlx_slice_z(why->text), trace);
     if (!e) {
@@ -103,7 +107,7 @@ relax_status rlx_error_give(rlx_shared_memory *memory, relax_error **out, const 
     return (*out)->status;
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------------- */
+/* ---- bytes ---------------------------------------------------------------------------------- */
 
 relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
 {
@@ -123,10 +127,12 @@ relax_bytes *rlx_bytes_make(rlx_shared_memory *memory, rlx_buf *buf)
 /* Sizes of structs are whole words; no version of one comes near the upper limit. */
 static bool size_fits(size_t struct_size)
 {
-    return struct_size >= sizeof(size_t) && struct_size <= 4096 && struct_size % sizeof(size_t) == 0;
+    return struct_size >= sizeof(size_t) && struct_size <= 4096 &&
+           struct_size % sizeof(size_t) == 0;
 }
 
-relax_status rlx_options_init(void *out, size_t struct_size, const void *defaults, size_t known_size)
+relax_status rlx_options_init(void *out, size_t struct_size, const void *defaults,
+                              size_t known_size)
 {
     if (!out || !size_fits(struct_size))
         return RELAX_ERROR_INVALID_ARGUMENT;

@@ -1,4 +1,5 @@
-/* kernel_dis.c: text of a kernel. Reads bytes that nobody has checked; stops at the first that makes no sense. */
+/* kernel_dis.c: text of a kernel. Reads bytes that nobody has checked; stops at the first that
+ * makes no sense. */
 #include "runtime/kernel_int.h"
 #include "base/base.h"
 
@@ -12,7 +13,8 @@ static bool find_parts(listing *l, const uint8_t *bytes, size_t len)
 {
     static const uint32_t item[RLX_KERNEL_PARTS] = RLX_KERNEL_PART_ITEM;
     size_t at = RLX_KERNEL_HEADER_BYTES;
-    if (len < at || rlx_get_u32(bytes) != RLX_KERNEL_MAGIC || rlx_get_u32(bytes + 4) != RLX_KERNEL_VERSION)
+    if (len < at || rlx_get_u32(bytes) != RLX_KERNEL_MAGIC ||
+        rlx_get_u32(bytes + 4) != RLX_KERNEL_VERSION)
         return false;
     for (int p = 0; p < RLX_KERNEL_PARTS; p++) {
         l->count[p] = rlx_get_u32(bytes + 12 + 4 * p);
@@ -73,7 +75,11 @@ static void put_register(listing *l, uint32_t r)
     if (r < l->count[RLX_KERNEL_CONSTS])
         put_const(l, r, klass);
     else
-        rlx_buf_format(l->out, "%c%c%u", b & RLX_KERNEL_VIEW_REG ? 'p' : b & RLX_KERNEL_STRIP_REG ? 'v' : 'x', classes[klass], r);
+        rlx_buf_format(l->out, "%c%c%u",
+                       b & RLX_KERNEL_VIEW_REG    ? 'p'
+                       : b & RLX_KERNEL_STRIP_REG ? 'v'
+                                                  : 'x',
+                       classes[klass], r);
 }
 
 static void put_operand(listing *l, char letter, uint32_t w, uint32_t next, uint32_t at)
@@ -111,7 +117,8 @@ static void put_code(listing *l)
         for (uint32_t i = 0; letters[i]; i++) {
             const uint8_t *p = code + 2 * (size_t)(at + 1 + i);
             rlx_buf_z(l->out, i ? ", " : " ");
-            put_operand(l, letters[i], rlx_get_u16(p), letters[i] == 'j' ? rlx_get_u16(p + 2) : 0, at);
+            put_operand(l, letters[i], rlx_get_u16(p), letters[i] == 'j' ? rlx_get_u16(p + 2) : 0,
+                        at);
         }
         rlx_buf_char(l->out, '\n');
     }
@@ -129,7 +136,8 @@ static void put_head(listing *l)
     static const char *const kinds[] = { "param", "temp", "const" };
     rlx_buf_lit(l->out, "kernel ");
     put_name(l, 0);
-    rlx_buf_format(l->out, "  (%u registers, %u constants)\n", l->count[RLX_KERNEL_REGS], l->count[RLX_KERNEL_CONSTS]);
+    rlx_buf_format(l->out, "  (%u registers, %u constants)\n", l->count[RLX_KERNEL_REGS],
+                   l->count[RLX_KERNEL_CONSTS]);
     for (uint32_t i = 0; i < l->count[RLX_KERNEL_PARAMS]; i++) {
         const uint8_t *p = l->part[RLX_KERNEL_PARAMS] + 8 * (size_t)i;
         if (p[0] != RLX_KERNEL_PARAM_SCALAR)

@@ -5,16 +5,23 @@
 #include "format/kernel_format.h"
 #include "runtime/kernel.h"
 
-/* ---- loaded kernels. Code keeps the word positions of the file, one uint32 per word: register operands have become
- * byte offsets in the frame (the lowest bit set: the cell there points at the strip), jumps are signed distances. A
- * value instruction has RLX_KERNEL_WIDE in its opcode word if it works on strips. */
+/* ---- loaded kernels. Code keeps the word positions of the file, one uint32 per word: register
+ * operands have become byte offsets in the frame (the lowest bit set: the cell there points at
+ * the strip), jumps are signed distances. A value instruction has RLX_KERNEL_WIDE in its opcode
+ * word if it works on strips. */
 #define RLX_KERNEL_WIDE 0x10000u
 #define RLX_KERNEL_CLASS_SHIFT 24 /* of the x operands */
-typedef struct rlx_kernel_param { uint8_t kind, klass; uint16_t index; int32_t dtype; uint32_t offset; } rlx_kernel_param;
+typedef struct rlx_kernel_param {
+    uint8_t kind, klass;
+    uint16_t index;
+    int32_t dtype;
+    uint32_t offset;
+} rlx_kernel_param;
 typedef struct rlx_kernel_buffer {
     uint8_t kind, rank, elem, bytes;
     uint32_t name;
-    uint64_t data, count; /* constants: offset in data, elements; temporaries: number of its slot, nothing */
+    /* constants: offset in data, elements; temporaries: number of its slot, nothing */
+    uint64_t data, count;
     bool written;         /* some instruction stores into it */
 } rlx_kernel_buffer;
 struct rlx_kernel {
@@ -49,22 +56,28 @@ typedef struct rlx_kernel_run {
 bool rlx_kernel_stopped(rlx_kernel_run *r);     /* fills the fuel up; true: the call ends */
 bool rlx_kernel_alloc(rlx_kernel_run *r, uint32_t buffer, int64_t count);
 /* All give false. */
-bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index, int64_t size);
-bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t found, int64_t expected);
+bool rlx_kernel_out_of_dim(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t index,
+                           int64_t size);
+bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int64_t found,
+                           int64_t expected);
 bool rlx_kernel_troubled(rlx_kernel_run *r, int trouble); /* enum rlx_kernel_trouble */
 bool rlx_kernel_failed_assertion(rlx_kernel_run *r, const char *text);
 bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
 
 /* ---- strips: n elements of a register */
-typedef int rlx_value_fn(void *d, const void *a, const void *b, const void *c, size_t n); /* enum rlx_kernel_trouble */
+/* enum rlx_kernel_trouble */
+typedef int rlx_value_fn(void *d, const void *a, const void *b, const void *c, size_t n);
 extern rlx_value_fn *const rlx_value_fns[RLX_K_COUNT];
 
 /* Memory to register and back, by rlx_kernel_elem. The range has been checked. */
 typedef void rlx_load_fn(void *d, const void *p, int64_t stride, size_t n);
 typedef void rlx_store_fn(void *p, int64_t stride, const void *a, size_t n);
-/* At offsets `at`, where mask (NULL: everywhere); returns the position of the first offset outside 0 ... count - 1, or -1. */
-typedef int64_t rlx_load_each_fn(void *d, const void *p, const int64_t *at, const int32_t *mask, size_t n, int64_t count);
-typedef int64_t rlx_store_each_fn(void *p, const int64_t *at, const int32_t *mask, const void *a, size_t n, int64_t count);
+/* At offsets `at`, where mask (NULL: everywhere); returns the position of the first offset
+ * outside 0 ... count - 1, or -1. */
+typedef int64_t rlx_load_each_fn(void *d, const void *p, const int64_t *at, const int32_t *mask,
+                                 size_t n, int64_t count);
+typedef int64_t rlx_store_each_fn(void *p, const int64_t *at, const int32_t *mask, const void *a,
+                                  size_t n, int64_t count);
 typedef struct rlx_access_row {
     rlx_load_fn *load, *load_strided;
     rlx_store_fn *store, *store_strided;
@@ -76,7 +89,8 @@ extern const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT];
 void rlx_fill_strip(void *d, const void *a, int klass, size_t n);
 void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n);
 
-/* Fused reductions over memory; strides in elements. acc[i, j] for i < rows, j < columns; k ascending for each. */
+/* Fused reductions over memory; strides in elements. acc[i, j] for i < rows, j < columns; k
+ * ascending for each. */
 typedef struct rlx_reduction {
     void *acc; const void *a, *b;
     int64_t acc_i, acc_j, a_i, a_j, a_k, b_i, b_j, b_k;

@@ -1,4 +1,5 @@
-/* kernel_load.c: from untrusted bytes to a kernel that may be trusted. Everything is checked here once. */
+/* kernel_load.c: from untrusted bytes to a kernel that may be trusted. Everything is checked
+ * here once. */
 #include "runtime/kernel_int.h"
 
 typedef struct loading {
@@ -13,7 +14,8 @@ typedef struct loading {
     uint32_t *code;
     /* per register */
     uint32_t *offsets;
-    uint32_t *view_epoch, *out_epoch;   /* 1 + epoch in which the view was set, to read, to write */
+    /* 1 + epoch in which the view was set, to read, to write */
+    uint32_t *view_epoch, *out_epoch;
     /* per word of code */
     uint8_t *marks;
     rlx_fault *why;
@@ -25,18 +27,23 @@ static bool bad(loading *l, const char *what, size_t at)
     return rlx_fail(l->why, RLX_LD08, "malformed kernel: %s %zu", what, at);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------- */
+/* ---- parts ---------------------------------------------------------------------------------- */
 
 static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
 {
     static const uint32_t item[RLX_KERNEL_PARTS] = RLX_KERNEL_PART_ITEM;
-    static const uint32_t most[RLX_KERNEL_PARTS] = {
-        RLX_KERNEL_MAX_PARAMS, RLX_KERNEL_MAX_BUFFERS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_REGS, RLX_KERNEL_MAX_WORDS, 1u << 30, 1u << 30
-    };
+    static const uint32_t most[RLX_KERNEL_PARTS] = { RLX_KERNEL_MAX_PARAMS,
+                                                     RLX_KERNEL_MAX_BUFFERS,
+                                                     RLX_KERNEL_MAX_REGS,
+                                                     RLX_KERNEL_MAX_REGS,
+                                                     RLX_KERNEL_MAX_WORDS,
+                                                     1u << 30,
+                                                     1u << 30 };
     if (len < RLX_KERNEL_HEADER_BYTES || rlx_get_u32(bytes) != RLX_KERNEL_MAGIC)
         return rlx_fail(l->why, RLX_LD08, "malformed kernel: no header");
     if (rlx_get_u32(bytes + 4) != RLX_KERNEL_VERSION)
-        return rlx_fail(l->why, RLX_LD02, "kernel bytecode version %u, expected %u", rlx_get_u32(bytes + 4), RLX_KERNEL_VERSION);
+        return rlx_fail(l->why, RLX_LD02, "kernel bytecode version %u, expected %u",
+                        rlx_get_u32(bytes + 4), RLX_KERNEL_VERSION);
     if (rlx_get_u32(bytes + 8) != len)
         return bad(l, "length differs from the stated", rlx_get_u32(bytes + 8));
     size_t at = RLX_KERNEL_HEADER_BYTES;
@@ -50,7 +57,8 @@ static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
     }
     if (at != len)
         return bad(l, "bytes after the last part", at);
-    if (!l->count[RLX_KERNEL_NAMES] || l->part[RLX_KERNEL_NAMES][l->count[RLX_KERNEL_NAMES] - 1] != 0)
+    if (!l->count[RLX_KERNEL_NAMES] ||
+        l->part[RLX_KERNEL_NAMES][l->count[RLX_KERNEL_NAMES] - 1] != 0)
         return bad(l, "names not terminated at", l->count[RLX_KERNEL_NAMES]);
     l->bytes = bytes;
     return true;
@@ -60,11 +68,14 @@ static bool find_parts(loading *l, const uint8_t *bytes, size_t len)
 static bool allocate(loading *l, void **work, size_t *work_size)
 {
     const uint32_t *n = l->count;
-    size_t params = sizeof(rlx_kernel), buffers = (params + n[RLX_KERNEL_PARAMS] * sizeof(rlx_kernel_param) + 7) & ~(size_t)7;
+    size_t params = sizeof(rlx_kernel),
+           buffers = (params + n[RLX_KERNEL_PARAMS] * sizeof(rlx_kernel_param) + 7) & ~(size_t)7;
     size_t consts = (buffers + n[RLX_KERNEL_BUFFERS] * sizeof(rlx_kernel_buffer) + 7) & ~(size_t)7;
     size_t code = consts + n[RLX_KERNEL_CONSTS] * sizeof(uint64_t);
-    size_t names = code + (n[RLX_KERNEL_CODE] + 8) * sizeof(uint32_t); /* value instructions are read with four operands */
-    size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63, size = data + n[RLX_KERNEL_DATA];
+    /* value instructions are read with four operands */
+    size_t names = code + (n[RLX_KERNEL_CODE] + 8) * sizeof(uint32_t);
+    size_t data = (names + n[RLX_KERNEL_NAMES] + 63) & ~(size_t)63,
+           size = data + n[RLX_KERNEL_DATA];
     *work_size = n[RLX_KERNEL_REGS] * 3 * sizeof(uint32_t) + n[RLX_KERNEL_CODE] + 1;
     char *p = rlx_mem_alloc_aligned(l->memory, size, 64);
     char *w = *work = rlx_mem_alloc_zero(l->memory, *work_size);
@@ -86,14 +97,24 @@ static bool allocate(loading *l, void **work, size_t *work_size)
         memcpy(p + data, l->part[RLX_KERNEL_DATA], n[RLX_KERNEL_DATA]);
     l->k = (rlx_kernel *)p;
     *l->k = (rlx_kernel){
-        .memory = l->memory, .size = size, .num_params = n[RLX_KERNEL_PARAMS], .num_buffers = n[RLX_KERNEL_BUFFERS],
-        .num_consts = n[RLX_KERNEL_CONSTS], .num_words = n[RLX_KERNEL_CODE], .names_size = n[RLX_KERNEL_NAMES], .params = l->params, .buffers = l->buffers,
-        .consts = l->consts, .code = l->code, .names = p + names, .data = (const unsigned char *)p + data,
+        .memory = l->memory,
+        .size = size,
+        .num_params = n[RLX_KERNEL_PARAMS],
+        .num_buffers = n[RLX_KERNEL_BUFFERS],
+        .num_consts = n[RLX_KERNEL_CONSTS],
+        .num_words = n[RLX_KERNEL_CODE],
+        .names_size = n[RLX_KERNEL_NAMES],
+        .params = l->params,
+        .buffers = l->buffers,
+        .consts = l->consts,
+        .code = l->code,
+        .names = p + names,
+        .data = (const unsigned char *)p + data,
     };
     return true;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static uint8_t reg_byte(const loading *l, uint32_t r)
 {
@@ -143,7 +164,8 @@ static bool load_consts(loading *l)
             return bad(l, "constant in a strip, register", i);
         l->consts[i] = bits;
         if (class_bytes(reg_byte(l, i) & RLX_KERNEL_CLASS_MASK) == 4)
-            memcpy(&l->consts[i], &low, 4); /* at the beginning of the cell whatever the byte order */
+            /* at the beginning of the cell whatever the byte order */
+            memcpy(&l->consts[i], &low, 4);
     }
     return true;
 }
@@ -154,10 +176,16 @@ static bool load_buffers(loading *l)
         const uint8_t *p = l->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)i;
         enum rlx_kernel_elem e = rlx_kernel_elem_of((int32_t)rlx_get_u32(p));
         rlx_kernel_buffer *b = &l->buffers[i];
-        if (e == RLX_ELEM_COUNT || p[4] > RLX_KERNEL_BUFFER_CONST || rlx_get_u32(p + 8) >= l->count[RLX_KERNEL_NAMES])
+        if (e == RLX_ELEM_COUNT || p[4] > RLX_KERNEL_BUFFER_CONST ||
+            rlx_get_u32(p + 8) >= l->count[RLX_KERNEL_NAMES])
             return bad(l, "buffer", i);
-        *b = (rlx_kernel_buffer){ .kind = p[4], .rank = p[5], .elem = (uint8_t)e, .bytes = rlx_kernel_elems[e].bytes,
-                                  .name = rlx_get_u32(p + 8), .data = rlx_get_u32(p + 12), .count = rlx_get_u64(p + 16) };
+        *b = (rlx_kernel_buffer){ .kind = p[4],
+                                  .rank = p[5],
+                                  .elem = (uint8_t)e,
+                                  .bytes = rlx_kernel_elems[e].bytes,
+                                  .name = rlx_get_u32(p + 8),
+                                  .data = rlx_get_u32(p + 12),
+                                  .count = rlx_get_u64(p + 16) };
         if (b->kind == RLX_KERNEL_BUFFER_TEMP)
             b->data = l->k->num_temps++;
         if (b->kind != RLX_KERNEL_BUFFER_CONST)
@@ -182,8 +210,8 @@ static bool load_params(loading *l)
             return bad(l, "parameter", i);
         param.klass = rlx_kernel_elems[e].klass;
         if (p[0] == RLX_KERNEL_PARAM_BUFFER) {
-            if (index != next++ || index >= l->count[RLX_KERNEL_BUFFERS] || l->buffers[index].kind != RLX_KERNEL_BUFFER_PARAM ||
-                l->buffers[index].elem != e)
+            if (index != next++ || index >= l->count[RLX_KERNEL_BUFFERS] ||
+                l->buffers[index].kind != RLX_KERNEL_BUFFER_PARAM || l->buffers[index].elem != e)
                 return bad(l, "buffer of parameter", i);
         } else {
             if (index >= l->count[RLX_KERNEL_REGS] || reg_byte(l, index) != param.klass)
@@ -198,7 +226,7 @@ static bool load_params(loading *l)
     return true;
 }
 
-/* ---- code ------------------------------------------------------------------------------------------------ */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 static uint16_t word(const loading *l, uint32_t at)
 {
@@ -226,7 +254,8 @@ static bool mark(loading *l)
         if (!j)
             continue;
         uint32_t p = at + 1 + (uint32_t)(j - operands);
-        int64_t target = (int64_t)at + (int32_t)((uint32_t)word(l, p) | (uint32_t)word(l, p + 1) << 16);
+        int64_t target =
+            (int64_t)at + (int32_t)((uint32_t)word(l, p) | (uint32_t)word(l, p + 1) << 16);
         if (target < 0 || target >= n || !(l->marks[target] & MARK_START))
             return bad(l, "jump into nowhere at", at);
         l->marks[target] |= MARK_TARGET;
@@ -243,23 +272,27 @@ typedef struct instruction {
 
 static bool bad_operand(loading *l, const instruction *in)
 {
-    return rlx_fail(l->why, RLX_LD08, "malformed kernel: operand of %s at %u", rlx_kernel_ops[in->op].text, in->at);
+    return rlx_fail(l->why, RLX_LD08, "malformed kernel: operand of %s at %u",
+                    rlx_kernel_ops[in->op].text, in->at);
 }
 
-/* A value operand of class `klass` (-1: any). Views may be read where they are set and written only as outputs. */
+/* A value operand of class `klass` (-1: any). Views may be read where they are set and written
+ * only as outputs. */
 static bool check_value(loading *l, instruction *in, uint32_t r, int klass, bool written)
 {
     if (r >= l->count[RLX_KERNEL_REGS])
         return bad_operand(l, in);
     uint8_t b = reg_byte(l, r);
     bool wide = is_wide(b), sets_view = in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT;
-    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) || (in->wide >= 0 && in->wide != wide))
+    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) ||
+        (in->wide >= 0 && in->wide != wide))
         return bad_operand(l, in);
     in->wide = wide;
     if (sets_view)
         return (b & RLX_KERNEL_VIEW_REG) ? true : bad_operand(l, in);
     if (b & RLX_KERNEL_VIEW_REG) {
-        bool plain = in->op >= RLX_K_FIRST_VALUE; /* memory and helper instructions work on real strips */
+        /* memory and helper instructions work on real strips */
+        bool plain = in->op >= RLX_K_FIRST_VALUE;
         if (!plain || (written ? l->out_epoch[r] : l->view_epoch[r]) != in->epoch)
             return bad_operand(l, in);
     }
@@ -285,7 +318,8 @@ static bool check_buffer(loading *l, instruction *in, uint32_t b, char letter)
         return bad_operand(l, in);
     rlx_kernel_buffer *buffer = &l->buffers[b];
     bool fused = in->op == RLX_K_CONTRACT || in->op == RLX_K_REDUCE;
-    if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) || (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
+    if ((letter == 'B' && buffer->kind == RLX_KERNEL_BUFFER_CONST) ||
+        (letter == 't' && buffer->kind != RLX_KERNEL_BUFFER_TEMP) ||
         (fused && in->elem >= 0 && in->elem != buffer->elem))
         return bad_operand(l, in);
     buffer->written |= letter == 'B';
@@ -299,7 +333,8 @@ static bool check_operand(loading *l, instruction *in, char letter, uint32_t w)
     static const char classes[] = "ilfdILFD";
     const char *c = strchr(classes, letter);
     if (c)
-        return check_value(l, in, w, (int)(c - classes) % RLX_CLASS_COUNT, c - classes >= RLX_CLASS_COUNT);
+        return check_value(l, in, w, (int)(c - classes) % RLX_CLASS_COUNT,
+                           c - classes >= RLX_CLASS_COUNT);
     switch (letter) {
     case 'v': case 'V': return check_value(l, in, w, in->buffer_class, letter == 'V');
     case 'x': case 'X': return check_any(l, in, w, letter == 'X');
@@ -330,11 +365,15 @@ static bool check_rest(loading *l, instruction *in)
         break;
     }
     case RLX_K_VIEW: case RLX_K_VIEW_OUT:
-        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) && in->elem != RLX_ELEM_BOOL;
+        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) &&
+             in->elem != RLX_ELEM_BOOL;
         break;
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
     case RLX_K_CONTRACT: ok = rlx_contract_fns[in->elem] != NULL; break;
-    case RLX_K_REDUCE: ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT && rlx_reduce_fns[operand(l, in, 'n')][in->elem]; break;
+    case RLX_K_REDUCE:
+        ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT &&
+             rlx_reduce_fns[operand(l, in, 'n')][in->elem];
+        break;
     default: break;
     }
     return ok ? true : bad_operand(l, in);
@@ -358,11 +397,14 @@ static bool check_instruction(loading *l, instruction *in)
                 continue;
             if (!check_operand(l, in, operands[i], w))
                 return false;
-            out[1 + i] = is_register(operands[i], w) ? l->offsets[w] : operands[i] == 'm' ? UINT32_MAX : w;
+            out[1 + i] = is_register(operands[i], w) ? l->offsets[w]
+                         : operands[i] == 'm'        ? UINT32_MAX
+                                                     : w;
             if (operands[i] == 'j')
                 out[1 + i] = w | (uint32_t)word(l, in->at + 2 + i) << 16;
         }
-    out[0] = in->op | (in->wide == 1 ? RLX_KERNEL_WIDE : 0) | (in->klass > 0 ? (uint32_t)in->klass << RLX_KERNEL_CLASS_SHIFT : 0);
+    out[0] = in->op | (in->wide == 1 ? RLX_KERNEL_WIDE : 0) |
+             (in->klass > 0 ? (uint32_t)in->klass << RLX_KERNEL_CLASS_SHIFT : 0);
     if (!check_rest(l, in))
         return false;
     if (in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT)
@@ -376,7 +418,9 @@ static bool check_code(loading *l)
 {
     uint32_t n = l->count[RLX_KERNEL_CODE], epoch = 1;
     for (uint32_t at = 0; at < n; at += rlx_kernel_op_words(word(l, at))) {
-        instruction in = { .op = word(l, at), .at = at, .klass = -1, .wide = -1, .buffer_class = -1, .elem = -1 };
+        instruction in = {
+            .op = word(l, at), .at = at, .klass = -1, .wide = -1, .buffer_class = -1, .elem = -1
+        };
         /* a view ends where control may come from elsewhere and where memory may move */
         epoch += (l->marks[at] & MARK_TARGET) != 0;
         in.epoch = epoch;
@@ -387,7 +431,8 @@ static bool check_code(loading *l)
     return true;
 }
 
-bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel **out, rlx_fault *why)
+bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel **out,
+                     rlx_fault *why)
 {
     loading l = { .memory = m, .why = why };
     void *work = NULL;
@@ -397,7 +442,8 @@ bool rlx_kernel_load(rlx_memory *m, const uint8_t *bytes, size_t len, rlx_kernel
         rlx_mem_free(m, work, work_size);
         return false;
     }
-    bool ok = place_registers(&l) && load_consts(&l) && load_buffers(&l) && load_params(&l) && mark(&l) && check_code(&l);
+    bool ok = place_registers(&l) && load_consts(&l) && load_buffers(&l) && load_params(&l) &&
+              mark(&l) && check_code(&l);
     rlx_mem_free(m, work, work_size);
     if (ok)
         *out = l.k;

@@ -6,8 +6,10 @@ typedef struct native_call {
     rlx_kernel_run *run;
 } native_call;
 
-_Static_assert(sizeof(rlx_kernel_view) == sizeof(relax_kernel_buffer) && offsetof(rlx_kernel_view, count) == offsetof(relax_kernel_buffer, count) &&
-               offsetof(rlx_kernel_view, shape) == offsetof(relax_kernel_buffer, shape), "a view is what a native kernel calls a buffer");
+_Static_assert(sizeof(rlx_kernel_view) == sizeof(relax_kernel_buffer) &&
+                   offsetof(rlx_kernel_view, count) == offsetof(relax_kernel_buffer, count) &&
+                   offsetof(rlx_kernel_view, shape) == offsetof(relax_kernel_buffer, shape),
+               "a view is what a native kernel calls a buffer");
 
 static native_call *native_of(relax_kernel_call *call)
 {
@@ -41,15 +43,21 @@ static int fail(relax_kernel_call *call, int32_t why, int64_t a, int64_t b, int6
     else if (why == RELAX_KERNEL_ASSERTION && a >= 0 && a < r->k->names_size)
         rlx_kernel_failed_assertion(r, r->k->names + a);
     else
-        rlx_kernel_troubled(r, why == RELAX_KERNEL_TROUBLE && a > 0 && a <= RLX_TROUBLE_EXPONENT ? (int)a : RLX_TROUBLE_NONE);
+        rlx_kernel_troubled(r, why == RELAX_KERNEL_TROUBLE && a > 0 && a <= RLX_TROUBLE_EXPONENT
+                                   ? (int)a
+                                   : RLX_TROUBLE_NONE);
     return 1;
 }
 
 bool rlx_kernel_run_native(rlx_kernel_run *r)
 {
-    native_call n = { .call = { .struct_size = sizeof(relax_kernel_call), .buffers = (relax_kernel_buffer *)r->views,
-                                .scalars = (const relax_kernel_scalar *)(const void *)r->frame, .fuel = r->env->fuel,
-                                .poll = poll, .allocate = allocate, .fail = fail },
+    native_call n = { .call = { .struct_size = sizeof(relax_kernel_call),
+                                .buffers = (relax_kernel_buffer *)r->views,
+                                .scalars = (const relax_kernel_scalar *)(const void *)r->frame,
+                                .fuel = r->env->fuel,
+                                .poll = poll,
+                                .allocate = allocate,
+                                .fail = fail },
                       .run = r };
     int failed = r->k->native(&n.call);
     r->env->fuel = n.call.fuel;

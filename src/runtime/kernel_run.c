@@ -1,5 +1,5 @@
-/* kernel_run.c: calls of kernels. The loader has checked the code; what depends on the call is checked here: arguments,
- * and the range of each access. */
+/* kernel_run.c: calls of kernels. The loader has checked the code; what depends on the call is
+ * checked here: arguments, and the range of each access. */
 #include "runtime/kernel_int.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ void rlx_kernel_env_free(rlx_kernel_env *env)
     env->num_slots = env->num_views = env->frame_size = 0;
 }
 
-/* ---- getting ready ---------------------------------------------------------------------------------- */
+/* ---- getting ready -------------------------------------------------------------------------- */
 
 static bool no_memory(rlx_fault *why)
 {
@@ -45,18 +45,21 @@ RLX_NOINLINE static bool grow_env(const rlx_kernel *k, rlx_kernel_env *env, rlx_
         env->frame_size = k->frame_size;
     }
     if (k->num_buffers > env->num_views) {
-        void *p = rlx_mem_resize(env->memory, env->views, env->num_views * sizeof *env->views, k->num_buffers * sizeof *env->views);
+        void *p = rlx_mem_resize(env->memory, env->views, env->num_views * sizeof *env->views,
+                                 k->num_buffers * sizeof *env->views);
         if (!p)
             return no_memory(why);
         env->views = p;
         env->num_views = k->num_buffers;
     }
     if (k->num_temps > env->num_slots) {
-        void *p = rlx_mem_resize(env->memory, env->slots, env->num_slots * sizeof *env->slots, k->num_temps * sizeof *env->slots);
+        void *p = rlx_mem_resize(env->memory, env->slots, env->num_slots * sizeof *env->slots,
+                                 k->num_temps * sizeof *env->slots);
         if (!p)
             return no_memory(why);
         env->slots = p;
-        memset(env->slots + env->num_slots, 0, (k->num_temps - env->num_slots) * sizeof *env->slots);
+        memset(env->slots + env->num_slots, 0,
+               (k->num_temps - env->num_slots) * sizeof *env->slots);
         env->num_slots = k->num_temps;
     }
     return true;
@@ -85,26 +88,33 @@ static bool is_compact(const DLTensor *t)
     return true;
 }
 
-static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_kernel_view *view, rlx_fault *why)
+static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_kernel_view *view,
+                        rlx_fault *why)
 {
     const rlx_kernel_buffer *b = &k->buffers[k->params[i].index];
     const char *name = k->names + b->name;
     int64_t count = 1;
     if (t->device.device_type != 1)
-        return rlx_fail(why, RLX_RT13, "kernel %s: %s is not in the memory of the CPU", k->names, name);
+        return rlx_fail(why, RLX_RT13, "kernel %s: %s is not in the memory of the CPU", k->names,
+                        name);
     if (dtype_of(t->dtype) != k->params[i].dtype)
         return rlx_fail(why, RLX_RT03, "kernel %s: %s has the wrong dtype", k->names, name);
     if (t->ndim != b->rank)
-        return rlx_fail(why, RLX_RT04, "kernel %s: %s has rank %d, expected %d", k->names, name, t->ndim, b->rank);
+        return rlx_fail(why, RLX_RT04, "kernel %s: %s has rank %d, expected %d", k->names, name,
+                        t->ndim, b->rank);
     for (int32_t d = 0; d < t->ndim; d++) {
         if (t->shape[d] < 0)
-            return rlx_fail(why, RLX_RT05, "kernel %s: dimension %d of %s is %" PRId64, k->names, d, name, t->shape[d]);
+            return rlx_fail(why, RLX_RT05, "kernel %s: dimension %d of %s is %" PRId64, k->names,
+                            d, name, t->shape[d]);
         if (!rlx_mul_i64(count, t->shape[d], &count) || count > INT64_MAX / 8)
-            return rlx_fail(why, RLX_RT10, "kernel %s: the sizes of %s are more than can be indexed", k->names, name);
+            return rlx_fail(why, RLX_RT10,
+                            "kernel %s: the sizes of %s are more than can be indexed", k->names,
+                            name);
     }
     unsigned char *data = t->data ? (unsigned char *)t->data + t->byte_offset : NULL;
     if (count && (!t->data || (uintptr_t)data % b->bytes))
-        return rlx_fail(why, RLX_RT05, "kernel %s: the data of %s is missing or not aligned", k->names, name);
+        return rlx_fail(why, RLX_RT05, "kernel %s: the data of %s is missing or not aligned",
+                        k->names, name);
     if (count && t->strides && !is_compact(t))
         return rlx_fail(why, RLX_RT05, "kernel %s: %s is not compact", k->names, name);
     *view = (rlx_kernel_view){ data, count, t->shape };
@@ -119,24 +129,33 @@ static bool int_fits(int64_t v, int32_t dtype)
     return bits == 64 || (uint64_t)v >> bits == 0;
 }
 
-static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg, unsigned char *cell, rlx_fault *why)
+static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
+                        unsigned char *cell, rlx_fault *why)
 {
     const rlx_kernel_param *p = &k->params[i];
     bool is_int = arg->type_index == RELAX_VALUE_INT || arg->type_index == RELAX_VALUE_BOOL;
     if (p->klass == RLX_CLASS_F32 || p->klass == RLX_CLASS_F64) {
         if (!is_int && arg->type_index != RELAX_VALUE_FLOAT)
-            return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is a number, another kind of value came", k->names, i);
+            return rlx_fail(why, RLX_RT02,
+                            "kernel %s: parameter %u is a number, another kind of value came",
+                            k->names, i);
         double d = is_int ? (double)arg->v.i : arg->v.f;
         float f = (float)d;
-        memcpy(cell, p->klass == RLX_CLASS_F64 ? (void *)&d : (void *)&f, p->klass == RLX_CLASS_F64 ? 8 : 4);
+        memcpy(cell, p->klass == RLX_CLASS_F64 ? (void *)&d : (void *)&f,
+               p->klass == RLX_CLASS_F64 ? 8 : 4);
         if (p->dtype == RELAX_FLOAT16 || p->dtype == RELAX_BFLOAT16)
-            rlx_value_fns[p->dtype == RELAX_FLOAT16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16](cell, &d, NULL, NULL, 1);
+            rlx_value_fns[p->dtype == RELAX_FLOAT16 ? RLX_K_ROUND_F64_F16 : RLX_K_ROUND_F64_BF16](
+                cell, &d, NULL, NULL, 1);
         return true;
     }
     if (!is_int)
-        return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is an integer, another kind of value came", k->names, i);
+        return rlx_fail(why, RLX_RT02,
+                        "kernel %s: parameter %u is an integer, another kind of value came",
+                        k->names, i);
     if (!int_fits(arg->v.i, p->dtype))
-        return rlx_fail(why, RLX_RT05, "kernel %s: %" PRId64 " does not fit the dtype of parameter %u", k->names, arg->v.i, i);
+        return rlx_fail(why, RLX_RT05,
+                        "kernel %s: %" PRId64 " does not fit the dtype of parameter %u", k->names,
+                        arg->v.i, i);
     int32_t narrow = (int32_t)arg->v.i;
     if (p->klass == RLX_CLASS_I64)
         memcpy(cell, &arg->v.i, 8);
@@ -146,27 +165,34 @@ static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
 }
 
 /* Scalars go where the code looks for them: native code at their place among the parameters. */
-static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, bool native, rlx_fault *why)
+static bool bind(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, bool native,
+                 rlx_fault *why)
 {
     for (uint32_t i = 0; i < k->num_params; i++) {
         const relax_value *a = &args[i];
         if (k->params[i].kind == RLX_KERNEL_PARAM_SCALAR) {
-            if (!bind_scalar(k, i, a, env->frame + (native ? i * sizeof(relax_kernel_scalar) : k->params[i].offset), why))
+            if (!bind_scalar(k, i, a,
+                             env->frame +
+                                 (native ? i * sizeof(relax_kernel_scalar) : k->params[i].offset),
+                             why))
                 return false;
         } else if (a->type_index != RELAX_VALUE_TENSOR_VIEW || !a->v.p)
-            return rlx_fail(why, RLX_RT02, "kernel %s: parameter %u is a tensor, another kind of value came", k->names, i);
+            return rlx_fail(why, RLX_RT02,
+                            "kernel %s: parameter %u is a tensor, another kind of value came",
+                            k->names, i);
         else if (!bind_tensor(k, i, a->v.p, &env->views[k->params[i].index], why))
             return false;
     }
     for (uint32_t b = 0; b < k->num_buffers; b++)
         if (k->buffers[b].kind == RLX_KERNEL_BUFFER_CONST)
-            env->views[b] = (rlx_kernel_view){ (unsigned char *)k->data + k->buffers[b].data, (int64_t)k->buffers[b].count, NULL };
+            env->views[b] = (rlx_kernel_view){ (unsigned char *)k->data + k->buffers[b].data,
+                                               (int64_t)k->buffers[b].count, NULL };
         else if (k->buffers[b].kind == RLX_KERNEL_BUFFER_TEMP)
             env->views[b] = (rlx_kernel_view){ NULL, 0, NULL };
     return true;
 }
 
-/* ---- pieces of the interpreter ----------------------------------------------------------------------------- */
+/* ---- pieces of the interpreter -------------------------------------------------------------- */
 
 typedef rlx_kernel_run running;
 
@@ -210,27 +236,35 @@ RLX_ALWAYS_INLINE bool in_range(int64_t first, int64_t stride, int64_t n, int64_
 
 static bool out_of_buffer(running *r, uint32_t b, int64_t offset)
 {
-    return rlx_fail(r->why, RLX_RT09, "kernel %s: offset %" PRId64 " is outside %s, which has %" PRId64 " elements", r->k->names,
-                    offset, buffer_name(r->k, b), r->views[b].count);
+    return rlx_fail(r->why, RLX_RT09,
+                    "kernel %s: offset %" PRId64 " is outside %s, which has %" PRId64 " elements",
+                    r->k->names, offset, buffer_name(r->k, b), r->views[b].count);
 }
 
 bool rlx_kernel_out_of_dim(running *r, uint32_t b, uint32_t dim, int64_t index, int64_t size)
 {
-    return rlx_fail(r->why, RLX_RT09, "kernel %s: index %" PRId64 " is out of range for dimension %u of %s, which has size %" PRId64,
+    return rlx_fail(r->why, RLX_RT09,
+                    "kernel %s: index %" PRId64
+                    " is out of range for dimension %u of %s, which has size %" PRId64,
                     r->k->names, index, dim, buffer_name(r->k, b), size);
 }
 
 bool rlx_kernel_troubled(running *r, int trouble)
 {
-    static const char *const texts[] = { "failed", "integer division by zero", "negative shift count", "negative exponent of an integer" };
+    static const char *const texts[] = { "failed", "integer division by zero",
+                                         "negative shift count",
+                                         "negative exponent of an integer" };
     return rlx_fail(r->why, RLX_RT14, "kernel %s: %s", r->k->names, texts[trouble]);
 }
 
 bool rlx_kernel_alloc(running *r, uint32_t b, int64_t count)
 {
     size_t slot = r->k->buffers[b].data, bytes;
-    if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) || bytes > SIZE_MAX / 4)
-        return rlx_fail(r->why, count < 0 ? RLX_RT05 : RLX_RT10, "kernel %s: %s would have %" PRId64 " elements", r->k->names, buffer_name(r->k, b), count);
+    if (count < 0 || !rlx_mul_size((size_t)count, r->k->buffers[b].bytes, &bytes) ||
+        bytes > SIZE_MAX / 4)
+        return rlx_fail(r->why, count < 0 ? RLX_RT05 : RLX_RT10,
+                        "kernel %s: %s would have %" PRId64 " elements", r->k->names,
+                        buffer_name(r->k, b), count);
     rlx_kernel_slot *s = &r->env->slots[slot];
     if (bytes > s->size) {
         rlx_mem_free_aligned(r->env->memory, s->data, s->size, 64);
@@ -268,7 +302,8 @@ static bool do_access(running *r, const uint32_t *w, size_t n, bool strided, boo
 {
     uint32_t b = w[store ? 1 : 2];
     const rlx_kernel_view *v = &r->views[b];
-    int64_t off = *scalar(r, w[store ? 2 : 3]), stride = strided ? *scalar(r, w[store ? 3 : 4]) : 1;
+    int64_t off = *scalar(r, w[store ? 2 : 3]),
+            stride = strided ? *scalar(r, w[store ? 3 : 4]) : 1;
     if (n == 0)
         return true;
     if (RLX_UNLIKELY(!in_range(off, stride, (int64_t)n, v->count)))
@@ -290,7 +325,8 @@ static bool do_each(running *r, const uint32_t *w, size_t n, bool store)
     const int64_t *at = reg(r, w[store ? 2 : 3]);
     const int32_t *mask = mask_at == UINT32_MAX ? NULL : reg(r, mask_at);
     const rlx_access_row *f = &rlx_access_fns[r->k->buffers[b].elem];
-    int64_t wrong = store ? f->store_each(v->data, at, mask, reg(r, w[4]), n, v->count) : f->load_each(reg(r, w[1]), v->data, at, mask, n, v->count);
+    int64_t wrong = store ? f->store_each(v->data, at, mask, reg(r, w[4]), n, v->count)
+                          : f->load_each(reg(r, w[1]), v->data, at, mask, n, v->count);
     return wrong < 0 ? true : out_of_buffer(r, b, at[wrong]);
 }
 
@@ -306,11 +342,13 @@ static bool do_view(running *r, const uint32_t *w, size_t n)
 }
 
 /* Least and greatest offset of a fused operand lie in its buffer. */
-static bool fused_in_range(running *r, uint32_t b, int64_t off, const int64_t *strides, const int64_t *extents, int n)
+static bool fused_in_range(running *r, uint32_t b, int64_t off, const int64_t *strides,
+                           const int64_t *extents, int n)
 {
     int64_t low = off, high = off, way;
     for (int i = 0; i < n; i++) {
-        if (__builtin_mul_overflow(extents[i] - 1, strides[i], &way) || __builtin_add_overflow(way < 0 ? low : high, way, way < 0 ? &low : &high))
+        if (__builtin_mul_overflow(extents[i] - 1, strides[i], &way) ||
+            __builtin_add_overflow(way < 0 ? low : high, way, way < 0 ? &low : &high))
             return out_of_buffer(r, b, off);
     }
     return low >= 0 && high < r->views[b].count ? true : out_of_buffer(r, b, low < 0 ? low : high);
@@ -321,7 +359,8 @@ static void *fused_pointer(running *r, uint32_t b, int64_t off)
     return r->views[b].data + (size_t)off * r->k->buffers[b].bytes;
 }
 
-/* In pieces, so that a long one can be stopped; pieces of k come after each other, which keeps each sum's order. */
+/* In pieces, so that a long one can be stopped; pieces of k come after each other, which keeps
+ * each sum's order. */
 static bool run_fused(running *r, rlx_reduction_fn *f, rlx_reduction *whole, size_t bytes)
 {
     int64_t columns = whole->columns < FUSED_STEP ? whole->columns : FUSED_STEP;
@@ -338,9 +377,14 @@ static bool run_fused(running *r, rlx_reduction_fn *f, rlx_reduction *whole, siz
                 part.rows = whole->rows - i < rows ? whole->rows - i : rows;
                 part.columns = whole->columns - j < columns ? whole->columns - j : columns;
                 part.depth = whole->depth - k < depth ? whole->depth - k : depth;
-                part.acc = (char *)whole->acc + (i * whole->acc_i + j * whole->acc_j) * (int64_t)bytes;
-                part.a = (const char *)whole->a + (i * whole->a_i + j * whole->a_j + k * whole->a_k) * (int64_t)bytes;
-                part.b = whole->b ? (const char *)whole->b + (i * whole->b_i + j * whole->b_j + k * whole->b_k) * (int64_t)bytes : NULL;
+                part.acc =
+                    (char *)whole->acc + (i * whole->acc_i + j * whole->acc_j) * (int64_t)bytes;
+                part.a = (const char *)whole->a +
+                         (i * whole->a_i + j * whole->a_j + k * whole->a_k) * (int64_t)bytes;
+                part.b = whole->b ? (const char *)whole->b +
+                                        (i * whole->b_i + j * whole->b_j + k * whole->b_k) *
+                                            (int64_t)bytes
+                                  : NULL;
                 f(&part);
                 if (!spend(r, (part.rows * part.columns * part.depth >> 8) + 1))
                     return false;
@@ -350,18 +394,27 @@ static bool run_fused(running *r, rlx_reduction_fn *f, rlx_reduction *whole, siz
 
 static bool do_fused(running *r, const uint32_t *w, bool contract)
 {
-    const uint32_t *acc = w + (contract ? 1 : 2), *a = acc + 4, *b = a + 5, *e = contract ? b + 5 : b;
+    const uint32_t *acc = w + (contract ? 1 : 2), *a = acc + 4, *b = a + 5,
+                   *e = contract ? b + 5 : b;
     int64_t extents[3] = { *scalar(r, e[0]), *scalar(r, e[1]), *scalar(r, e[2]) };
     if (extents[0] <= 0 || extents[1] <= 0 || extents[2] <= 0)
         return true;
     int64_t s_acc[3] = { *scalar(r, acc[2]), *scalar(r, acc[3]), 0 };
     int64_t s_a[3] = { *scalar(r, a[2]), *scalar(r, a[3]), *scalar(r, a[4]) };
     int64_t s_b[3] = { 0, 0, 0 };
-    if (!fused_in_range(r, acc[0], *scalar(r, acc[1]), s_acc, extents, 2) || !fused_in_range(r, a[0], *scalar(r, a[1]), s_a, extents, 3))
+    if (!fused_in_range(r, acc[0], *scalar(r, acc[1]), s_acc, extents, 2) ||
+        !fused_in_range(r, a[0], *scalar(r, a[1]), s_a, extents, 3))
         return false;
-    rlx_reduction red = { .acc = fused_pointer(r, acc[0], *scalar(r, acc[1])), .a = fused_pointer(r, a[0], *scalar(r, a[1])),
-                          .acc_i = s_acc[0], .acc_j = s_acc[1], .a_i = s_a[0], .a_j = s_a[1], .a_k = s_a[2],
-                          .rows = extents[0], .columns = extents[1], .depth = extents[2] };
+    rlx_reduction red = { .acc = fused_pointer(r, acc[0], *scalar(r, acc[1])),
+                          .a = fused_pointer(r, a[0], *scalar(r, a[1])),
+                          .acc_i = s_acc[0],
+                          .acc_j = s_acc[1],
+                          .a_i = s_a[0],
+                          .a_j = s_a[1],
+                          .a_k = s_a[2],
+                          .rows = extents[0],
+                          .columns = extents[1],
+                          .depth = extents[2] };
     if (contract) {
         for (int i = 0; i < 3; i++)
             s_b[i] = *scalar(r, b[2 + i]);
@@ -371,7 +424,8 @@ static bool do_fused(running *r, const uint32_t *w, bool contract)
         red.b_i = s_b[0], red.b_j = s_b[1], red.b_k = s_b[2];
     }
     uint8_t elem = r->k->buffers[acc[0]].elem;
-    return run_fused(r, contract ? rlx_contract_fns[elem] : rlx_reduce_fns[w[1]][elem], &red, r->k->buffers[acc[0]].bytes);
+    return run_fused(r, contract ? rlx_contract_fns[elem] : rlx_reduce_fns[w[1]][elem], &red,
+                     r->k->buffers[acc[0]].bytes);
 }
 
 bool rlx_kernel_failed_assertion(running *r, const char *text)
@@ -382,8 +436,9 @@ bool rlx_kernel_failed_assertion(running *r, const char *text)
 
 bool rlx_kernel_wrong_size(running *r, uint32_t b, uint32_t dim, int64_t found, int64_t expected)
 {
-    return rlx_fail(r->why, RLX_RT05, "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names, dim, buffer_name(r->k, b),
-                    found, expected);
+    return rlx_fail(r->why, RLX_RT05,
+                    "kernel %s: dimension %u of %s is %" PRId64 ", expected %" PRId64, r->k->names,
+                    dim, buffer_name(r->k, b), found, expected);
 }
 
 static bool do_want_dim(running *r, const uint32_t *w)
@@ -394,10 +449,22 @@ static bool do_want_dim(running *r, const uint32_t *w)
     return rlx_kernel_wrong_size(r, w[1], w[2], found, expected);
 }
 
-RLX_ALWAYS_INLINE int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-RLX_ALWAYS_INLINE int64_t wrap_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-RLX_ALWAYS_INLINE int64_t strip_of(int64_t left) { return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP; }
+RLX_ALWAYS_INLINE int64_t wrap_add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+RLX_ALWAYS_INLINE int64_t wrap_sub(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+RLX_ALWAYS_INLINE int64_t strip_of(int64_t left)
+{
+    return left < RLX_KERNEL_STRIP ? left : RLX_KERNEL_STRIP;
+}
 
 /* Words of a value instruction: opcode and 2 to 4 operands. */
 static const uint8_t value_words[RLX_K_COUNT] = {
@@ -412,17 +479,19 @@ RLX_ALWAYS_INLINE int run_value(const running *r, const uint32_t *w, uint32_t op
     switch (value_words[op]) {
     case 3: return f(reg(r, w[1]), reg(r, w[2]), NULL, NULL, n);
     case 4: return f(reg(r, w[1]), reg(r, w[2]), reg(r, w[3]), NULL, n);
-    default: return f(reg(r, w[1]), reg(r, w[2]), reg(r, w[3]), w[4] == UINT32_MAX ? NULL : reg(r, w[4]), n);
+    default:
+        return f(reg(r, w[1]), reg(r, w[2]), reg(r, w[3]),
+                 w[4] == UINT32_MAX ? NULL : reg(r, w[4]), n);
     }
 }
 
 /* A jump; backward ones are work. */
-#define JUMP_TO(distance)                                                                              \
-    do {                                                                                               \
-        int32_t d_ = (int32_t)(distance);                                                              \
-        if (d_ <= 0 && RLX_UNLIKELY(--r->env->fuel < 0) && rlx_kernel_stopped(r))                                 \
-            return false;                                                                              \
-        w += d_;                                                                                       \
+#define JUMP_TO(distance)                                                         \
+    do {                                                                          \
+        int32_t d_ = (int32_t)(distance);                                         \
+        if (d_ <= 0 && RLX_UNLIKELY(--r->env->fuel < 0) && rlx_kernel_stopped(r)) \
+            return false;                                                         \
+        w += d_;                                                                  \
     } while (0)
 #define X(i) (*scalar(r, w[i]))
 #define STEP(words) { w += 1 + (words); continue; }
@@ -524,7 +593,8 @@ static bool run(running *r)
         case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(do_view(r, w, n), 3)
         case RLX_K_BROADCAST: {
             int64_t most = X(3) < 0 ? 0 : strip_of(X(3));
-            rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT), (size_t)most);
+            rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT),
+                           (size_t)most);
             STEP(3)
         }
         case RLX_K_IOTA: rlx_iota_strip(reg(r, w[1]), X(2), X(3), n); STEP(3)
@@ -542,27 +612,35 @@ void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native)
         k->frame_size = k->num_params * sizeof(relax_kernel_scalar);
 }
 
-/* Does something that is written share memory with another argument? Compilers of C are told that nothing does. */
+/* Does something that is written share memory with another argument? Compilers of C are told
+ * that nothing does. */
 static bool overlap(const rlx_kernel *k, const rlx_kernel_view *views)
 {
-    for (uint32_t i = 0; i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM; i++) {
+    for (uint32_t i = 0; i < k->num_buffers && k->buffers[i].kind == RLX_KERNEL_BUFFER_PARAM;
+         i++) {
         if (!k->buffers[i].written)
             continue;
-        uintptr_t begin = (uintptr_t)views[i].data, end = begin + (size_t)views[i].count * k->buffers[i].bytes;
-        for (uint32_t j = 0; j < k->num_buffers && k->buffers[j].kind == RLX_KERNEL_BUFFER_PARAM; j++) {
+        uintptr_t begin = (uintptr_t)views[i].data,
+                  end = begin + (size_t)views[i].count * k->buffers[i].bytes;
+        for (uint32_t j = 0; j < k->num_buffers && k->buffers[j].kind == RLX_KERNEL_BUFFER_PARAM;
+             j++) {
             uintptr_t other = (uintptr_t)views[j].data;
-            if (j != i && other < end && begin < other + (size_t)views[j].count * k->buffers[j].bytes)
+            if (j != i && other < end &&
+                begin < other + (size_t)views[j].count * k->buffers[j].bytes)
                 return true;
         }
     }
     return false;
 }
 
-bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args, int32_t num_args, rlx_fault *why)
+bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
+                     int32_t num_args, rlx_fault *why)
 {
     if ((uint32_t)num_args != k->num_params)
-        return rlx_fail(why, RLX_RT01, "kernel %s takes %u arguments, %d came", k->names, k->num_params, num_args);
-    if (RLX_UNLIKELY(k->frame_size > env->frame_size || k->num_buffers > env->num_views || k->num_temps > env->num_slots) &&
+        return rlx_fail(why, RLX_RT01, "kernel %s takes %u arguments, %d came", k->names,
+                        k->num_params, num_args);
+    if (RLX_UNLIKELY(k->frame_size > env->frame_size || k->num_buffers > env->num_views ||
+                     k->num_temps > env->num_slots) &&
         !grow_env(k, env, why))
         return false;
     running r = { k, env, env->frame, env->views, why };

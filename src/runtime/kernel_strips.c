@@ -1,92 +1,95 @@
-/* kernel_strips.c: the loops of the kernel interpreter. Compiled at -O3; nothing here decides anything.
+/* kernel_strips.c: the loops of the kernel interpreter. Compiled at -O3; nothing here decides
+ * anything.
  *
- * One function per value instruction over n elements. Operands of one instruction overlap exactly or not at all. */
+ * One function per value instruction over n elements. Operands of one instruction overlap
+ * exactly or not at all. */
 #include "runtime/kernel_int.h"
 #include "base/base.h"
 #include "format/kernel_math.h"
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
-#define VALUE1(name, R, T, expr)                                                                       \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        R *d = dp;                                                                                     \
-        const T *p = ap;                                                                               \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
-            T a = p[i];                                                                                \
-            d[i] = (R)(expr);                                                                          \
-        }                                                                                              \
-        return RLX_TROUBLE_NONE;                                                                       \
+#define VALUE1(name, R, T, expr)                                                            \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        R *d = dp;                                                                          \
+        const T *p = ap;                                                                    \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+            T a = p[i];                                                                     \
+            d[i] = (R)(expr);                                                               \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
     }
-#define VALUE2(name, R, T, expr)                                                                       \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        R *d = dp;                                                                                     \
-        const T *p = ap, *q = bp;                                                                      \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
-            T a = p[i], b = q[i];                                                                      \
-            d[i] = (R)(expr);                                                                          \
-        }                                                                                              \
-        return RLX_TROUBLE_NONE;                                                                       \
+#define VALUE2(name, R, T, expr)                                                            \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        R *d = dp;                                                                          \
+        const T *p = ap, *q = bp;                                                           \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                    \
+            T a = p[i], b = q[i];                                                           \
+            d[i] = (R)(expr);                                                               \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
     }
-/* fails: a condition on a and b where the mask (NULL: everywhere) is on; elements that would fail are left 0. */
-#define RISKY(name, T, fails, why, expr)                                                               \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        T *d = dp;                                                                                     \
-        const T *p = ap, *q = bp;                                                                      \
-        const int32_t *mask = cp;                                                                      \
-        for (size_t i = 0; i < n; i++) {                                                               \
-            T a = p[i], b = q[i];                                                                      \
-            if (RLX_LIKELY(!(fails)))                                                                  \
-                d[i] = (expr);                                                                         \
-            else if (!mask || mask[i])                                                                 \
-                return why;                                                                            \
-            else                                                                                       \
-                d[i] = 0;                                                                              \
-        }                                                                                              \
-        return RLX_TROUBLE_NONE;                                                                       \
+/* fails: a condition on a and b where the mask (NULL: everywhere) is on; elements that would
+ * fail are left 0. */
+#define RISKY(name, T, fails, why, expr)                                                    \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        T *d = dp;                                                                          \
+        const T *p = ap, *q = bp;                                                           \
+        const int32_t *mask = cp;                                                           \
+        for (size_t i = 0; i < n; i++) {                                                    \
+            T a = p[i], b = q[i];                                                           \
+            if (RLX_LIKELY(!(fails)))                                                       \
+                d[i] = (expr);                                                              \
+            else if (!mask || mask[i])                                                      \
+                return why;                                                                 \
+            else                                                                            \
+                d[i] = 0;                                                                   \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
     }
-#define SELECT(name, T)                                                                                \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        T *d = dp;                                                                                     \
-        const int32_t *m = ap;                                                                         \
-        const T *p = bp, *q = cp;                                                                      \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) d[i] = m[i] ? p[i] : q[i];                      \
-        return RLX_TROUBLE_NONE;                                                                       \
+#define SELECT(name, T)                                                                     \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        T *d = dp;                                                                          \
+        const int32_t *m = ap;                                                              \
+        const T *p = bp, *q = cp;                                                           \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) d[i] = m[i] ? p[i] : q[i];           \
+        return RLX_TROUBLE_NONE;                                                            \
     }
-#define COPY(name, bytes, expr)                                                                        \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        memmove(dp, ap, n * (bytes));                                                                  \
-        return RLX_TROUBLE_NONE;                                                                       \
+#define COPY(name, bytes, expr)                                                             \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        memmove(dp, ap, n * (bytes));                                                       \
+        return RLX_TROUBLE_NONE;                                                            \
     }
 #define WIDE1(name, R, T, expr) RLX_CLONES VALUE1(name, R, T, expr)
 #define WIDE2(name, R, T, expr) RLX_CLONES VALUE2(name, R, T, expr)
-#define LDEXP(name, T, expr)                                                                           \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        T *d = dp;                                                                                     \
-        const T *p = ap;                                                                               \
-        const int64_t *q = bp;                                                                         \
-        for (size_t i = 0; i < n; i++) {                                                               \
-            T a = p[i];                                                                                \
-            int64_t b = q[i];                                                                          \
-            d[i] = (expr);                                                                             \
-        }                                                                                              \
-        return RLX_TROUBLE_NONE;                                                                       \
+#define LDEXP(name, T, expr)                                                                \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        T *d = dp;                                                                          \
+        const T *p = ap;                                                                    \
+        const int64_t *q = bp;                                                              \
+        for (size_t i = 0; i < n; i++) {                                                    \
+            T a = p[i];                                                                     \
+            int64_t b = q[i];                                                               \
+            d[i] = (expr);                                                                  \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
     }
-#define FMA(name, T, expr)                                                                             \
-    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n)            \
-    {                                                                                                  \
-        T *d = dp;                                                                                     \
-        const T *p = ap, *q = bp, *r = cp;                                                             \
-        for (size_t i = 0; i < n; i++) {                                                               \
-            T a = p[i], b = q[i], c = r[i];                                                            \
-            d[i] = (expr);                                                                             \
-        }                                                                                              \
-        return RLX_TROUBLE_NONE;                                                                       \
+#define FMA(name, T, expr)                                                                  \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        T *d = dp;                                                                          \
+        const T *p = ap, *q = bp, *r = cp;                                                  \
+        for (size_t i = 0; i < n; i++) {                                                    \
+            T a = p[i], b = q[i], c = r[i];                                                 \
+            d[i] = (expr);                                                                  \
+        }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
     }
 #include "format/kernel_value.def"
 
@@ -117,76 +120,76 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
         d[i] = (int64_t)((uint64_t)start + i * (uint64_t)step);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
-#define ACCESS(name, T, R, from, to)                                                                   \
-    static void load_##name(void *dp, const void *mp, int64_t stride, size_t n)                        \
-    {                                                                                                  \
-        R *d = dp;                                                                                     \
-        const T *p = mp;                                                                               \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
-            T v = p[i];                                                                                \
-            d[i] = (R)(from);                                                                          \
-        }                                                                                              \
-    }                                                                                                  \
-    static void load_strided_##name(void *dp, const void *mp, int64_t stride, size_t n)                \
-    {                                                                                                  \
-        R *d = dp;                                                                                     \
-        const T *p = mp;                                                                               \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
-            T v = p[(int64_t)i * stride];                                                              \
-            d[i] = (R)(from);                                                                          \
-        }                                                                                              \
-    }                                                                                                  \
-    static void store_##name(void *mp, int64_t stride, const void *ap, size_t n)                       \
-    {                                                                                                  \
-        T *p = mp;                                                                                     \
-        const R *a = ap;                                                                               \
-        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                               \
-            R v = a[i];                                                                                \
-            p[i] = (T)(to);                                                                            \
-        }                                                                                              \
-    }                                                                                                  \
-    static void store_strided_##name(void *mp, int64_t stride, const void *ap, size_t n)               \
-    {                                                                                                  \
-        T *p = mp;                                                                                     \
-        const R *a = ap;                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                               \
-            R v = a[i];                                                                                \
-            p[(int64_t)i * stride] = (T)(to);                                                          \
-        }                                                                                              \
-    }                                                                                                  \
-    static int64_t load_each_##name(void *dp, const void *mp, const int64_t *at, const int32_t *mask,  \
-                                    size_t n, int64_t count)                                           \
-    {                                                                                                  \
-        R *d = dp;                                                                                     \
-        const T *p = mp;                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                               \
-            if (mask && !mask[i]) {                                                                    \
-                d[i] = 0;                                                                              \
-                continue;                                                                              \
-            }                                                                                          \
-            if (RLX_UNLIKELY((uint64_t)at[i] >= (uint64_t)count))                                      \
-                return (int64_t)i;                                                                     \
-            T v = p[at[i]];                                                                            \
-            d[i] = (R)(from);                                                                          \
-        }                                                                                              \
-        return -1;                                                                                     \
-    }                                                                                                  \
+#define ACCESS(name, T, R, from, to)                                                              \
+    static void load_##name(void *dp, const void *mp, int64_t stride, size_t n)                   \
+    {                                                                                             \
+        R *d = dp;                                                                                \
+        const T *p = mp;                                                                          \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
+            T v = p[i];                                                                           \
+            d[i] = (R)(from);                                                                     \
+        }                                                                                         \
+    }                                                                                             \
+    static void load_strided_##name(void *dp, const void *mp, int64_t stride, size_t n)           \
+    {                                                                                             \
+        R *d = dp;                                                                                \
+        const T *p = mp;                                                                          \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
+            T v = p[(int64_t)i * stride];                                                         \
+            d[i] = (R)(from);                                                                     \
+        }                                                                                         \
+    }                                                                                             \
+    static void store_##name(void *mp, int64_t stride, const void *ap, size_t n)                  \
+    {                                                                                             \
+        T *p = mp;                                                                                \
+        const R *a = ap;                                                                          \
+        RLX_INDEPENDENT for (size_t i = 0; i < n; i++) {                                          \
+            R v = a[i];                                                                           \
+            p[i] = (T)(to);                                                                       \
+        }                                                                                         \
+    }                                                                                             \
+    static void store_strided_##name(void *mp, int64_t stride, const void *ap, size_t n)          \
+    {                                                                                             \
+        T *p = mp;                                                                                \
+        const R *a = ap;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            R v = a[i];                                                                           \
+            p[(int64_t)i * stride] = (T)(to);                                                     \
+        }                                                                                         \
+    }                                                                                             \
+    static int64_t load_each_##name(void *dp, const void *mp, const int64_t *at, const int32_t *mask, \
+                                    size_t n, int64_t count)                                      \
+    {                                                                                             \
+        R *d = dp;                                                                                \
+        const T *p = mp;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            if (mask && !mask[i]) {                                                               \
+                d[i] = 0;                                                                         \
+                continue;                                                                         \
+            }                                                                                     \
+            if (RLX_UNLIKELY((uint64_t)at[i] >= (uint64_t)count))                                 \
+                return (int64_t)i;                                                                \
+            T v = p[at[i]];                                                                       \
+            d[i] = (R)(from);                                                                     \
+        }                                                                                         \
+        return -1;                                                                                \
+    }                                                                                             \
     static int64_t store_each_##name(void *mp, const int64_t *at, const int32_t *mask, const void *ap, \
-                                     size_t n, int64_t count)                                          \
-    {                                                                                                  \
-        T *p = mp;                                                                                     \
-        const R *a = ap;                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                               \
-            if (mask && !mask[i])                                                                      \
-                continue;                                                                              \
-            if (RLX_UNLIKELY((uint64_t)at[i] >= (uint64_t)count))                                      \
-                return (int64_t)i;                                                                     \
-            R v = a[i];                                                                                \
-            p[at[i]] = (T)(to);                                                                        \
-        }                                                                                              \
-        return -1;                                                                                     \
+                                     size_t n, int64_t count)                                     \
+    {                                                                                             \
+        T *p = mp;                                                                                \
+        const R *a = ap;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            if (mask && !mask[i])                                                                 \
+                continue;                                                                         \
+            if (RLX_UNLIKELY((uint64_t)at[i] >= (uint64_t)count))                                 \
+                return (int64_t)i;                                                                \
+            R v = a[i];                                                                           \
+            p[at[i]] = (T)(to);                                                                   \
+        }                                                                                         \
+        return -1;                                                                                \
     }
 
 ACCESS(BOOL, uint8_t, int32_t, v != 0, v != 0)
@@ -201,214 +204,230 @@ ACCESS(F16, uint16_t, float, rlx_half_to_float(v), rlx_float_to_half(v))
 ACCESS(BF16, uint16_t, float, rlx_bfloat_to_float(v), rlx_float_to_bfloat(v))
 ACCESS(F32, float, float, v, v)
 ACCESS(F64, double, double, v, v)
-#define ROW(E, name)                                                                                   \
-    [RLX_ELEM_##E] = { load_##name, load_strided_##name, store_##name, store_strided_##name,           \
+#define ROW(E, name)                                                                         \
+    [RLX_ELEM_##E] = { load_##name, load_strided_##name, store_##name, store_strided_##name, \
                        load_each_##name, store_each_##name }
 const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT] = {
-    ROW(BOOL, BOOL), ROW(I8, I8),   ROW(U8, U8),   ROW(I16, I16), ROW(U16, U16),   ROW(I32, I32), ROW(U32, U32),
-    ROW(I64, I64),   ROW(U64, I64), ROW(F16, F16), ROW(BF16, BF16), ROW(F32, F32), ROW(F64, F64),
+    ROW(BOOL, BOOL), ROW(I8, I8),   ROW(U8, U8),   ROW(I16, I16), ROW(U16, U16),
+    ROW(I32, I32),   ROW(U32, U32), ROW(I64, I64), ROW(U64, I64), ROW(F16, F16),
+    ROW(BF16, BF16), ROW(F32, F32), ROW(F64, F64),
 };
 
-/* ---- fused reductions ----------------------------------------------------------------------------------
- * Each sum keeps its written order: k ascending, product rounded, then sum rounded. Speed comes from doing several
- * sums side by side: blocks of rows x columns live in registers while k runs. */
+/* ---- fused reductions -----------------------------------------------------------------------
+ * Each sum keeps its written order: k ascending, product rounded, then sum rounded. Speed comes
+ * from doing several sums side by side: blocks of rows x columns live in registers while k runs.
+ */
 
 /* acc[i, j] += a[i, j, k] * b[i, j, k], any strides: four columns at a time. */
-#define CONTRACT_ANY(name, T)                                                                          \
-    static void contract_any_##name(const rlx_reduction *r)                                            \
-    {                                                                                                  \
-        for (int64_t i = 0; i < r->rows; i++) {                                                        \
-            T *acc = (T *)r->acc + i * r->acc_i;                                                       \
-            const T *a = (const T *)r->a + i * r->a_i, *b = (const T *)r->b + i * r->b_i;              \
-            int64_t j = 0;                                                                             \
-            for (; j + 4 <= r->columns; j += 4) {                                                      \
-                const T *p = a + j * r->a_j, *q = b + j * r->b_j;                                      \
-                T *c = acc + j * r->acc_j;                                                             \
-                T s0 = c[0], s1 = c[r->acc_j], s2 = c[2 * r->acc_j], s3 = c[3 * r->acc_j];             \
-                for (int64_t k = 0; k < r->depth; k++, p += r->a_k, q += r->b_k) {                     \
-                    s0 += p[0] * q[0];                                                                 \
-                    s1 += p[r->a_j] * q[r->b_j];                                                       \
-                    s2 += p[2 * r->a_j] * q[2 * r->b_j];                                               \
-                    s3 += p[3 * r->a_j] * q[3 * r->b_j];                                               \
-                }                                                                                      \
-                c[0] = s0, c[r->acc_j] = s1, c[2 * r->acc_j] = s2, c[3 * r->acc_j] = s3;               \
-            }                                                                                          \
-            for (; j < r->columns; j++) {                                                              \
-                const T *p = a + j * r->a_j, *q = b + j * r->b_j;                                      \
-                T s = acc[j * r->acc_j];                                                               \
-                for (int64_t k = 0; k < r->depth; k++)                                                 \
-                    s += p[k * r->a_k] * q[k * r->b_k];                                                \
-                acc[j * r->acc_j] = s;                                                                 \
-            }                                                                                          \
-        }                                                                                              \
+#define CONTRACT_ANY(name, T)                                                              \
+    static void contract_any_##name(const rlx_reduction *r)                                \
+    {                                                                                      \
+        for (int64_t i = 0; i < r->rows; i++) {                                            \
+            T *acc = (T *)r->acc + i * r->acc_i;                                           \
+            const T *a = (const T *)r->a + i * r->a_i, *b = (const T *)r->b + i * r->b_i;  \
+            int64_t j = 0;                                                                 \
+            for (; j + 4 <= r->columns; j += 4) {                                          \
+                const T *p = a + j * r->a_j, *q = b + j * r->b_j;                          \
+                T *c = acc + j * r->acc_j;                                                 \
+                T s0 = c[0], s1 = c[r->acc_j], s2 = c[2 * r->acc_j], s3 = c[3 * r->acc_j]; \
+                for (int64_t k = 0; k < r->depth; k++, p += r->a_k, q += r->b_k) {         \
+                    s0 += p[0] * q[0];                                                     \
+                    s1 += p[r->a_j] * q[r->b_j];                                           \
+                    s2 += p[2 * r->a_j] * q[2 * r->b_j];                                   \
+                    s3 += p[3 * r->a_j] * q[3 * r->b_j];                                   \
+                }                                                                          \
+                c[0] = s0, c[r->acc_j] = s1, c[2 * r->acc_j] = s2, c[3 * r->acc_j] = s3;   \
+            }                                                                              \
+            for (; j < r->columns; j++) {                                                  \
+                const T *p = a + j * r->a_j, *q = b + j * r->b_j;                          \
+                T s = acc[j * r->acc_j];                                                   \
+                for (int64_t k = 0; k < r->depth; k++)                                     \
+                    s += p[k * r->a_k] * q[k * r->b_k];                                    \
+                acc[j * r->acc_j] = s;                                                     \
+            }                                                                              \
+        }                                                                                  \
     }
 CONTRACT_ANY(f32, float)
 CONTRACT_ANY(f64, double)
 CONTRACT_ANY(u32, uint32_t)
 CONTRACT_ANY(u64, uint64_t)
 
-/* One scalar of a for all columns, acc and b contiguous in j, b the same for all rows: a matrix product.
- * A block of R rows and W vectors of columns. */
-#define BLOCK(name, T, V, R, W)                                                                        \
-    RLX_ALWAYS_INLINE void block_##name##_##R##x##W(T *acc, int64_t acc_i, const T *a, int64_t a_i,    \
+/* One scalar of a for all columns, acc and b contiguous in j, b the same for all rows: a matrix
+ * product. A block of R rows and W vectors of columns. */
+#define BLOCK(name, T, V, R, W)                                                                   \
+    RLX_ALWAYS_INLINE void block_##name##_##R##x##W(T *acc, int64_t acc_i, const T *a, int64_t a_i, \
                                                     int64_t a_k, const T *b, int64_t b_k, int64_t depth) \
-    {                                                                                                  \
-        enum { LANES = sizeof(V) / sizeof(T) };                                                        \
-        V s[R][W];                                                                                     \
-        for (int i = 0; i < R; i++)                                                                    \
-            for (int w = 0; w < W; w++)                                                                \
-                s[i][w] = *(const V *)(acc + i * acc_i + w * LANES);                                   \
-        for (int64_t k = 0; k < depth; k++, a += a_k, b += b_k) {                                      \
-            for (int w = 0; w < W; w++) {                                                              \
-                V y = *(const V *)(b + w * LANES);                                                     \
-                for (int i = 0; i < R; i++)                                                            \
-                    s[i][w] += a[i * a_i] * y;                                                         \
-            }                                                                                          \
-        }                                                                                              \
-        for (int i = 0; i < R; i++)                                                                    \
-            for (int w = 0; w < W; w++)                                                                \
-                *(V *)(acc + i * acc_i + w * LANES) = s[i][w];                                         \
+    {                                                                                             \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                   \
+        V s[R][W];                                                                                \
+        for (int i = 0; i < R; i++)                                                               \
+            for (int w = 0; w < W; w++)                                                           \
+                s[i][w] = *(const V *)(acc + i * acc_i + w * LANES);                              \
+        for (int64_t k = 0; k < depth; k++, a += a_k, b += b_k) {                                 \
+            for (int w = 0; w < W; w++) {                                                         \
+                V y = *(const V *)(b + w * LANES);                                                \
+                for (int i = 0; i < R; i++)                                                       \
+                    s[i][w] += a[i * a_i] * y;                                                    \
+            }                                                                                     \
+        }                                                                                         \
+        for (int i = 0; i < R; i++)                                                               \
+            for (int w = 0; w < W; w++)                                                           \
+                *(V *)(acc + i * acc_i + w * LANES) = s[i][w];                                    \
     }
 /* R rows, all columns: wide blocks, single vectors, single columns. */
-#define ROWS(name, T, V, R, W)                                                                         \
-    BLOCK(name, T, V, R, W)                                                                            \
-    RLX_ALWAYS_INLINE void rows_##name##_##R(const rlx_reduction *r, int64_t row)                      \
-    {                                                                                                  \
-        enum { LANES = sizeof(V) / sizeof(T) };                                                        \
-        T *acc = (T *)r->acc + row * r->acc_i;                                                         \
-        const T *a = (const T *)r->a + row * r->a_i, *b = r->b;                                        \
-        int64_t j = 0;                                                                                 \
-        for (; j + W * LANES <= r->columns; j += W * LANES)                                            \
-            block_##name##_##R##x##W(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);   \
-        for (; W > 1 && j + LANES <= r->columns; j += LANES)                                           \
-            block_##name##_##R##x1(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);     \
-        for (; j < r->columns; j++)                                                                    \
-            column_##T##_##R(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);        \
+#define ROWS(name, T, V, R, W)                                                                    \
+    BLOCK(name, T, V, R, W)                                                                       \
+    RLX_ALWAYS_INLINE void rows_##name##_##R(const rlx_reduction *r, int64_t row)                 \
+    {                                                                                             \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                   \
+        T *acc = (T *)r->acc + row * r->acc_i;                                                    \
+        const T *a = (const T *)r->a + row * r->a_i, *b = r->b;                                   \
+        int64_t j = 0;                                                                            \
+        for (; j + W * LANES <= r->columns; j += W * LANES)                                       \
+            block_##name##_##R##x##W(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth); \
+        for (; W > 1 && j + LANES <= r->columns; j += LANES)                                      \
+            block_##name##_##R##x1(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth); \
+        for (; j < r->columns; j++)                                                               \
+            column_##T##_##R(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);      \
     }
-#define COLUMN(T, R)                                                                                   \
+#define COLUMN(T, R)                                                                              \
     RLX_ALWAYS_INLINE void column_##T##_##R(T *acc, int64_t acc_i, const T *a, int64_t a_i, int64_t a_k, \
-                                               const T *b, int64_t b_k, int64_t depth)                 \
-    {                                                                                                  \
-        T s[R];                                                                                        \
-        for (int i = 0; i < R; i++)                                                                    \
-            s[i] = acc[i * acc_i];                                                                     \
-        for (int64_t k = 0; k < depth; k++, a += a_k, b += b_k)                                        \
-            for (int i = 0; i < R; i++)                                                                \
-                s[i] += a[i * a_i] * *b;                                                               \
-        for (int i = 0; i < R; i++)                                                                    \
-            acc[i * acc_i] = s[i];                                                                     \
+                                               const T *b, int64_t b_k, int64_t depth)            \
+    {                                                                                             \
+        T s[R];                                                                                   \
+        for (int i = 0; i < R; i++)                                                               \
+            s[i] = acc[i * acc_i];                                                                \
+        for (int64_t k = 0; k < depth; k++, a += a_k, b += b_k)                                   \
+            for (int i = 0; i < R; i++)                                                           \
+                s[i] += a[i * a_i] * *b;                                                          \
+        for (int i = 0; i < R; i++)                                                               \
+            acc[i * acc_i] = s[i];                                                                \
     }
 typedef RLX_VECTOR(float, 16) f32x4;
 typedef RLX_VECTOR(float, 32) f32x8;
 typedef RLX_VECTOR(double, 16) f64x2;
 typedef RLX_VECTOR(double, 32) f64x4;
-COLUMN(float, 4) COLUMN(float, 1) COLUMN(double, 4) COLUMN(double, 1)
+COLUMN(float, 4)
+COLUMN(float, 1) COLUMN(double, 4) COLUMN(double, 1)
 /* Eight vectors of sums each: what fits 16 registers beside their operands. */
-#define CONTRACT_ROWS(name, T, V, attribute)                                                           \
-    BLOCK(name, T, V, 4, 1) BLOCK(name, T, V, 1, 1)                                                    \
-    ROWS(name, T, V, 4, 2) ROWS(name, T, V, 1, 8)                                                      \
-    attribute static void contract_rows_##name(const rlx_reduction *r)                                 \
-    {                                                                                                  \
-        int64_t i = 0;                                                                                 \
-        for (; i + 4 <= r->rows; i += 4)                                                               \
-            rows_##name##_4(r, i);                                                                     \
-        for (; i < r->rows; i++)                                                                       \
-            rows_##name##_1(r, i);                                                                     \
+#define CONTRACT_ROWS(name, T, V, attribute)                           \
+    BLOCK(name, T, V, 4, 1) BLOCK(name, T, V, 1, 1)                    \
+    ROWS(name, T, V, 4, 2) ROWS(name, T, V, 1, 8)                      \
+    attribute static void contract_rows_##name(const rlx_reduction *r) \
+    {                                                                  \
+        int64_t i = 0;                                                 \
+        for (; i + 4 <= r->rows; i += 4)                               \
+            rows_##name##_4(r, i);                                     \
+        for (; i < r->rows; i++)                                       \
+            rows_##name##_1(r, i);                                     \
     }
-CONTRACT_ROWS(f32, float, f32x4, )
-CONTRACT_ROWS(f32_wide, float, f32x8, RLX_WIDE)
-CONTRACT_ROWS(f64, double, f64x2, )
-CONTRACT_ROWS(f64_wide, double, f64x4, RLX_WIDE)
-#define CONTRACT(name)                                                                                 \
-    static void contract_##name(const rlx_reduction *r)                                                \
-    {                                                                                                  \
-        if (r->acc_j != 1 || r->a_j != 0 || r->b_j != 1 || (r->b_i != 0 && r->rows != 1))              \
-            contract_any_##name(r);                                                                    \
-        else if (RLX_HAS_WIDE())                                                                       \
-            contract_rows_##name##_wide(r);                                                            \
-        else                                                                                           \
-            contract_rows_##name(r);                                                                   \
+    CONTRACT_ROWS(f32, float, f32x4, ) CONTRACT_ROWS(f32_wide, float, f32x8, RLX_WIDE)
+        CONTRACT_ROWS(f64, double, f64x2, ) CONTRACT_ROWS(f64_wide, double, f64x4, RLX_WIDE)
+#define CONTRACT(name)                                                                    \
+    static void contract_##name(const rlx_reduction *r)                                   \
+    {                                                                                     \
+        if (r->acc_j != 1 || r->a_j != 0 || r->b_j != 1 || (r->b_i != 0 && r->rows != 1)) \
+            contract_any_##name(r);                                                       \
+        else if (RLX_HAS_WIDE())                                                          \
+            contract_rows_##name##_wide(r);                                               \
+        else                                                                              \
+            contract_rows_##name(r);                                                      \
     }
-CONTRACT(f32)
-CONTRACT(f64)
+            CONTRACT(f32) CONTRACT(f64)
 
-rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT] = {
-    [RLX_ELEM_F32] = contract_f32,     [RLX_ELEM_F64] = contract_f64,     [RLX_ELEM_I32] = contract_any_u32,
-    [RLX_ELEM_U32] = contract_any_u32, [RLX_ELEM_I64] = contract_any_u64, [RLX_ELEM_U64] = contract_any_u64,
-};
+                rlx_reduction_fn *const rlx_contract_fns[RLX_ELEM_COUNT] = {
+                    [RLX_ELEM_F32] = contract_f32,     [RLX_ELEM_F64] = contract_f64,
+                    [RLX_ELEM_I32] = contract_any_u32, [RLX_ELEM_U32] = contract_any_u32,
+                    [RLX_ELEM_I64] = contract_any_u64, [RLX_ELEM_U64] = contract_any_u64,
+                };
 
-/* acc[i, j] = acc[i, j] op a[i, j, k]: contiguous columns as vectors, otherwise eight columns side by side so that
- * one does not wait for the other. */
-#define REDUCE(name, T, expr)                                                                          \
-    static void reduce_##name(const rlx_reduction *r)                                                  \
-    {                                                                                                  \
-        enum { SIDE = 8 };                                                                             \
-        for (int64_t i = 0; i < r->rows; i++) {                                                        \
-            T *acc = (T *)r->acc + i * r->acc_i;                                                       \
-            const T *a = (const T *)r->a + i * r->a_i;                                                 \
-            int64_t j = 0;                                                                             \
-            if (r->acc_j == 1 && r->a_j == 1 && r->columns >= SIDE) {                                  \
-                for (int64_t k = 0; k < r->depth; k++) {                                               \
-                    const T *p = a + k * r->a_k;                                                       \
-                    RLX_INDEPENDENT for (int64_t c = 0; c < r->columns; c++) {                         \
-                        T x = acc[c], y = p[c];                                                        \
-                        acc[c] = (expr);                                                               \
-                    }                                                                                  \
-                }                                                                                      \
-                continue;                                                                              \
-            }                                                                                          \
-            for (; j + SIDE <= r->columns; j += SIDE) {                                                \
-                T s[SIDE];                                                                             \
-                for (int c = 0; c < SIDE; c++)                                                         \
-                    s[c] = acc[(j + c) * r->acc_j];                                                    \
-                for (int64_t k = 0; k < r->depth; k++)                                                 \
-                    for (int c = 0; c < SIDE; c++) {                                                   \
-                        T x = s[c], y = a[(j + c) * r->a_j + k * r->a_k];                              \
-                        s[c] = (expr);                                                                 \
-                    }                                                                                  \
-                for (int c = 0; c < SIDE; c++)                                                         \
-                    acc[(j + c) * r->acc_j] = s[c];                                                    \
-            }                                                                                          \
-            for (; j < r->columns; j++) {                                                              \
-                T x = acc[j * r->acc_j];                                                               \
-                for (int64_t k = 0; k < r->depth; k++) {                                               \
-                    T y = a[j * r->a_j + k * r->a_k];                                                  \
-                    x = (expr);                                                                        \
-                }                                                                                      \
-                acc[j * r->acc_j] = x;                                                                 \
-            }                                                                                          \
-        }                                                                                              \
+/* acc[i, j] = acc[i, j] op a[i, j, k]: contiguous columns as vectors, otherwise eight columns
+ * side by side so that one does not wait for the other. */
+#define REDUCE(name, T, expr)                                                  \
+    static void reduce_##name(const rlx_reduction *r)                          \
+    {                                                                          \
+        enum { SIDE = 8 };                                                     \
+        for (int64_t i = 0; i < r->rows; i++) {                                \
+            T *acc = (T *)r->acc + i * r->acc_i;                               \
+            const T *a = (const T *)r->a + i * r->a_i;                         \
+            int64_t j = 0;                                                     \
+            if (r->acc_j == 1 && r->a_j == 1 && r->columns >= SIDE) {          \
+                for (int64_t k = 0; k < r->depth; k++) {                       \
+                    const T *p = a + k * r->a_k;                               \
+                    RLX_INDEPENDENT for (int64_t c = 0; c < r->columns; c++) { \
+                        T x = acc[c], y = p[c];                                \
+                        acc[c] = (expr);                                       \
+                    }                                                          \
+                }                                                              \
+                continue;                                                      \
+            }                                                                  \
+            for (; j + SIDE <= r->columns; j += SIDE) {                        \
+                T s[SIDE];                                                     \
+                for (int c = 0; c < SIDE; c++)                                 \
+                    s[c] = acc[(j + c) * r->acc_j];                            \
+                for (int64_t k = 0; k < r->depth; k++)                         \
+                    for (int c = 0; c < SIDE; c++) {                           \
+                        T x = s[c], y = a[(j + c) * r->a_j + k * r->a_k];      \
+                        s[c] = (expr);                                         \
+                    }                                                          \
+                for (int c = 0; c < SIDE; c++)                                 \
+                    acc[(j + c) * r->acc_j] = s[c];                            \
+            }                                                                  \
+            for (; j < r->columns; j++) {                                      \
+                T x = acc[j * r->acc_j];                                       \
+                for (int64_t k = 0; k < r->depth; k++) {                       \
+                    T y = a[j * r->a_j + k * r->a_k];                          \
+                    x = (expr);                                                \
+                }                                                              \
+                acc[j * r->acc_j] = x;                                         \
+            }                                                                  \
+        }                                                                      \
     }
-REDUCE(add_f32, float, x + y) REDUCE(add_f64, double, x + y) REDUCE(mul_f32, float, x *y) REDUCE(mul_f64, double, x *y)
-REDUCE(min_f32, float, rlx_min_f32(x, y)) REDUCE(min_f64, double, rlx_min_f64(x, y))
-REDUCE(max_f32, float, rlx_max_f32(x, y)) REDUCE(max_f64, double, rlx_max_f64(x, y))
+REDUCE(add_f32, float, x + y)
+REDUCE(add_f64, double, x + y) REDUCE(mul_f32, float, x *y) REDUCE(mul_f64, double, x *y)
+    REDUCE(min_f32, float, rlx_min_f32(x, y)) REDUCE(min_f64, double, rlx_min_f64(x, y))
+        REDUCE(max_f32, float, rlx_max_f32(x, y)) REDUCE(max_f64, double, rlx_max_f64(x, y))
 /* Integers: small rather than fast. */
-#define REDUCE_INT(name, T, expr)                                                                      \
-    static void reduce_##name(const rlx_reduction *r)                                                  \
-    {                                                                                                  \
-        for (int64_t i = 0; i < r->rows; i++)                                                          \
-            for (int64_t k = 0; k < r->depth; k++) {                                                   \
-                T *acc = (T *)r->acc + i * r->acc_i;                                                   \
-                const T *a = (const T *)r->a + i * r->a_i + k * r->a_k;                                \
-                for (int64_t j = 0; j < r->columns; j++) {                                             \
-                    T x = acc[j * r->acc_j], y = a[j * r->a_j];                                        \
-                    acc[j * r->acc_j] = (expr);                                                        \
-                }                                                                                      \
-            }                                                                                          \
+#define REDUCE_INT(name, T, expr)                                       \
+    static void reduce_##name(const rlx_reduction *r)                   \
+    {                                                                   \
+        for (int64_t i = 0; i < r->rows; i++)                           \
+            for (int64_t k = 0; k < r->depth; k++) {                    \
+                T *acc = (T *)r->acc + i * r->acc_i;                    \
+                const T *a = (const T *)r->a + i * r->a_i + k * r->a_k; \
+                for (int64_t j = 0; j < r->columns; j++) {              \
+                    T x = acc[j * r->acc_j], y = a[j * r->a_j];         \
+                    acc[j * r->acc_j] = (expr);                         \
+                }                                                       \
+            }                                                           \
     }
-REDUCE_INT(add_u32, uint32_t, x + y) REDUCE_INT(add_u64, uint64_t, x + y) REDUCE_INT(mul_u32, uint32_t, x *y)
-REDUCE_INT(mul_u64, uint64_t, x *y) REDUCE_INT(min_i32, int32_t, x < y ? x : y) REDUCE_INT(min_i64, int64_t, x < y ? x : y)
-REDUCE_INT(max_i32, int32_t, x > y ? x : y) REDUCE_INT(max_i64, int64_t, x > y ? x : y)
+            REDUCE_INT(add_u32, uint32_t, x + y) REDUCE_INT(add_u64, uint64_t, x + y)
+                REDUCE_INT(mul_u32, uint32_t, x *y) REDUCE_INT(mul_u64, uint64_t, x *y)
+                    REDUCE_INT(min_i32, int32_t, x < y ? x : y)
+                        REDUCE_INT(min_i64, int64_t, x < y ? x : y)
+                            REDUCE_INT(max_i32, int32_t, x > y ? x : y)
+                                REDUCE_INT(max_i64, int64_t, x > y ? x : y)
 
-rlx_reduction_fn *const rlx_reduce_fns[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT] = {
-    [RLX_KERNEL_REDUCE_ADD] = { [RLX_ELEM_F32] = reduce_add_f32, [RLX_ELEM_F64] = reduce_add_f64,
-                                [RLX_ELEM_I32] = reduce_add_u32, [RLX_ELEM_U32] = reduce_add_u32,
-                                [RLX_ELEM_I64] = reduce_add_u64, [RLX_ELEM_U64] = reduce_add_u64 },
-    [RLX_KERNEL_REDUCE_MUL] = { [RLX_ELEM_F32] = reduce_mul_f32, [RLX_ELEM_F64] = reduce_mul_f64,
-                                [RLX_ELEM_I32] = reduce_mul_u32, [RLX_ELEM_U32] = reduce_mul_u32,
-                                [RLX_ELEM_I64] = reduce_mul_u64, [RLX_ELEM_U64] = reduce_mul_u64 },
-    [RLX_KERNEL_REDUCE_MIN] = { [RLX_ELEM_F32] = reduce_min_f32, [RLX_ELEM_F64] = reduce_min_f64,
-                                [RLX_ELEM_I32] = reduce_min_i32, [RLX_ELEM_I64] = reduce_min_i64 },
-    [RLX_KERNEL_REDUCE_MAX] = { [RLX_ELEM_F32] = reduce_max_f32, [RLX_ELEM_F64] = reduce_max_f64,
-                                [RLX_ELEM_I32] = reduce_max_i32, [RLX_ELEM_I64] = reduce_max_i64 },
-};
+                                    rlx_reduction_fn *const
+    rlx_reduce_fns[RLX_KERNEL_REDUCE_COUNT][RLX_ELEM_COUNT] = {
+        [RLX_KERNEL_REDUCE_ADD] = { [RLX_ELEM_F32] = reduce_add_f32,
+                                    [RLX_ELEM_F64] = reduce_add_f64,
+                                    [RLX_ELEM_I32] = reduce_add_u32,
+                                    [RLX_ELEM_U32] = reduce_add_u32,
+                                    [RLX_ELEM_I64] = reduce_add_u64,
+                                    [RLX_ELEM_U64] = reduce_add_u64 },
+        [RLX_KERNEL_REDUCE_MUL] = { [RLX_ELEM_F32] = reduce_mul_f32,
+                                    [RLX_ELEM_F64] = reduce_mul_f64,
+                                    [RLX_ELEM_I32] = reduce_mul_u32,
+                                    [RLX_ELEM_U32] = reduce_mul_u32,
+                                    [RLX_ELEM_I64] = reduce_mul_u64,
+                                    [RLX_ELEM_U64] = reduce_mul_u64 },
+        [RLX_KERNEL_REDUCE_MIN] = { [RLX_ELEM_F32] = reduce_min_f32,
+                                    [RLX_ELEM_F64] = reduce_min_f64,
+                                    [RLX_ELEM_I32] = reduce_min_i32,
+                                    [RLX_ELEM_I64] = reduce_min_i64 },
+        [RLX_KERNEL_REDUCE_MAX] = { [RLX_ELEM_F32] = reduce_max_f32,
+                                    [RLX_ELEM_F64] = reduce_max_f64,
+                                    [RLX_ELEM_I32] = reduce_max_i32,
+                                    [RLX_ELEM_I64] = reduce_max_i64 },
+    };

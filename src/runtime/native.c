@@ -11,7 +11,9 @@
 static int anonymous_file(void)
 {
     int fd = memfd_create("relax-kernels", MFD_CLOEXEC | MFD_ALLOW_SEALING | 0x10u /* MFD_EXEC */);
-    return fd >= 0 || errno != EINVAL ? fd : memfd_create("relax-kernels", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd >= 0 || errno != EINVAL
+               ? fd
+               : memfd_create("relax-kernels", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
 static bool write_all(int fd, const char *data, size_t size)
@@ -51,13 +53,15 @@ static bool refused(rlx_fault *why, const char *what)
     return rlx_fail(why, RLX_LD18, "native code of kernels: %s", what);
 }
 
-static bool check_table(const rlx_file_native_object *expected, const relax_kernel_table *t, rlx_fault *why)
+static bool check_table(const rlx_file_native_object *expected, const relax_kernel_table *t,
+                        rlx_fault *why)
 {
     if (!t)
         return refused(why, "it has no table of kernels");
     if (t->abi != RLX_NATIVE_ABI)
         return refused(why, "it was made for another version of this library");
-    if (t->count != expected->count || !t->key || !t->kernels || strncmp(t->key, expected->key, RLX_NATIVE_KEY) != 0)
+    if (t->count != expected->count || !t->key || !t->kernels ||
+        strncmp(t->key, expected->key, RLX_NATIVE_KEY) != 0)
         return refused(why, "it was made of another program");
     for (uint32_t i = 0; i < t->count; i++)
         if (!t->kernels[i])
@@ -65,8 +69,9 @@ static bool check_table(const rlx_file_native_object *expected, const relax_kern
     return true;
 }
 
-/* dlopen gives what it has already loaded under the same name, and descriptors are numbered anew: so the number of the inode
- * is in the name as well, in the only way that leads to the same file: each bit is "/" or "/.". */
+/* dlopen gives what it has already loaded under the same name, and descriptors are numbered
+ * anew: so the number of the inode is in the name as well, in the only way that leads to the
+ * same file: each bit is "/" or "/.". */
 static void name_of(int fd, char *path, size_t size)
 {
     struct stat s = { 0 };
@@ -82,7 +87,8 @@ static void name_of(int fd, char *path, size_t size)
     snprintf(path + at, size - at, "/%d", fd);
 }
 
-static bool open_file(int fd, const rlx_file_native_object *expected, rlx_native *out, rlx_fault *why)
+static bool open_file(int fd, const rlx_file_native_object *expected, rlx_native *out,
+                      rlx_fault *why)
 {
     char path[192];
     name_of(fd, path, sizeof path);
@@ -98,8 +104,8 @@ static bool open_file(int fd, const rlx_file_native_object *expected, rlx_native
     return false;
 }
 
-bool rlx_native_open(const void *bytes, size_t size, const rlx_file_native_object *expected, rlx_native *out, bool *changed,
-                     rlx_fault *why)
+bool rlx_native_open(const void *bytes, size_t size, const rlx_file_native_object *expected,
+                     rlx_native *out, bool *changed, rlx_fault *why)
 {
     int saved = errno;
     *out = (rlx_native){ NULL, NULL };
@@ -107,7 +113,9 @@ bool rlx_native_open(const void *bytes, size_t size, const rlx_file_native_objec
     if (!rlx_native_is_object(bytes, size))
         return refused(why, "it is no shared object for this machine");
     int fd = anonymous_file();
-    bool ok = fd >= 0 && write_all(fd, bytes, size) && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+    bool ok =
+        fd >= 0 && write_all(fd, bytes, size) &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
     if (!ok)
         refused(why, "there is no memory file to load it from");
     else if (!digest_fits(fd, size, expected->digest)) {

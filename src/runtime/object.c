@@ -1,9 +1,12 @@
 /* object.c: counting, freeing and pooling of boxed values. */
 #include "runtime/runtime_int.h"
 
-/* ---- memory of objects -------------------------------------------------------------------------------- */
+/* ---- memory of objects ---------------------------------------------------------------------- */
 
-static size_t block_class(size_t size) { return (size + RLX_POOL_BLOCK_STEP - 1) / RLX_POOL_BLOCK_STEP; }
+static size_t block_class(size_t size)
+{
+    return (size + RLX_POOL_BLOCK_STEP - 1) / RLX_POOL_BLOCK_STEP;
+}
 
 void *rlx_object_alloc(rlx_pool *p, size_t size, int32_t type_index)
 {
@@ -54,16 +57,21 @@ static rlx_shared_memory *memory_of(const rlx_object *o)
     case RELAX_VALUE_BYTES: return ((const rlx_string_object *)o)->memory;
     case RELAX_VALUE_FUNCTION: return ((const rlx_packed *)o)->memory;
     case RELAX_VALUE_ERROR: return ((const struct relax_error *)o)->memory;
-    default: return ((const rlx_tuple_object *)o)->memory; /* the same place in all objects with a mark */
+    /* the same place in all objects with a mark */
+    default: return ((const rlx_tuple_object *)o)->memory;
     }
 }
-_Static_assert(offsetof(rlx_storage, memory) == offsetof(rlx_tuple_object, memory), "one place for marked objects");
-_Static_assert(offsetof(rlx_module_function, memory) == offsetof(rlx_tuple_object, memory), "one place for marked objects");
-_Static_assert(offsetof(rlx_extern_function, memory) == offsetof(rlx_tuple_object, memory), "one place for marked objects");
-_Static_assert(sizeof(rlx_object) == 24 && offsetof(rlx_tensor_object, view) == 24, "layout shared with tvm-ffi");
+_Static_assert(offsetof(rlx_storage, memory) == offsetof(rlx_tuple_object, memory),
+               "one place for marked objects");
+_Static_assert(offsetof(rlx_module_function, memory) == offsetof(rlx_tuple_object, memory),
+               "one place for marked objects");
+_Static_assert(offsetof(rlx_extern_function, memory) == offsetof(rlx_tuple_object, memory),
+               "one place for marked objects");
+_Static_assert(sizeof(rlx_object) == 24 && offsetof(rlx_tensor_object, view) == 24,
+               "layout shared with tvm-ffi");
 _Static_assert(sizeof(relax_value) == 16 && sizeof(DLTensor) == 48, "layout shared with tvm-ffi");
 
-/* ---- storage -------------------------------------------------------------------------------------------- */
+/* ---- storage -------------------------------------------------------------------------------- */
 
 static unsigned log2_of(size_t n)
 {
@@ -178,7 +186,8 @@ rlx_storage *rlx_storage_create(rlx_pool *p, size_t size)
     return s;
 }
 
-rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destroy)(void *), void *user)
+rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destroy)(void *),
+                              void *user)
 {
     rlx_storage *s = rlx_object_alloc(p, sizeof *s, RELAX_VALUE_OBJECT);
     if (!s) {
@@ -197,22 +206,25 @@ rlx_storage *rlx_storage_wrap(rlx_pool *p, void *data, size_t size, void (*destr
     return s;
 }
 
-/* ---- the end of objects --------------------------------------------------------------------------------- */
+/* ---- the end of objects --------------------------------------------------------------------- */
 
-/* Drops a strong reference. True if it was the last one of an object of ours that nobody holds weakly either: the
- * caller then takes it apart. Everything else is dealt with here. */
+/* Drops a strong reference. True if it was the last one of an object of ours that nobody holds
+ * weakly either: the caller then takes it apart. Everything else is dealt with here. */
 static bool drop_reference(rlx_object *o)
 {
-    if (rlx_object_is_unique(o)) /* saves the atomic operation where nobody else can be in the way */
+    if (rlx_object_is_unique(
+            o)) /* saves the atomic operation where nobody else can be in the way */
         atomic_store_explicit(&o->refs, RLX_REFS_UNIQUE - 1, memory_order_relaxed);
     else {
         uint64_t old = atomic_fetch_sub_explicit(&o->refs, 1, memory_order_release);
         if ((uint32_t)old != 1)
             return false;
         atomic_thread_fence(memory_order_acquire);
-        if (old != RLX_REFS_UNIQUE) { /* weak references are left: the memory stays until they are gone */
+        /* weak references are left: the memory stays until they are gone */
+        if (old != RLX_REFS_UNIQUE) {
             o->deleter(o, 1);
-            if (atomic_fetch_sub_explicit(&o->refs, (uint64_t)1 << 32, memory_order_acq_rel) == (uint64_t)1 << 32)
+            if (atomic_fetch_sub_explicit(&o->refs, (uint64_t)1 << 32, memory_order_acq_rel) ==
+                (uint64_t)1 << 32)
                 o->deleter(o, 2);
             return false;
         }

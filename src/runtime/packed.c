@@ -7,7 +7,8 @@ static int call_packed(void *self, const relax_value *args, int32_t num_args, re
     return f->fn(f->user, args, num_args, result);
 }
 
-rlx_packed *rlx_packed_make(rlx_shared_memory *memory, relax_packed_fn fn, void *user, void (*destroy)(void *))
+rlx_packed *rlx_packed_make(rlx_shared_memory *memory, relax_packed_fn fn, void *user,
+                            void (*destroy)(void *))
 {
     rlx_pool once;
     rlx_packed *f = NULL;

@@ -3,7 +3,8 @@
 
 const char rlx_tensor_mark = 't';
 
-bool rlx_shape_bytes(rlx_dtype dtype, int32_t ndim, const int64_t *dims, size_t *out, rlx_fault *why)
+bool rlx_shape_bytes(rlx_dtype dtype, int32_t ndim, const int64_t *dims, size_t *out,
+                     rlx_fault *why)
 {
     size_t bytes = rlx_dtype_bytes(dtype);
     bool none = false;
@@ -14,7 +15,8 @@ bool rlx_shape_bytes(rlx_dtype dtype, int32_t ndim, const int64_t *dims, size_t 
     }
     for (int32_t i = 0; i < ndim; i++) {
         if (dims[i] < 0)
-            return rlx_fail(why, RLX_RT05, "dimension %d is %lld, a size is not negative", (int)i, (long long)dims[i]);
+            return rlx_fail(why, RLX_RT05, "dimension %d is %lld, a size is not negative", (int)i,
+                            (long long)dims[i]);
         if (dims[i] == 0)
             none = true;
     }
@@ -52,10 +54,11 @@ bool rlx_view_is_compact(const DLTensor *t)
 }
 
 /* Takes over one reference to `storage`, also on failure. */
-static rlx_tensor_object *tensor_over(rlx_pool *p, rlx_storage *storage, size_t offset, rlx_dtype dtype, int32_t ndim,
-                                      const int64_t *dims)
+static rlx_tensor_object *tensor_over(rlx_pool *p, rlx_storage *storage, size_t offset,
+                                      rlx_dtype dtype, int32_t ndim, const int64_t *dims)
 {
-    rlx_tensor_object *t = rlx_object_alloc(p, sizeof *t + 2 * (size_t)ndim * sizeof(int64_t), RELAX_VALUE_TENSOR);
+    rlx_tensor_object *t =
+        rlx_object_alloc(p, sizeof *t + 2 * (size_t)ndim * sizeof(int64_t), RELAX_VALUE_TENSOR);
     if (!t) {
         relax_value v = rlx_value_object(RELAX_VALUE_OBJECT, storage);
         rlx_pool_drop(p, &v);
@@ -65,7 +68,8 @@ static rlx_tensor_object *tensor_over(rlx_pool *p, rlx_storage *storage, size_t 
     for (int32_t i = ndim - 1; i >= 0; i--) {
         t->dims[i] = dims[i];
         t->dims[ndim + i] = stride;
-        stride = (int64_t)((uint64_t)stride * (uint64_t)dims[i]); /* may only wrap where another size is 0 */
+        /* may only wrap where another size is 0 */
+        stride = (int64_t)((uint64_t)stride * (uint64_t)dims[i]);
     }
     t->view = (DLTensor){ .data = stride ? storage->data + offset : NULL,
                           .device = { 1, 0 },
@@ -80,8 +84,8 @@ static rlx_tensor_object *tensor_over(rlx_pool *p, rlx_storage *storage, size_t 
     return t;
 }
 
-rlx_tensor_object *rlx_tensor_view(rlx_pool *p, rlx_storage *storage, size_t offset, rlx_dtype dtype, int32_t ndim,
-                                   const int64_t *dims)
+rlx_tensor_object *rlx_tensor_view(rlx_pool *p, rlx_storage *storage, size_t offset,
+                                   rlx_dtype dtype, int32_t ndim, const int64_t *dims)
 {
     rlx_object_retain(storage);
     return tensor_over(p, storage, offset, dtype, ndim, dims);
@@ -98,11 +102,13 @@ rlx_tensor_object *rlx_tensor_make(rlx_pool *p, rlx_dtype dtype, int32_t ndim, c
 
 rlx_tensor_object *rlx_tensor_of_view(const DLTensor *view)
 {
-    /* Ours have their sizes behind the view at a fixed distance: only then is it safe to look for the mark. */
+    /* Ours have their sizes behind the view at a fixed distance: only then is it safe to look
+     * for the mark. */
     const size_t dims_at = offsetof(rlx_tensor_object, dims) - offsetof(rlx_tensor_object, view);
     if (!view || (const char *)view->shape != (const char *)view + dims_at)
         return NULL;
-    rlx_tensor_object *t = (rlx_tensor_object *)((char *)(uintptr_t)view - offsetof(rlx_tensor_object, view));
+    rlx_tensor_object *t =
+        (rlx_tensor_object *)((char *)(uintptr_t)view - offsetof(rlx_tensor_object, view));
     return t->mark == &rlx_tensor_mark ? t : NULL;
 }
 
@@ -119,11 +125,12 @@ bool rlx_tensor_copy(const DLTensor *src, const DLTensor *dst, rlx_fault *why)
     if (rlx_dl_dtype(src) != rlx_dl_dtype(dst))
         return rlx_fail(why, RLX_RT03, "copy between tensors of different dtypes");
     if (src->ndim != dst->ndim)
-        return rlx_fail(why, RLX_RT04, "copy of a tensor of rank %d into one of rank %d", src->ndim, dst->ndim);
+        return rlx_fail(why, RLX_RT04, "copy of a tensor of rank %d into one of rank %d",
+                        src->ndim, dst->ndim);
     for (int32_t i = 0; i < src->ndim; i++)
         if (src->shape[i] != dst->shape[i])
-            return rlx_fail(why, RLX_RT05, "dimension %d is %lld, the destination has %lld", (int)i,
-                            (long long)src->shape[i], (long long)dst->shape[i]);
+            return rlx_fail(why, RLX_RT05, "dimension %d is %lld, the destination has %lld",
+                            (int)i, (long long)src->shape[i], (long long)dst->shape[i]);
     if (!rlx_shape_bytes(rlx_dl_dtype(src), src->ndim, src->shape, &bytes, why))
         return false;
     if (bytes && rlx_view_data(src) != rlx_view_data(dst))

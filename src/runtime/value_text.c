@@ -1,4 +1,5 @@
-/* value_text.c: values inside of messages. Short: scalars as numbers, the first elements of tensors. */
+/* value_text.c: values inside of messages. Short: scalars as numbers, the first elements of
+ * tensors. */
 #include "runtime/runtime_int.h"
 
 #define SHOWN 6 /* elements of a tensor */
@@ -28,12 +29,18 @@ static void put_element(rlx_buf *b, rlx_dtype t, const unsigned char *at)
     if (rlx_dtype_is_bool(t))
         rlx_buf_z(b, u ? "True" : "False");
     else if (rlx_dtype_is_float(t))
-        rlx_print_double_g(b, bytes == 8 ? d : bytes == 4 ? (double)f : rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT ? (double)rlx_bfloat_to_float(half)
-                                                                                                  : (double)rlx_half_to_float(half), 7);
+        rlx_print_double_g(b,
+                           bytes == 8   ? d
+                           : bytes == 4 ? (double)f
+                           : rlx_dtype_code(t) == RELAX_DTYPE_BFLOAT
+                               ? (double)rlx_bfloat_to_float(half)
+                               : (double)rlx_half_to_float(half),
+                           7);
     else if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
         rlx_buf_u64(b, u);
     else
-        rlx_buf_i64(b, bytes == 8 ? (int64_t)u : (int64_t)(u << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+        rlx_buf_i64(b, bytes == 8 ? (int64_t)u
+                                  : (int64_t)(u << (64 - 8 * bytes)) >> (64 - 8 * bytes));
 }
 
 static void put_tensor(rlx_buf *b, const DLTensor *t)
@@ -82,11 +89,13 @@ static void put_value(rlx_buf *b, const relax_value *v)
         rlx_buf_z(b, v->type_index == RELAX_VALUE_NONE ? "null" : "an object");
 }
 
-void rlx_format_values(rlx_buf *b, const char *format, size_t len, const relax_value *values, size_t count)
+void rlx_format_values(rlx_buf *b, const char *format, size_t len, const relax_value *values,
+                       size_t count)
 {
     size_t used = 0;
     for (size_t i = 0; i < len; i++) {
-        bool pair = i + 1 < len && (format[i] == '{' || format[i] == '}') && format[i + 1] == format[i];
+        bool pair =
+            i + 1 < len && (format[i] == '{' || format[i] == '}') && format[i + 1] == format[i];
         bool hole = i + 1 < len && format[i] == '{' && format[i + 1] == '}' && used < count;
         if (hole)
             put_value(b, &values[used++]);

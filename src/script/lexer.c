@@ -1,24 +1,34 @@
 #include "script/lexer.h"
 
 /* Character classes. */
-enum { C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_OPEN, C_CLOSE, C_DOT, C_LONE, C_PUNCT };
+enum {
+    C_OTHER, C_SPACE, C_LINE, C_NAME, C_DIGIT, C_QUOTE, C_OPEN, C_CLOSE, C_DOT, C_LONE, C_PUNCT
+};
 static const uint8_t classes[256] = {
-    [' '] = C_SPACE, ['\t'] = C_SPACE, ['\f'] = C_SPACE, ['\r'] = C_LINE, ['\n'] = C_LINE, ['#'] = C_LINE,
-    ['\\'] = C_LINE, ['"'] = C_QUOTE, ['\''] = C_QUOTE,
-    ['0' ... '9'] = C_DIGIT, ['a' ... 'z'] = C_NAME, ['A' ... 'Z'] = C_NAME, ['_'] = C_NAME, [128 ... 255] = C_NAME,
-    ['('] = C_OPEN, [')'] = C_CLOSE, ['['] = C_OPEN, [']'] = C_CLOSE, ['{'] = C_OPEN, ['}'] = C_CLOSE,
-    ['.'] = C_DOT, [','] = C_LONE, [':'] = C_LONE, ['='] = C_LONE, ['+'] = C_LONE, ['-'] = C_LONE, ['*'] = C_LONE,
-    ['/'] = C_LONE, ['%'] = C_LONE, ['<'] = C_LONE, ['>'] = C_LONE, [';'] = C_PUNCT, ['@'] = C_PUNCT, ['!'] = C_PUNCT,
-    ['&'] = C_PUNCT, ['|'] = C_PUNCT, ['^'] = C_PUNCT, ['~'] = C_PUNCT,
+    [' '] = C_SPACE,  ['\t'] = C_SPACE,        ['\f'] = C_SPACE,       ['\r'] = C_LINE,
+    ['\n'] = C_LINE,  ['#'] = C_LINE,          ['\\'] = C_LINE,        ['"'] = C_QUOTE,
+    ['\''] = C_QUOTE, ['0' ... '9'] = C_DIGIT, ['a' ... 'z'] = C_NAME, ['A' ... 'Z'] = C_NAME,
+    ['_'] = C_NAME,   [128 ... 255] = C_NAME,  ['('] = C_OPEN,         [')'] = C_CLOSE,
+    ['['] = C_OPEN,   [']'] = C_CLOSE,         ['{'] = C_OPEN,         ['}'] = C_CLOSE,
+    ['.'] = C_DOT,    [','] = C_LONE,          [':'] = C_LONE,         ['='] = C_LONE,
+    ['+'] = C_LONE,   ['-'] = C_LONE,          ['*'] = C_LONE,         ['/'] = C_LONE,
+    ['%'] = C_LONE,   ['<'] = C_LONE,          ['>'] = C_LONE,         [';'] = C_PUNCT,
+    ['@'] = C_PUNCT,  ['!'] = C_PUNCT,         ['&'] = C_PUNCT,        ['|'] = C_PUNCT,
+    ['^'] = C_PUNCT,  ['~'] = C_PUNCT,
 };
-/* What a character alone means: brackets always stand alone, the others unless one of = * / < > follows. */
+/* What a character alone means: brackets always stand alone, the others unless one of = * / < >
+ * follows. */
 static const uint8_t alone[256] = {
-    ['('] = RLX_TOK_LPAR, [')'] = RLX_TOK_RPAR, ['['] = RLX_TOK_LBRACKET, [']'] = RLX_TOK_RBRACKET, ['{'] = RLX_TOK_LBRACE,
-    ['}'] = RLX_TOK_RBRACE, [','] = RLX_TOK_COMMA, ['.'] = RLX_TOK_DOT, [':'] = RLX_TOK_COLON, ['='] = RLX_TOK_ASSIGN,
-    ['-'] = RLX_TOK_MINUS, ['+'] = RLX_TOK_PLUS, ['*'] = RLX_TOK_STAR, ['/'] = RLX_TOK_SLASH, ['%'] = RLX_TOK_PERCENT,
-    ['<'] = RLX_TOK_LT, ['>'] = RLX_TOK_GT,
+    ['('] = RLX_TOK_LPAR,     [')'] = RLX_TOK_RPAR,   ['['] = RLX_TOK_LBRACKET,
+    [']'] = RLX_TOK_RBRACKET, ['{'] = RLX_TOK_LBRACE, ['}'] = RLX_TOK_RBRACE,
+    [','] = RLX_TOK_COMMA,    ['.'] = RLX_TOK_DOT,    [':'] = RLX_TOK_COLON,
+    ['='] = RLX_TOK_ASSIGN,   ['-'] = RLX_TOK_MINUS,  ['+'] = RLX_TOK_PLUS,
+    ['*'] = RLX_TOK_STAR,     ['/'] = RLX_TOK_SLASH,  ['%'] = RLX_TOK_PERCENT,
+    ['<'] = RLX_TOK_LT,       ['>'] = RLX_TOK_GT,
 };
-static const bool joins[256] = { ['='] = true, ['*'] = true, ['/'] = true, ['<'] = true, ['>'] = true };
+static const bool joins[256] = {
+    ['='] = true, ['*'] = true, ['/'] = true, ['<'] = true, ['>'] = true
+};
 static inline uint8_t class_of(char c) { return classes[(unsigned char)c]; }
 static inline bool in_name(char c) { return class_of(c) == C_NAME || class_of(c) == C_DIGIT; }
 
@@ -32,21 +42,45 @@ const char *rlx_tok_text(uint8_t kind)
     return kind < RLX_TOK_COUNT ? texts[kind] : "?";
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 /* By length: rows of length n stand at first_of_length[n] .. first_of_length[n + 1]. */
 enum { LONGEST_KEYWORD = 8 };
-static const struct { char text[LONGEST_KEYWORD]; uint8_t kind; } keywords[] = {
-    { "or", RLX_TOK_OR }, { "in", RLX_TOK_IN }, { "is", RLX_TOK_IS }, { "if", RLX_TOK_IF }, { "as", RLX_TOK_AS },
-    { "and", RLX_TOK_AND }, { "not", RLX_TOK_NOT }, { "for", RLX_TOK_FOR }, { "def", RLX_TOK_DEF }, { "try", RLX_TOK_TRY },
+static const struct { char text[LONGEST_KEYWORD]; uint8_t kind;
+} keywords[] = {
+    { "or", RLX_TOK_OR },
+    { "in", RLX_TOK_IN },
+    { "is", RLX_TOK_IS },
+    { "if", RLX_TOK_IF },
+    { "as", RLX_TOK_AS },
+    { "and", RLX_TOK_AND },
+    { "not", RLX_TOK_NOT },
+    { "for", RLX_TOK_FOR },
+    { "def", RLX_TOK_DEF },
+    { "try", RLX_TOK_TRY },
     { "del", RLX_TOK_DEL },
-    { "else", RLX_TOK_ELSE }, { "elif", RLX_TOK_ELIF }, { "with", RLX_TOK_WITH }, { "pass", RLX_TOK_PASS },
-    { "None", RLX_TOK_NONE }, { "True", RLX_TOK_TRUE }, { "from", RLX_TOK_FROM },
-    { "while", RLX_TOK_WHILE }, { "class", RLX_TOK_CLASS }, { "False", RLX_TOK_FALSE }, { "break", RLX_TOK_BREAK },
-    { "raise", RLX_TOK_RAISE }, { "yield", RLX_TOK_YIELD }, { "async", RLX_TOK_ASYNC }, { "await", RLX_TOK_AWAIT },
-    { "return", RLX_TOK_RETURN }, { "assert", RLX_TOK_ASSERT }, { "lambda", RLX_TOK_LAMBDA }, { "import", RLX_TOK_IMPORT },
+    { "else", RLX_TOK_ELSE },
+    { "elif", RLX_TOK_ELIF },
+    { "with", RLX_TOK_WITH },
+    { "pass", RLX_TOK_PASS },
+    { "None", RLX_TOK_NONE },
+    { "True", RLX_TOK_TRUE },
+    { "from", RLX_TOK_FROM },
+    { "while", RLX_TOK_WHILE },
+    { "class", RLX_TOK_CLASS },
+    { "False", RLX_TOK_FALSE },
+    { "break", RLX_TOK_BREAK },
+    { "raise", RLX_TOK_RAISE },
+    { "yield", RLX_TOK_YIELD },
+    { "async", RLX_TOK_ASYNC },
+    { "await", RLX_TOK_AWAIT },
+    { "return", RLX_TOK_RETURN },
+    { "assert", RLX_TOK_ASSERT },
+    { "lambda", RLX_TOK_LAMBDA },
+    { "import", RLX_TOK_IMPORT },
     { "global", RLX_TOK_GLOBAL },
-    { "nonlocal", RLX_TOK_NONLOCAL }, { "continue", RLX_TOK_CONTINUE },
+    { "nonlocal", RLX_TOK_NONLOCAL },
+    { "continue", RLX_TOK_CONTINUE },
 };
 static const uint8_t first_of_length[LONGEST_KEYWORD + 2] = { 0, 0, 0, 5, 11, 18, 26, 31, 31, 33 };
 
@@ -71,7 +105,8 @@ void rlx_words_free(rlx_words *t)
     rlx_words_init(t, t->ctx, 0);
 }
 
-/* Words lie in memory in the order they were made: visiting them in that order is what makes this cheap. */
+/* Words lie in memory in the order they were made: visiting them in that order is what makes
+ * this cheap. */
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
     size_t cap = !t->cap ? t->first_cap : t->cap < 2 * MANY_NAMES ? t->cap * 4 : t->cap * 2;
@@ -95,7 +130,8 @@ static uint8_t keyword_of(rlx_slice text)
     if (text.len > LONGEST_KEYWORD)
         return 0;
     for (size_t i = first_of_length[text.len]; i < first_of_length[text.len + 1]; i++)
-        if (keywords[i].text[0] == text.data[0] && memcmp(keywords[i].text, text.data, text.len) == 0)
+        if (keywords[i].text[0] == text.data[0] &&
+            memcmp(keywords[i].text, text.data, text.len) == 0)
             return keywords[i].kind;
     return 0;
 }
@@ -125,7 +161,8 @@ static inline name_key short_key(rlx_slice text, uint64_t first, uint64_t second
 static RLX_NOINLINE name_key key_of(rlx_slice text)
 {
     size_t second = text.len > 8 ? text.len - 8 : 0;
-    name_key key = short_key(text, load_some(text.data, text.len), second ? load_some(text.data + 8, second) : 0);
+    name_key key = short_key(text, load_some(text.data, text.len),
+                             second ? load_some(text.data + 8, second) : 0);
     for (size_t at = 16; at < text.len; at += 8)
         key.hash = (uint32_t)mixed(key.hash, load_some(text.data + at, text.len - at));
     return key;
@@ -154,7 +191,10 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
     rlx_word *w = string ? rlx_region_alloc(&t->region, sizeof *w) : NULL;
     if (!w)
         return rlx_no_memory(t->ctx), NULL;
-    *w = (rlx_word){ .begin = { key->begin[0], key->begin[1] }, .text = string, .hash = key->hash, .keyword = keyword_of(key->text) };
+    *w = (rlx_word){ .begin = { key->begin[0], key->begin[1] },
+                     .text = string,
+                     .hash = key->hash,
+                     .keyword = keyword_of(key->text) };
     *t->last = w;
     t->last = &w->next;
     t->len++;
@@ -190,7 +230,7 @@ rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w)
     return w->functions;
 }
 
-/* ---- reports ------------------------------------------------------------------------------------ */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 rlx_place rlx_lexer_place(const rlx_lexer *lx, uint32_t begin, uint32_t end)
 {
@@ -199,7 +239,8 @@ rlx_place rlx_lexer_place(const rlx_lexer *lx, uint32_t begin, uint32_t end)
 
 /* One syntax error per statement; what follows from it is not worth reading. */
 RLX_PRINTF(5, 6)
-static void report(rlx_lexer *lx, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...)
+static void report(rlx_lexer *lx, enum rlx_code_id code, uint32_t begin, uint32_t end,
+                   const char *format, ...)
 {
     if (lx->reported)
         return;
@@ -218,14 +259,16 @@ static inline void give(rlx_lexer *lx, uint8_t kind, uint32_t begin, uint32_t en
 
 static inline void give_name(rlx_lexer *lx, rlx_word *w, uint32_t begin, uint32_t end)
 {
-    lx->tok = (rlx_tok){ .kind = w->keyword ? w->keyword : RLX_TOK_NAME, .begin = begin, .end = end, .name = w };
+    lx->tok = (rlx_tok){
+        .kind = w->keyword ? w->keyword : RLX_TOK_NAME, .begin = begin, .end = end, .name = w
+    };
     lx->pos = end;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
-/* Does a line that starts with the text at `at` begin a statement that no expression can contain? Then a bracket that
- * is still open was forgotten. */
+/* Does a line that starts with the text at `at` begin a statement that no expression can
+ * contain? Then a bracket that is still open was forgotten. */
 static bool starts_statement(const char *text, uint32_t at, uint32_t len)
 {
     while (at < len && class_of(text[at]) == C_SPACE)
@@ -307,12 +350,14 @@ bool rlx_lines_next(rlx_lines *l)
     return false;
 }
 
-/* Where the first quote, backslash or newline is, from `at` on; `len` or beyond if there is none. */
+/* Where the first quote, backslash or newline is, from `at` on; `len` or beyond if there is
+ * none. */
 static inline uint32_t string_stop(const char *text, uint32_t at, uint32_t len, char quote)
 {
     for (; at < len; at += 8) {
         uint64_t v = rlx_load8(text + at);
-        uint64_t found = rlx_bytes_equal(v, quote) | rlx_bytes_equal(v, '\\') | rlx_bytes_equal(v, '\n');
+        uint64_t found =
+            rlx_bytes_equal(v, quote) | rlx_bytes_equal(v, '\\') | rlx_bytes_equal(v, '\n');
         if (found)
             return at + rlx_first_byte(found);
     }
@@ -328,7 +373,8 @@ static inline uint32_t plain_string(const char *text, uint32_t at, uint32_t len)
     return plain ? stop + 1 : 0;
 }
 
-/* Passes a string literal that begins at `at`; a short one that does not end is cut at the end of its line. */
+/* Passes a string literal that begins at `at`; a short one that does not end is cut at the end
+ * of its line. */
 static RLX_NOINLINE uint32_t skip_odd_string(const char *text, uint32_t at, uint32_t len)
 {
     char quote = text[at];
@@ -338,7 +384,8 @@ static RLX_NOINLINE uint32_t skip_odd_string(const char *text, uint32_t at, uint
             at++;
         else if (!triple && (text[at] == quote || text[at] == '\n'))
             return text[at] == quote ? at + 1 : at;
-        else if (triple && text[at] == quote && at + 2 < len && text[at + 1] == quote && text[at + 2] == quote)
+        else if (triple && text[at] == quote && at + 2 < len && text[at + 1] == quote &&
+                 text[at + 2] == quote)
             return at + 3;
     }
     return len;
@@ -350,18 +397,22 @@ static inline uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
     return RLX_LIKELY(plain) ? plain : skip_odd_string(text, at, len);
 }
 
-/* Characters that decide where a logical line, or a group in brackets, ends: newlines, quotes, '#', brackets, backslashes;
- * and $ % & |, which do not, but go with the others. */
+/* Characters that decide where a logical line, or a group in brackets, ends: newlines, quotes,
+ * '#', brackets, backslashes; and $ % & |, which do not, but go with the others. */
 static inline uint64_t stops_in(uint64_t v)
 {
-    return rlx_bytes_equal(v, '\n') | rlx_bytes_within(v, '"', ')') | rlx_bytes_within(v | RLX_EACH_BYTE(0x20), '{', '}');
+    return rlx_bytes_equal(v, '\n') | rlx_bytes_within(v, '"', ')') |
+           rlx_bytes_within(v | RLX_EACH_BYTE(0x20), '{', '}');
 }
 
 /* How a bracket changes the depth; 0: no bracket. */
-static const int8_t deeper_by[256] = { ['('] = 1, ['['] = 1, ['{'] = 1, [')'] = -1, [']'] = -1, ['}'] = -1 };
+static const int8_t deeper_by[256] = {
+    ['('] = 1, ['['] = 1, ['{'] = 1, [')'] = -1, [']'] = -1, ['}'] = -1
+};
 
-/* Passes strings and groups in brackets from `at` on. Stops behind the character that closes the bracket opened first, if
- * asked for a group, else at the newline where the logical line ends. `len`: there is none. */
+/* Passes strings and groups in brackets from `at` on. Stops behind the character that closes
+ * the bracket opened first, if asked for a group, else at the newline where the logical line
+ * ends. `len`: there is none. */
 static uint32_t pass_groups(const char *text, uint32_t at, uint32_t len, bool group)
 {
     int32_t depth = 0;
@@ -400,9 +451,10 @@ void rlx_lines_skip(rlx_lines *l)
     l->pos = end + (end < l->len);
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------- */
+/* ---- tokens --------------------------------------------------------------------------------- */
 
-/* The indentation of the line at pos decides: INDENT, DEDENT, or nothing special. True if a token was given. */
+/* The indentation of the line at pos decides: INDENT, DEDENT, or nothing special. True if a
+ * token was given. */
 static bool indent_token(rlx_lexer *lx)
 {
     uint32_t at = lx->pos, column = 0;
@@ -452,7 +504,8 @@ static RLX_NOINLINE void end_token(rlx_lexer *lx)
     if (lx->depth)
         unclosed(lx);
     uint8_t before = lx->tok.kind;
-    if (!lx->single && before != RLX_TOK_NEWLINE && before != RLX_TOK_DEDENT && before != RLX_TOK_END && lx->prev_end) {
+    if (!lx->single && before != RLX_TOK_NEWLINE && before != RLX_TOK_DEDENT &&
+        before != RLX_TOK_END && lx->prev_end) {
         give(lx, RLX_TOK_NEWLINE, lx->len, lx->len);
         lx->line_start = true;
         return;
@@ -494,11 +547,15 @@ static RLX_NOINLINE void odd_string(rlx_lexer *lx, uint32_t begin, uint32_t pref
     if (!closed) {
         uint32_t line = next_physical(text, at, lx->len);
         report(lx, RLX_PA06, begin, begin + prefix + quotes, "this string does not end");
-        give(lx, RLX_TOK_ERROR, begin, flags.triple && line > begin ? line : end > begin ? end : begin + 1);
+        give(lx, RLX_TOK_ERROR, begin,
+             flags.triple && line > begin ? line
+             : end > begin                ? end
+                                          : begin + 1);
         return;
     }
     give(lx, RLX_TOK_STRING, begin, end);
-    lx->tok.raw = flags.raw, lx->tok.bytes = flags.bytes, lx->tok.format = flags.format, lx->tok.triple = flags.triple;
+    lx->tok.raw = flags.raw, lx->tok.bytes = flags.bytes, lx->tok.format = flags.format,
+    lx->tok.triple = flags.triple;
 }
 
 static RLX_NOINLINE bool prefixed_string(rlx_lexer *lx, uint32_t begin)
@@ -526,23 +583,27 @@ static RLX_NOINLINE void string_token(rlx_lexer *lx, uint32_t begin)
 /* Bit 7 of each byte that cannot stand in a name. */
 static inline uint64_t outside_names(uint64_t v)
 {
-    uint64_t letters = rlx_bytes_within(v | RLX_EACH_BYTE(0x20), 'a', 'z'), others = rlx_bytes_within(v, '0', '9') | rlx_bytes_within(v, '_', '_');
+    uint64_t letters = rlx_bytes_within(v | RLX_EACH_BYTE(0x20), 'a', 'z'),
+             others = rlx_bytes_within(v, '0', '9') | rlx_bytes_within(v, '_', '_');
     return ~(letters | others | v) & RLX_EACH_BYTE(0x80);
 }
 
 /* The bytes below the lowest one that the mask marks. */
 static inline uint64_t bytes_below(uint64_t mask) { return ((mask & -mask) >> 7) - 1; }
 
-/* The name that begins at text[at]. Most are shorter than 16 bytes, and two loads hold all of it. */
+/* The name that begins at text[at]. Most are shorter than 16 bytes, and two loads hold all of
+ * it. */
 static inline name_key name_at(const char *text, uint32_t at)
 {
     uint64_t first = rlx_load8(text + at), end = outside_names(first);
     if (RLX_LIKELY(end))
-        return short_key((rlx_slice){ text + at, rlx_first_byte(end) }, first & bytes_below(end), 0);
+        return short_key((rlx_slice){ text + at, rlx_first_byte(end) }, first & bytes_below(end),
+                         0);
     uint64_t second = rlx_load8(text + at + 8);
     end = outside_names(second);
     if (end)
-        return short_key((rlx_slice){ text + at, 8 + rlx_first_byte(end) }, first, second & bytes_below(end));
+        return short_key((rlx_slice){ text + at, 8 + rlx_first_byte(end) }, first,
+                         second & bytes_below(end));
     size_t len = 16;
     while (!(end = outside_names(rlx_load8(text + at + len))))
         len += 8;
@@ -593,12 +654,14 @@ static RLX_NOINLINE void name_token(rlx_lexer *lx, uint32_t begin)
     odd_name(lx, begin);
 }
 
-/* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when it is read. */
+/* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when
+ * it is read. */
 static RLX_NOINLINE void odd_number(rlx_lexer *lx, uint32_t begin)
 {
     const char *text = lx->text;
     uint32_t at = begin;
-    bool based = text[at] == '0' && at + 1 < lx->len && strchr("xXoObB", text[at + 1]) && text[at + 1];
+    bool based =
+        text[at] == '0' && at + 1 < lx->len && strchr("xXoObB", text[at + 1]) && text[at + 1];
     bool is_float = false;
     for (; at < lx->len; at++) {
         char c = text[at];
@@ -633,20 +696,25 @@ static inline void dot_token(rlx_lexer *lx, uint32_t begin)
         give(lx, RLX_TOK_DOT, begin, begin + 1);
 }
 
-/* Punctuation: the longest that matches. Rows with the same first character stand together, longest first. */
-static const struct { char text[4]; uint8_t kind; } puncts[] = {
-    { "(", RLX_TOK_LPAR }, { ")", RLX_TOK_RPAR }, { "[", RLX_TOK_LBRACKET }, { "]", RLX_TOK_RBRACKET },
-    { "{", RLX_TOK_LBRACE }, { "}", RLX_TOK_RBRACE }, { ",", RLX_TOK_COMMA }, { ":=", RLX_TOK_WALRUS },
-    { ":", RLX_TOK_COLON }, { ".", RLX_TOK_DOT }, { ";", RLX_TOK_SEMICOLON }, { "@", RLX_TOK_AT },
-    { "==", RLX_TOK_EQ }, { "=", RLX_TOK_ASSIGN }, { "->", RLX_TOK_ARROW }, { "-=", RLX_TOK_AUG_SUB },
-    { "-", RLX_TOK_MINUS }, { "+=", RLX_TOK_AUG_ADD }, { "+", RLX_TOK_PLUS }, { "**=", RLX_TOK_AUG_POW },
-    { "**", RLX_TOK_POWER }, { "*=", RLX_TOK_AUG_MUL }, { "*", RLX_TOK_STAR }, { "//=", RLX_TOK_AUG_FLOORDIV },
-    { "//", RLX_TOK_DSLASH }, { "/=", RLX_TOK_AUG_DIV }, { "/", RLX_TOK_SLASH }, { "%=", RLX_TOK_AUG_MOD },
-    { "%", RLX_TOK_PERCENT }, { "<<=", RLX_TOK_AUG_SHL }, { "<<", RLX_TOK_SHL }, { "<=", RLX_TOK_LE },
-    { "<", RLX_TOK_LT }, { ">>=", RLX_TOK_AUG_SHR }, { ">>", RLX_TOK_SHR }, { ">=", RLX_TOK_GE },
-    { ">", RLX_TOK_GT }, { "!=", RLX_TOK_NE }, { "&=", RLX_TOK_AUG_AND }, { "&", RLX_TOK_AMPERSAND },
-    { "|=", RLX_TOK_AUG_OR }, { "|", RLX_TOK_PIPE }, { "^=", RLX_TOK_AUG_XOR }, { "^", RLX_TOK_CARET },
-    { "~", RLX_TOK_TILDE },
+/* Punctuation: the longest that matches. Rows with the same first character stand together,
+ * longest first. */
+static const struct { char text[4]; uint8_t kind;
+} puncts[] = {
+    { "(", RLX_TOK_LPAR },      { ")", RLX_TOK_RPAR },      { "[", RLX_TOK_LBRACKET },
+    { "]", RLX_TOK_RBRACKET },  { "{", RLX_TOK_LBRACE },    { "}", RLX_TOK_RBRACE },
+    { ",", RLX_TOK_COMMA },     { ":=", RLX_TOK_WALRUS },   { ":", RLX_TOK_COLON },
+    { ".", RLX_TOK_DOT },       { ";", RLX_TOK_SEMICOLON }, { "@", RLX_TOK_AT },
+    { "==", RLX_TOK_EQ },       { "=", RLX_TOK_ASSIGN },    { "->", RLX_TOK_ARROW },
+    { "-=", RLX_TOK_AUG_SUB },  { "-", RLX_TOK_MINUS },     { "+=", RLX_TOK_AUG_ADD },
+    { "+", RLX_TOK_PLUS },      { "**=", RLX_TOK_AUG_POW }, { "**", RLX_TOK_POWER },
+    { "*=", RLX_TOK_AUG_MUL },  { "*", RLX_TOK_STAR },      { "//=", RLX_TOK_AUG_FLOORDIV },
+    { "//", RLX_TOK_DSLASH },   { "/=", RLX_TOK_AUG_DIV },  { "/", RLX_TOK_SLASH },
+    { "%=", RLX_TOK_AUG_MOD },  { "%", RLX_TOK_PERCENT },   { "<<=", RLX_TOK_AUG_SHL },
+    { "<<", RLX_TOK_SHL },      { "<=", RLX_TOK_LE },       { "<", RLX_TOK_LT },
+    { ">>=", RLX_TOK_AUG_SHR }, { ">>", RLX_TOK_SHR },      { ">=", RLX_TOK_GE },
+    { ">", RLX_TOK_GT },        { "!=", RLX_TOK_NE },       { "&=", RLX_TOK_AUG_AND },
+    { "&", RLX_TOK_AMPERSAND }, { "|=", RLX_TOK_AUG_OR },   { "|", RLX_TOK_PIPE },
+    { "^=", RLX_TOK_AUG_XOR },  { "^", RLX_TOK_CARET },     { "~", RLX_TOK_TILDE },
 };
 
 static uint8_t longest_punct(const char *at, size_t left, uint32_t *len)
@@ -667,7 +735,8 @@ static uint8_t longest_punct(const char *at, size_t left, uint32_t *len)
 static inline void open_bracket(rlx_lexer *lx, uint32_t begin)
 {
     if (RLX_UNLIKELY(lx->depth == RLX_SCRIPT_MAX_BRACKETS)) {
-        report(lx, RLX_PA09, begin, begin + 1, "more than %d nested brackets", RLX_SCRIPT_MAX_BRACKETS);
+        report(lx, RLX_PA09, begin, begin + 1, "more than %d nested brackets",
+               RLX_SCRIPT_MAX_BRACKETS);
         give(lx, RLX_TOK_ERROR, begin, begin + 1);
         return;
     }
@@ -678,7 +747,8 @@ static inline void open_bracket(rlx_lexer *lx, uint32_t begin)
 static RLX_NOINLINE void odd_bracket(rlx_lexer *lx, uint32_t begin)
 {
     if (lx->depth)
-        report(lx, RLX_PA03, begin, begin + 1, "'%c' does not close the '%c' before it", lx->text[begin], lx->text[lx->open[lx->depth - 1]]);
+        report(lx, RLX_PA03, begin, begin + 1, "'%c' does not close the '%c' before it",
+               lx->text[begin], lx->text[lx->open[lx->depth - 1]]);
     else
         report(lx, RLX_PA03, begin, begin + 1, "'%c' closes nothing", lx->text[begin]);
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
@@ -688,7 +758,8 @@ static RLX_NOINLINE void odd_bracket(rlx_lexer *lx, uint32_t begin)
 static inline void close_bracket(rlx_lexer *lx, uint32_t begin)
 {
     uint8_t kind = alone[(unsigned char)lx->text[begin]];
-    if (RLX_UNLIKELY(!lx->depth || alone[(unsigned char)lx->text[lx->open[lx->depth - 1]]] + 1 != kind)) {
+    if (RLX_UNLIKELY(!lx->depth ||
+                     alone[(unsigned char)lx->text[lx->open[lx->depth - 1]]] + 1 != kind)) {
         odd_bracket(lx, begin);
         return;
     }
@@ -707,7 +778,8 @@ static RLX_NOINLINE void odd_punct(rlx_lexer *lx, uint32_t begin)
     give(lx, kind, begin, begin + len);
 }
 
-/* White space, comments and line ends up to the next token. True if the logical line ended (NEWLINE was given). */
+/* White space, comments and line ends up to the next token. True if the logical line ended
+ * (NEWLINE was given). */
 static bool skip_white(rlx_lexer *lx, bool *first)
 {
     const char *text = lx->text;
@@ -766,7 +838,8 @@ static bool line_token(rlx_lexer *lx, bool *first)
 
 static void odd_token(rlx_lexer *lx, uint32_t begin)
 {
-    report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x", (unsigned)(unsigned char)lx->text[begin]);
+    report(lx, RLX_PA01, begin, begin + 1, "unexpected byte 0x%02x",
+           (unsigned)(unsigned char)lx->text[begin]);
     give(lx, RLX_TOK_ERROR, begin, begin + 1);
 }
 
@@ -798,7 +871,8 @@ static void token_at(rlx_lexer *lx, uint32_t begin)
     }
 }
 
-/* What stands at `begin` may be white space, the end of the text, or no token. first: a line begins here. */
+/* What stands at `begin` may be white space, the end of the text, or no token. first: a line
+ * begins here. */
 static RLX_NOINLINE void white_then_token(rlx_lexer *lx, uint32_t begin, bool first)
 {
     lx->pos = begin;
@@ -836,8 +910,8 @@ void rlx_lexer_next(rlx_lexer *lx)
     token_at(lx, lx->pos + (lx->text[lx->pos] == ' '));
 }
 
-void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
-                    uint32_t begin, uint32_t end, bool single)
+void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source,
+                    const char *text, uint32_t begin, uint32_t end, bool single)
 {
     memset(lx, 0, offsetof(rlx_lexer, open));
     lx->ctx = ctx;
@@ -856,7 +930,10 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
     rlx_lexer_next(lx);
 }
 
-uint32_t rlx_lexer_group_end(const rlx_lexer *lx) { return pass_groups(lx->text, lx->tok.end, lx->len, true); }
+uint32_t rlx_lexer_group_end(const rlx_lexer *lx)
+{
+    return pass_groups(lx->text, lx->tok.end, lx->len, true);
+}
 
 uint32_t rlx_name_end(const char *text, uint32_t at)
 {
@@ -868,7 +945,7 @@ uint32_t rlx_name_end(const char *text, uint32_t at)
     return at + rlx_first_byte(end);
 }
 
-/* ---- moving about ------------------------------------------------------------------------------- */
+/* ---- moving about --------------------------------------------------------------------------- */
 
 void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement)
 {
@@ -877,11 +954,13 @@ void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement)
     lx->depth = 0;
     if (lx->tok.kind == RLX_TOK_END || lx->tok.kind == RLX_TOK_DEDENT)
         return;
-    uint32_t at = lx->tok.kind == RLX_TOK_NEWLINE ? lx->pos : next_physical(lx->text, lx->pos, lx->len);
+    uint32_t at =
+        lx->tok.kind == RLX_TOK_NEWLINE ? lx->pos : next_physical(lx->text, lx->pos, lx->len);
     if (lx->tok.first && lx->tok.begin > statement) {
         /* the token that did not fit begins a line: perhaps that line is fine */
         uint32_t begin = lx->line;
-        if (indentation(lx->text, &begin, lx->len) <= top && begin == lx->tok.begin && lx->line > statement)
+        if (indentation(lx->text, &begin, lx->len) <= top && begin == lx->tok.begin &&
+            lx->line > statement)
             at = lx->line;
     }
     for (;;) {
@@ -889,7 +968,8 @@ void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement)
         uint32_t column = indentation(lx->text, &begin, lx->len);
         if (begin >= lx->len)
             break;
-        if (!blank_from(lx->text, begin, lx->len) && column <= top && !strchr(")]}", lx->text[begin]))
+        if (!blank_from(lx->text, begin, lx->len) && column <= top &&
+            !strchr(")]}", lx->text[begin]))
             break;
         at = next_physical(lx->text, begin, lx->len);
     }
@@ -902,7 +982,8 @@ void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement)
 
 rlx_lexer_mark rlx_lexer_save(const rlx_lexer *lx)
 {
-    return (rlx_lexer_mark){ lx->pos, lx->line, lx->num_indents, lx->prev_end, lx->line_start, lx->tok };
+    return (rlx_lexer_mark){ lx->pos,      lx->line,       lx->num_indents,
+                             lx->prev_end, lx->line_start, lx->tok };
 }
 
 void rlx_lexer_restore(rlx_lexer *lx, rlx_lexer_mark mark)
@@ -929,8 +1010,9 @@ static bool holds_triple_quote(const char *text, uint32_t from, uint32_t to, cha
     return false;
 }
 
-/* Most suites end in front of a decorator, a function, or with the text. Then their lines need not be looked into: a line
- * like that ends a bracket that is open by mistake, too. Only strings over several lines could hide one. 0: not sure. */
+/* Most suites end in front of a decorator, a function, or with the text. Then their lines need
+ * not be looked into: a line like that ends a bracket that is open by mistake, too. Only
+ * strings over several lines could hide one. 0: not sure. */
 static uint32_t quick_end(const rlx_lexer *lx, uint32_t from, uint32_t top, bool *any)
 {
     const char *text = lx->text;
@@ -946,12 +1028,16 @@ static uint32_t quick_end(const rlx_lexer *lx, uint32_t from, uint32_t top, bool
         }
         at = next_physical(text, begin, lx->len);
     }
-    return holds_triple_quote(text, from, at, '"') || holds_triple_quote(text, from, at, '\'') ? 0 : at;
+    return holds_triple_quote(text, from, at, '"') || holds_triple_quote(text, from, at, '\'')
+               ? 0
+               : at;
 }
 
 bool rlx_lexer_skip_suite(rlx_lexer *lx)
 {
-    rlx_lines l = { .text = lx->text, .pos = lx->tok.begin, .len = lx->len, .begin = lx->tok.begin };
+    rlx_lines l = {
+        .text = lx->text, .pos = lx->tok.begin, .len = lx->len, .begin = lx->tok.begin
+    };
     uint32_t top = lx->indents[lx->num_indents - 1];
     bool block = lx->tok.kind == RLX_TOK_NEWLINE, any = !block;
     bool quick_any = false;

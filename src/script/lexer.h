@@ -1,8 +1,8 @@
 /* lexer.h: text to tokens, for the reader of TVMScript.
  *
- * One pass, pulled on demand: the current token is lexer.tok. Identifiers are looked up once in a table of names, and
- * everything the reader knows of a name (keyword, its binding, the operator it stands for) hangs on that entry, so
- * that later stages compare pointers.
+ * One pass, pulled on demand: the current token is lexer.tok. Identifiers are looked up once in
+ * a table of names, and everything the reader knows of a name (keyword, its binding, the
+ * operator it stands for) hangs on that entry, so that later stages compare pointers.
  */
 #ifndef RLX_LEXER_H
 #define RLX_LEXER_H
@@ -12,32 +12,33 @@
 /* Limits of nesting: brackets (and other recursion of expressions), blocks. Beyond: PA09. */
 #define RLX_SCRIPT_MAX_BRACKETS 200
 #define RLX_SCRIPT_MAX_BLOCKS 100
-/* Python lists that have names may be copied and put together as often as one likes: items in all, beside the bytes of the text. PA20. */
+/* Python lists that have names may be copied and put together as often as one likes: items in
+ * all, beside the bytes of the text. PA20. */
 #define RLX_SCRIPT_MAX_COPIES 1000000
 
 /* TOK(enumerator, text in messages) */
-#define RLX_TOKENS(TOK)                                                                                \
+#define RLX_TOKENS(TOK)                                                                           \
     TOK(END, "the end of the text") TOK(NEWLINE, "the end of the line") TOK(INDENT, "an indented line") \
     TOK(DEDENT, "the end of the block") TOK(NAME, "a name") TOK(INT, "a number") TOK(FLOAT, "a number") \
-    TOK(STRING, "a string") TOK(ERROR, "an error")                                                     \
-    TOK(LPAR, "'('") TOK(RPAR, "')'") TOK(LBRACKET, "'['") TOK(RBRACKET, "']'") TOK(LBRACE, "'{'")     \
-    TOK(RBRACE, "'}'") TOK(COMMA, "','") TOK(COLON, "':'") TOK(DOT, "'.'") TOK(SEMICOLON, "';'")       \
-    TOK(AT, "'@'") TOK(ARROW, "'->'") TOK(ASSIGN, "'='") TOK(WALRUS, "':='")                           \
-    TOK(OR, "'or'") TOK(AND, "'and'")                                                                  \
-    TOK(LT, "'<'") TOK(LE, "'<='") TOK(GT, "'>'") TOK(GE, "'>='") TOK(EQ, "'=='") TOK(NE, "'!='")      \
-    TOK(PIPE, "'|'") TOK(CARET, "'^'") TOK(AMPERSAND, "'&'") TOK(SHL, "'<<'") TOK(SHR, "'>>'")         \
-    TOK(PLUS, "'+'") TOK(MINUS, "'-'") TOK(STAR, "'*'") TOK(SLASH, "'/'") TOK(DSLASH, "'//'")          \
-    TOK(PERCENT, "'%'") TOK(POWER, "'**'") TOK(TILDE, "'~'")                                           \
-    TOK(AUG_ADD, "'+='") TOK(AUG_SUB, "'-='") TOK(AUG_MUL, "'*='") TOK(AUG_DIV, "'/='")                \
-    TOK(AUG_FLOORDIV, "'//='") TOK(AUG_MOD, "'%='") TOK(AUG_POW, "'**='") TOK(AUG_SHL, "'<<='")        \
-    TOK(AUG_SHR, "'>>='") TOK(AUG_AND, "'&='") TOK(AUG_OR, "'|='") TOK(AUG_XOR, "'^='")                \
-    TOK(NOT, "'not'") TOK(IN, "'in'") TOK(IS, "'is'") TOK(IF, "'if'") TOK(ELSE, "'else'")              \
-    TOK(ELIF, "'elif'") TOK(FOR, "'for'") TOK(WHILE, "'while'") TOK(WITH, "'with'") TOK(AS, "'as'")    \
-    TOK(DEF, "'def'") TOK(CLASS, "'class'") TOK(RETURN, "'return'") TOK(ASSERT, "'assert'")            \
-    TOK(PASS, "'pass'") TOK(LAMBDA, "'lambda'") TOK(NONE, "'None'") TOK(TRUE, "'True'")                \
-    TOK(FALSE, "'False'") TOK(IMPORT, "'import'") TOK(FROM, "'from'") TOK(NONLOCAL, "'nonlocal'")      \
-    TOK(GLOBAL, "'global'") TOK(BREAK, "'break'") TOK(CONTINUE, "'continue'") TOK(TRY, "'try'")        \
-    TOK(RAISE, "'raise'") TOK(YIELD, "'yield'") TOK(DEL, "'del'") TOK(ASYNC, "'async'")                \
+    TOK(STRING, "a string") TOK(ERROR, "an error")                                                \
+    TOK(LPAR, "'('") TOK(RPAR, "')'") TOK(LBRACKET, "'['") TOK(RBRACKET, "']'") TOK(LBRACE, "'{'") \
+    TOK(RBRACE, "'}'") TOK(COMMA, "','") TOK(COLON, "':'") TOK(DOT, "'.'") TOK(SEMICOLON, "';'")  \
+    TOK(AT, "'@'") TOK(ARROW, "'->'") TOK(ASSIGN, "'='") TOK(WALRUS, "':='")                      \
+    TOK(OR, "'or'") TOK(AND, "'and'")                                                             \
+    TOK(LT, "'<'") TOK(LE, "'<='") TOK(GT, "'>'") TOK(GE, "'>='") TOK(EQ, "'=='") TOK(NE, "'!='") \
+    TOK(PIPE, "'|'") TOK(CARET, "'^'") TOK(AMPERSAND, "'&'") TOK(SHL, "'<<'") TOK(SHR, "'>>'")    \
+    TOK(PLUS, "'+'") TOK(MINUS, "'-'") TOK(STAR, "'*'") TOK(SLASH, "'/'") TOK(DSLASH, "'//'")     \
+    TOK(PERCENT, "'%'") TOK(POWER, "'**'") TOK(TILDE, "'~'")                                      \
+    TOK(AUG_ADD, "'+='") TOK(AUG_SUB, "'-='") TOK(AUG_MUL, "'*='") TOK(AUG_DIV, "'/='")           \
+    TOK(AUG_FLOORDIV, "'//='") TOK(AUG_MOD, "'%='") TOK(AUG_POW, "'**='") TOK(AUG_SHL, "'<<='")   \
+    TOK(AUG_SHR, "'>>='") TOK(AUG_AND, "'&='") TOK(AUG_OR, "'|='") TOK(AUG_XOR, "'^='")           \
+    TOK(NOT, "'not'") TOK(IN, "'in'") TOK(IS, "'is'") TOK(IF, "'if'") TOK(ELSE, "'else'")         \
+    TOK(ELIF, "'elif'") TOK(FOR, "'for'") TOK(WHILE, "'while'") TOK(WITH, "'with'") TOK(AS, "'as'") \
+    TOK(DEF, "'def'") TOK(CLASS, "'class'") TOK(RETURN, "'return'") TOK(ASSERT, "'assert'")       \
+    TOK(PASS, "'pass'") TOK(LAMBDA, "'lambda'") TOK(NONE, "'None'") TOK(TRUE, "'True'")           \
+    TOK(FALSE, "'False'") TOK(IMPORT, "'import'") TOK(FROM, "'from'") TOK(NONLOCAL, "'nonlocal'") \
+    TOK(GLOBAL, "'global'") TOK(BREAK, "'break'") TOK(CONTINUE, "'continue'") TOK(TRY, "'try'")   \
+    TOK(RAISE, "'raise'") TOK(YIELD, "'yield'") TOK(DEL, "'del'") TOK(ASYNC, "'async'")           \
     TOK(AWAIT, "'await'")
 
 enum rlx_tok_kind {
@@ -70,11 +71,13 @@ typedef struct rlx_functions {
     const struct rlx_rt_fn *tir;     /* T.<name> likewise */
     const rlx_op_row *row;      /* R.<name>, an operator */
     const struct rlx_op_params *params; /* its parameters, once looked at */
-    struct rlx_word *below, *joined; /* the path below which it was looked up last, and what both are: nn, nn.relu */
+    /* the path below which it was looked up last, and what both are: nn, nn.relu */
+    struct rlx_word *below, *joined;
 } rlx_functions;
 
 typedef struct rlx_word {
-    uint64_t begin[2];          /* first 16 bytes of the text, 0 behind a shorter one: most names are compared by these */
+    /* first 16 bytes of the text, 0 behind a shorter one: most names are compared by these */
+    uint64_t begin[2];
     const rlx_string *text;
     struct rlx_word *next;      /* made after it */
     uint32_t hash;
@@ -129,31 +132,39 @@ typedef struct rlx_lexer {
     uint32_t dedents;          /* still to be given out */
     bool line_start;           /* indentation of the next token is still to be looked at */
     bool reported;             /* the current statement has had its syntax error */
-    bool single;               /* one expression: line ends are white space (text inside a string) */
+    /* one expression: line ends are white space (text inside a string) */
+    bool single;
     rlx_tok tok;
 } rlx_lexer;
 
-/* Text that must be valid UTF-8; begin..end are the bytes to read, all places count from text[0]. What stands at `end` is
- * readable (RLX_TEXT_PADDING bytes) and part of no name: a zero or a quote. Reads the first token. */
-void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
-                    uint32_t begin, uint32_t end, bool single);
+/* Text that must be valid UTF-8; begin..end are the bytes to read, all places count from
+ * text[0]. What stands at `end` is readable (RLX_TEXT_PADDING bytes) and part of no name: a
+ * zero or a quote. Reads the first token. */
+void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source,
+                    const char *text, uint32_t begin, uint32_t end, bool single);
 /* Moves on to the next token. */
 void rlx_lexer_next(rlx_lexer *lx);
-/* Behind the bracket that closes the one that opens next after the current token; or where the line, or the text, ends
- * before that. */
+/* Behind the bracket that closes the one that opens next after the current token; or where the
+ * line, or the text, ends before that. */
 uint32_t rlx_lexer_group_end(const rlx_lexer *lx);
 /* Where the name at `at` ends; `at` itself if there is none. */
 uint32_t rlx_name_end(const char *text, uint32_t at);
-/* Gives up on the statement that began at byte `statement`: goes to the next line that is not indented deeper than the
- * current block (perhaps the one with the token that did not fit). Always moves past the statement's first token. */
+/* Gives up on the statement that began at byte `statement`: goes to the next line that is not
+ * indented deeper than the current block (perhaps the one with the token that did not fit).
+ * Always moves past the statement's first token. */
 void rlx_lexer_resync(rlx_lexer *lx, uint32_t statement);
 
 /* Where the body of a function stands, to come back to it later. */
-typedef struct rlx_lexer_mark { uint32_t pos, line, num_indents, prev_end; bool line_start; rlx_tok tok; } rlx_lexer_mark;
+typedef struct rlx_lexer_mark {
+    uint32_t pos, line, num_indents, prev_end;
+    bool line_start;
+    rlx_tok tok;
+} rlx_lexer_mark;
 rlx_lexer_mark rlx_lexer_save(const rlx_lexer *lx);
 void rlx_lexer_restore(rlx_lexer *lx, rlx_lexer_mark mark);
-/* The current token is the first one after the ':' of a header: passes over the suite, current token is then the one after
- * it. False: there is no suite, the next line is not indented deeper. */
+/* The current token is the first one after the ':' of a header: passes over the suite, current
+ * token is then the one after it. False: there is no suite, the next line is not indented
+ * deeper. */
 bool rlx_lexer_skip_suite(rlx_lexer *lx);
 
 /* Physical and logical lines without tokens, for looking ahead. */
@@ -162,7 +173,8 @@ typedef struct rlx_lines {
     uint32_t pos, len;
     uint32_t begin, column;   /* first character of the line found, and its indentation */
 } rlx_lines;
-bool rlx_lines_next(rlx_lines *l);  /* finds the next line that is not blank or a comment; false at the end */
+/* finds the next line that is not blank or a comment; false at the end */
+bool rlx_lines_next(rlx_lines *l);
 void rlx_lines_skip(rlx_lines *l);  /* passes over the logical line found */
 
 rlx_place rlx_lexer_place(const rlx_lexer *lx, uint32_t begin, uint32_t end);

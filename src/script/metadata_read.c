@@ -1,9 +1,10 @@
 /* metadata_read.c: the metadata block of a text: JSON as TVM 0.20 writes it.
  *
- *   {"root": r, "nodes": [{"type_key": k, "attrs": {...}, "data": [...], "keys": [...]}, ...], "b64ndarrays": ["..."]}
+ *   {"root": r, "nodes": [{"type_key": k, "attrs": {...}, "data": [...], "keys": [...]}, ...],
+ *   "b64ndarrays": ["..."]}
  *
- * Node 0 is null. The root maps type keys to arrays of nodes; metadata["key"][i] is made into IR when it is first
- * used, and every use of the same entry gives the same object.
+ * Node 0 is null. The root maps type keys to arrays of nodes; metadata["key"][i] is made into
+ * IR when it is first used, and every use of the same entry gives the same object.
  */
 #include "script/reader.h"
 
@@ -37,7 +38,8 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
 {
     size_t error_at = 0;
     const char *why = NULL;
-    /* slices point into the text, which lives in the tree of the statement: everything moves to a region of its own */
+    /* slices point into the text, which lives in the tree of the statement: everything moves to
+     * a region of its own */
     char *copy = rlx_region_copy(&r->kept, text.len ? text.data : "", text.len);
     struct rlx_metadata *m = copy ? rlx_region_zero(&r->kept, sizeof *m) : NULL;
     if (!m)
@@ -45,9 +47,12 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
     const rlx_json *j = rlx_json_parse(&r->kept, (rlx_slice){ copy, text.len }, &error_at, &why);
     if (!j)
         return broken(r, at, why ? why : "no JSON");
-    const rlx_json *root = rlx_json_member(j, "root"), *nodes = rlx_json_member(j, "nodes"), *arrays = rlx_json_member(j, "b64ndarrays");
+    const rlx_json *root = rlx_json_member(j, "root"), *nodes = rlx_json_member(j, "nodes"),
+                   *arrays = rlx_json_member(j, "b64ndarrays");
     if (!is_kind(root, RLX_JSON_INT) || !is_kind(nodes, RLX_JSON_ARRAY))
-        return broken(r, at, rlx_json_member(j, "root_index") ? "it has the layout of a later version" : "root or nodes are missing");
+        return broken(r, at,
+                      rlx_json_member(j, "root_index") ? "it has the layout of a later version"
+                                                       : "root or nodes are missing");
     if (root->integer < 0 || (uint64_t)root->integer >= nodes->count)
         return broken(r, at, "the root is no node");
     m->num_nodes = nodes->count;
@@ -64,7 +69,7 @@ struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_sli
     return m;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------ */
+/* ---- tensors -------------------------------------------------------------------------------- */
 
 #define ARRAY_MAGIC 0xDD5E40F096B4A13Full
 #define ARRAY_MAX_DIMS 64
@@ -83,8 +88,10 @@ static uint32_t read_u32(const unsigned char *p)
     return v;
 }
 
-/* magic u64, reserved u64, device 2 * i32, ndim i32, dtype u8 u8 u16, shape i64[ndim], bytes i64, data */
-static const rlx_expr *decode_array(rlx_reader *r, const rlx_ast *at, const unsigned char *p, size_t len)
+/* magic u64, reserved u64, device 2 * i32, ndim i32, dtype u8 u8 u16, shape i64[ndim], bytes
+ * i64, data */
+static const rlx_expr *decode_array(rlx_reader *r, const rlx_ast *at, const unsigned char *p,
+                                    size_t len)
 {
     int64_t shape[ARRAY_MAX_DIMS];
     if (len < 32 || read_u64(p) != ARRAY_MAGIC)
@@ -102,19 +109,24 @@ static const rlx_expr *decode_array(rlx_reader *r, const rlx_ast *at, const unsi
             return broken(r, at, "a tensor has an impossible shape"), NULL;
     }
     const unsigned char *data = p + 32 + 8 * (size_t)ndim;
-    if (!rlx_dtype_is_computable(dtype) || !rlx_mul_size(count, rlx_dtype_bytes(dtype), &bytes) || bytes != len - (size_t)(data + 8 - p) || read_u64(data) != bytes)
+    if (!rlx_dtype_is_computable(dtype) || !rlx_mul_size(count, rlx_dtype_bytes(dtype), &bytes) ||
+        bytes != len - (size_t)(data + 8 - p) || read_u64(data) != bytes)
         return broken(r, at, "size or dtype of a tensor are wrong"), NULL;
     return rlx_constant_new(r->ctx, dtype, shape, ndim, data + 8, rlx_read_place(r, at));
 }
 
-static const rlx_json *attribute(const rlx_json *node, const char *name) { return rlx_json_member(rlx_json_member(node, "attrs"), name); }
+static const rlx_json *attribute(const rlx_json *node, const char *name)
+{
+    return rlx_json_member(rlx_json_member(node, "attrs"), name);
+}
 
 /* Attribute values are texts: here a decimal index below `count`. */
 static bool index_of(const rlx_json *value, size_t count, size_t *out)
 {
     uint64_t v = 0;
     bool overflow = false;
-    if (!is_kind(value, RLX_JSON_STRING) || !rlx_parse_u64(value->string, &v, &overflow) || overflow || v >= count)
+    if (!is_kind(value, RLX_JSON_STRING) || !rlx_parse_u64(value->string, &v, &overflow) ||
+        overflow || v >= count)
         return false;
     *out = (size_t)v;
     return true;
@@ -124,31 +136,38 @@ static const rlx_node *make_constant(rlx_reader *r, const rlx_ast *at, const rlx
 {
     size_t i = 0, len = 0;
     unsigned char *bytes = NULL;
-    if (!index_of(attribute(node, "data"), r->metadata->num_arrays, &i) || !is_kind(r->metadata->arrays[i], RLX_JSON_STRING))
+    if (!index_of(attribute(node, "data"), r->metadata->num_arrays, &i) ||
+        !is_kind(r->metadata->arrays[i], RLX_JSON_STRING))
         return broken(r, at, "a constant has no tensor"), NULL;
     rlx_region_mark mark = rlx_region_save(&r->kept);
-    const rlx_expr *e = rlx_base64_decode(r->metadata->arrays[i]->string, &r->kept, &bytes, &len) ? decode_array(r, at, bytes, len) : (broken(r, at, "a tensor is no base64"), NULL);
+    const rlx_expr *e = rlx_base64_decode(r->metadata->arrays[i]->string, &r->kept, &bytes, &len)
+                            ? decode_array(r, at, bytes, len)
+                            : (broken(r, at, "a tensor is no base64"), NULL);
     rlx_region_rewind(&r->kept, mark);
     return e;
 }
 
-/* ---- strings ---------------------------------------------------------------------------------------------------- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 /* "repr_str", or "repr_b64": u64 length, then the bytes */
 static bool text_of(rlx_reader *r, const rlx_json *node, rlx_slice *out)
 {
-    const rlx_json *plain = rlx_json_member(node, "repr_str"), *coded = rlx_json_member(node, "repr_b64");
+    const rlx_json *plain = rlx_json_member(node, "repr_str"),
+                   *coded = rlx_json_member(node, "repr_b64");
     unsigned char *bytes;
     size_t len;
     if (is_kind(plain, RLX_JSON_STRING))
         return *out = plain->string, true;
-    if (!is_kind(coded, RLX_JSON_STRING) || !rlx_base64_decode(coded->string, &r->kept, &bytes, &len) || len < 8 || read_u64(bytes) != len - 8)
+    if (!is_kind(coded, RLX_JSON_STRING) ||
+        !rlx_base64_decode(coded->string, &r->kept, &bytes, &len) || len < 8 ||
+        read_u64(bytes) != len - 8)
         return false;
     *out = (rlx_slice){ (const char *)bytes + 8, len - 8 };
     return true;
 }
 
-static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_json *node, bool tir)
+static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_json *node,
+                                   bool tir)
 {
     rlx_slice text;
     size_t i = 0;
@@ -161,11 +180,12 @@ static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_j
         return broken(r, at, "a string has no text"), NULL;
     if (!tir)
         return rlx_attr_string_new(r->ctx, text);
-    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING }, .value = rlx_string_intern(r->ctx, text) };
+    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING },
+                           .value = rlx_string_intern(r->ctx, text) };
     return key.value ? rlx_node_intern(r->ctx, &key.node) : NULL;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------------------------- */
+/* ---- entries -------------------------------------------------------------------------------- */
 
 static const rlx_node *make_node(rlx_reader *r, const rlx_ast *at, const rlx_json *node)
 {
@@ -177,22 +197,26 @@ static const rlx_node *make_node(rlx_reader *r, const rlx_ast *at, const rlx_jso
         return make_string(r, at, node, true);
     if (rlx_slice_is(type, "runtime.String") || rlx_slice_is(type, "ffi.String"))
         return make_string(r, at, node, false);
-    rlx_read_error(r, RLX_PA19, at, "metadata of type %.*s is not supported", (int)(type.len > 60 ? 60 : type.len), type.data);
+    rlx_read_error(r, RLX_PA19, at, "metadata of type %.*s is not supported",
+                   (int)(type.len > 60 ? 60 : type.len), type.data);
     return NULL;
 }
 
 /* The array of the entries of one type key; NULL if there is none. */
 static const rlx_json *entries(const struct rlx_metadata *m, rlx_slice type_key)
 {
-    const rlx_json *keys = rlx_json_member(m->root, "keys"), *data = rlx_json_member(m->root, "data");
+    const rlx_json *keys = rlx_json_member(m->root, "keys"),
+                   *data = rlx_json_member(m->root, "data");
     const rlx_json *k = keys ? keys->first : NULL, *d = data ? data->first : NULL;
     for (; k && d; k = k->next, d = d->next)
-        if (is_kind(k, RLX_JSON_STRING) && rlx_slice_equal(k->string, type_key) && is_kind(d, RLX_JSON_INT) && d->integer >= 0 && (uint64_t)d->integer < m->num_nodes)
+        if (is_kind(k, RLX_JSON_STRING) && rlx_slice_equal(k->string, type_key) &&
+            is_kind(d, RLX_JSON_INT) && d->integer >= 0 && (uint64_t)d->integer < m->num_nodes)
             return rlx_json_member(m->nodes[d->integer], "data");
     return NULL;
 }
 
-const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice type_key, int64_t index)
+const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice type_key,
+                                 int64_t index)
 {
     struct rlx_metadata *m = r->metadata;
     const rlx_json *list = m ? entries(m, type_key) : NULL;
@@ -202,8 +226,10 @@ const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice typ
         if (!m->items)
             return rlx_no_memory(r->ctx), NULL;
     }
-    const rlx_json *entry = list && index >= 0 && (uint64_t)index < list->count ? m->items[index] : NULL;
-    if (!is_kind(entry, RLX_JSON_INT) || entry->integer < 0 || (uint64_t)entry->integer >= m->num_nodes)
+    const rlx_json *entry =
+        list && index >= 0 && (uint64_t)index < list->count ? m->items[index] : NULL;
+    if (!is_kind(entry, RLX_JSON_INT) || entry->integer < 0 ||
+        (uint64_t)entry->integer >= m->num_nodes)
         return broken(r, at, "it has no such entry"), NULL;
     const rlx_node **made = &m->made[entry->integer];
     if (!*made)

@@ -1,16 +1,19 @@
-/* metadata_write.c: the block `metadata = tvm.ir.load_json("""...""")`: constants and strings that have no text of their own.
+/* metadata_write.c: the block `metadata = tvm.ir.load_json("""...""")`: constants and strings
+ * that have no text of their own.
  *
- * A JSON graph; a node refers to others by number. Each constant makes this run of nodes, numbered in this order:
+ * A JSON graph; a node refers to others by number. Each constant makes this run of nodes,
+ * numbered in this order:
  *
- *     Constant -> TensorStructInfo -> ShapeExpr -> Array of IntImm, ShapeStructInfo, ShapeType; DynTensorType
+ *     Constant -> TensorStructInfo -> ShapeExpr -> Array of IntImm, ShapeStructInfo, ShapeType;
+ *     DynTensorType
  *
  * Quotes are escaped once more, as the JSON stands in a Python string.
  */
 #include "script/print_int.h"
 
-static const char *const type_keys[] = {
-    [RLX_META_CONSTANT] = "relax.expr.Constant", [RLX_META_TIR_STRING] = "tir.StringImm", [RLX_META_STRING] = "runtime.String"
-};
+static const char *const type_keys[] = { [RLX_META_CONSTANT] = "relax.expr.Constant",
+                                         [RLX_META_TIR_STRING] = "tir.StringImm",
+                                         [RLX_META_STRING] = "runtime.String" };
 
 void rlx_put_metadata(rlx_printer *p, enum rlx_meta_key key, const rlx_node *n)
 {
@@ -154,7 +157,8 @@ static void put_le(unsigned char **to, uint64_t v, int bytes)
 static void write_array(writer *w, const rlx_constant *c)
 {
     size_t size = c->data ? c->data->size : 0, room;
-    if (!rlx_mul_size(c->num_shape, 8, &room) || !rlx_add_size(room, size, &room) || !rlx_add_size(room, 64, &room)) {
+    if (!rlx_mul_size(c->num_shape, 8, &room) || !rlx_add_size(room, size, &room) ||
+        !rlx_add_size(room, 64, &room)) {
         rlx_print_fail(w->p);
         return;
     }
@@ -224,7 +228,9 @@ static void write_tir_string(writer *w, const rlx_tir_string *s)
 
 static size_t nodes_of(enum rlx_meta_key key, const rlx_node *n)
 {
-    return key == RLX_META_CONSTANT ? constant_nodes((const rlx_constant *)n) : key == RLX_META_TIR_STRING ? 2 : 1;
+    return key == RLX_META_CONSTANT     ? constant_nodes((const rlx_constant *)n)
+           : key == RLX_META_TIR_STRING ? 2
+                                        : 1;
 }
 
 /* The list of one type key and what is in it. */
@@ -262,10 +268,12 @@ static void write_root(writer *w)
     begin_node(w, "Map");
     rlx_buf_lit(w->out, ", \n      \\\"keys\\\": [");
     for (size_t i = 0; i < p->num_meta; i++)
-        rlx_buf_format(w->out, "%s\n        \\\"%s\\\"", i ? ", " : "", type_keys[p->meta_order[i]]);
+        rlx_buf_format(w->out, "%s\n        \\\"%s\\\"", i ? ", " : "",
+                       type_keys[p->meta_order[i]]);
     rlx_buf_lit(w->out, "\n      ], \n      \\\"data\\\": [");
     size_t at = w->next;
-    for (size_t i = 0; i < p->num_meta; at += nodes_of_list(p, (enum rlx_meta_key)p->meta_order[i++]))
+    for (size_t i = 0; i < p->num_meta;
+         at += nodes_of_list(p, (enum rlx_meta_key)p->meta_order[i++]))
         rlx_buf_format(w->out, i ? ", %zu" : "%zu", at);
     rlx_buf_lit(w->out, "]");
     end_node(w);

@@ -1,13 +1,18 @@
 #include "script/parser_int.h"
 
-/* Binding strength of the binary operators, weakest 1. Comparisons and `and`, `or` are left folds like the others. */
-enum { P_OR = 1, P_AND, P_NOT, P_COMPARE, P_BITOR, P_XOR, P_BITAND, P_SHIFT, P_SUM, P_PRODUCT, P_UNARY };
+/* Binding strength of the binary operators, weakest 1. Comparisons and `and`, `or` are left
+ * folds like the others. */
+enum {
+    P_OR = 1, P_AND, P_NOT, P_COMPARE, P_BITOR, P_XOR, P_BITAND, P_SHIFT, P_SUM, P_PRODUCT, P_UNARY
+};
 static const uint8_t strength[RLX_TOK_COUNT] = {
-    [RLX_TOK_OR] = P_OR, [RLX_TOK_AND] = P_AND, [RLX_TOK_LT] = P_COMPARE, [RLX_TOK_LE] = P_COMPARE,
-    [RLX_TOK_GT] = P_COMPARE, [RLX_TOK_GE] = P_COMPARE, [RLX_TOK_EQ] = P_COMPARE, [RLX_TOK_NE] = P_COMPARE,
-    [RLX_TOK_PIPE] = P_BITOR, [RLX_TOK_CARET] = P_XOR, [RLX_TOK_AMPERSAND] = P_BITAND, [RLX_TOK_SHL] = P_SHIFT,
-    [RLX_TOK_SHR] = P_SHIFT, [RLX_TOK_PLUS] = P_SUM, [RLX_TOK_MINUS] = P_SUM, [RLX_TOK_STAR] = P_PRODUCT,
-    [RLX_TOK_SLASH] = P_PRODUCT, [RLX_TOK_DSLASH] = P_PRODUCT, [RLX_TOK_PERCENT] = P_PRODUCT, [RLX_TOK_AT] = P_PRODUCT,
+    [RLX_TOK_OR] = P_OR,           [RLX_TOK_AND] = P_AND,          [RLX_TOK_LT] = P_COMPARE,
+    [RLX_TOK_LE] = P_COMPARE,      [RLX_TOK_GT] = P_COMPARE,       [RLX_TOK_GE] = P_COMPARE,
+    [RLX_TOK_EQ] = P_COMPARE,      [RLX_TOK_NE] = P_COMPARE,       [RLX_TOK_PIPE] = P_BITOR,
+    [RLX_TOK_CARET] = P_XOR,       [RLX_TOK_AMPERSAND] = P_BITAND, [RLX_TOK_SHL] = P_SHIFT,
+    [RLX_TOK_SHR] = P_SHIFT,       [RLX_TOK_PLUS] = P_SUM,         [RLX_TOK_MINUS] = P_SUM,
+    [RLX_TOK_STAR] = P_PRODUCT,    [RLX_TOK_SLASH] = P_PRODUCT,    [RLX_TOK_DSLASH] = P_PRODUCT,
+    [RLX_TOK_PERCENT] = P_PRODUCT, [RLX_TOK_AT] = P_PRODUCT,
 };
 
 static rlx_ast *finish(rlx_parser *p, rlx_ast *a)
@@ -17,7 +22,8 @@ static rlx_ast *finish(rlx_parser *p, rlx_ast *a)
     return a;
 }
 
-/* Chains are parsed in a loop, but what they stand for may nest: everything that holds a part is higher than it by `step`. */
+/* Chains are parsed in a loop, but what they stand for may nest: everything that holds a part
+ * is higher than it by `step`. */
 static inline void holds(rlx_ast *a, const rlx_ast *part, unsigned step)
 {
     if (a && part && part->height + step > a->height)
@@ -27,13 +33,15 @@ static inline void holds(rlx_ast *a, const rlx_ast *part, unsigned step)
 static rlx_ast *finish_nest(rlx_parser *p, rlx_ast *a)
 {
     if (finish(p, a) && a->height > RLX_SCRIPT_MAX_BRACKETS) {
-        rlx_parser_report(p, RLX_PA09, a->begin, a->end, "expression is nested deeper than %d", RLX_SCRIPT_MAX_BRACKETS);
+        rlx_parser_report(p, RLX_PA09, a->begin, a->end, "expression is nested deeper than %d",
+                          RLX_SCRIPT_MAX_BRACKETS);
         return NULL;
     }
     return a;
 }
 
-void rlx_parser_report(rlx_parser *p, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...)
+void rlx_parser_report(rlx_parser *p, enum rlx_code_id code, uint32_t begin, uint32_t end,
+                       const char *format, ...)
 {
     if (p->lexer.reported)
         return;
@@ -44,7 +52,8 @@ void rlx_parser_report(rlx_parser *p, enum rlx_code_id code, uint32_t begin, uin
     p->lexer.reported = true;
 }
 
-/* Is the bracket opened last the likely culprit? It is when the line after it starts a statement of its own. */
+/* Is the bracket opened last the likely culprit? It is when the line after it starts a
+ * statement of its own. */
 static bool report_open(rlx_parser *p)
 {
     const rlx_lexer *lx = &p->lexer;
@@ -66,9 +75,11 @@ void *rlx_parser_expected(rlx_parser *p, const char *what)
         return NULL;
     }
     if (t->kind == RLX_TOK_NAME)
-        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found '%.60s'", what, t->name->text->data);
+        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found '%.60s'", what,
+                          t->name->text->data);
     else
-        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found %s", what, rlx_tok_text(t->kind));
+        rlx_parser_report(p, RLX_PA04, t->begin, t->end, "expected %s but found %s", what,
+                          rlx_tok_text(t->kind));
     return NULL;
 }
 
@@ -80,7 +91,7 @@ bool rlx_parser_need(rlx_parser *p, uint8_t kind)
     return false;
 }
 
-/* ---- recursion ---------------------------------------------------------------------------------- */
+/* ---- recursion ------------------------------------------------------------------------------ */
 
 /* Every recursion of the grammar passes here, so its depth is bounded whatever the text. */
 static bool deeper(rlx_parser *p)
@@ -89,11 +100,12 @@ static bool deeper(rlx_parser *p)
         p->depth++;
         return true;
     }
-    rlx_parser_report(p, RLX_PA09, p->lexer.tok.begin, p->lexer.tok.end, "expression is nested deeper than %d", RLX_SCRIPT_MAX_BRACKETS);
+    rlx_parser_report(p, RLX_PA09, p->lexer.tok.begin, p->lexer.tok.end,
+                      "expression is nested deeper than %d", RLX_SCRIPT_MAX_BRACKETS);
     return false;
 }
 
-/* ---- atoms -------------------------------------------------------------------------------------- */
+/* ---- atoms ---------------------------------------------------------------------------------- */
 
 /* Up to eight digits, the first no 0 unless alone: what most numbers are. */
 static bool short_number(const char *digits, size_t len, uint64_t *out)
@@ -114,8 +126,11 @@ static rlx_ast *parse_int(rlx_parser *p)
     rlx_tok t = p->lexer.tok;
     bool overflow = false;
     uint64_t v = 0;
-    if (!short_number(p->lexer.text + t.begin, t.end - t.begin, &v) && !rlx_parse_u64((rlx_slice){ p->lexer.text + t.begin, t.end - t.begin }, &v, &overflow)) {
-        rlx_parser_report(p, RLX_PA05, t.begin, t.end, "'%.*s' is not a number", (int)(t.end - t.begin > 60 ? 60 : t.end - t.begin), p->lexer.text + t.begin);
+    if (!short_number(p->lexer.text + t.begin, t.end - t.begin, &v) &&
+        !rlx_parse_u64((rlx_slice){ p->lexer.text + t.begin, t.end - t.begin }, &v, &overflow)) {
+        rlx_parser_report(p, RLX_PA05, t.begin, t.end, "'%.*s' is not a number",
+                          (int)(t.end - t.begin > 60 ? 60 : t.end - t.begin),
+                          p->lexer.text + t.begin);
         return NULL;
     }
     rlx_lexer_next(&p->lexer);
@@ -132,7 +147,9 @@ static rlx_ast *parse_float(rlx_parser *p)
     rlx_tok t = p->lexer.tok;
     double v = 0;
     if (!rlx_parse_double((rlx_slice){ p->lexer.text + t.begin, t.end - t.begin }, &v)) {
-        rlx_parser_report(p, RLX_PA05, t.begin, t.end, "'%.*s' is not a number", (int)(t.end - t.begin > 60 ? 60 : t.end - t.begin), p->lexer.text + t.begin);
+        rlx_parser_report(p, RLX_PA05, t.begin, t.end, "'%.*s' is not a number",
+                          (int)(t.end - t.begin > 60 ? 60 : t.end - t.begin),
+                          p->lexer.text + t.begin);
         return NULL;
     }
     rlx_lexer_next(&p->lexer);
@@ -171,7 +188,7 @@ static rlx_ast *parse_strings(rlx_parser *p)
     return copy ? finish(p, a) : NULL;
 }
 
-/* ---- text that is known ---------------------------------------------------------------------------------- */
+/* ---- text that is known --------------------------------------------------------------------- */
 
 rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end)
 {
@@ -188,20 +205,25 @@ static rlx_ast *known_item(rlx_parser *p)
 {
     const rlx_tok *t = &p->lexer.tok;
     const char *after = p->lexer.text + t->end;
-    if (t->kind != RLX_TOK_NAME || after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment || !p->known)
+    if (t->kind != RLX_TOK_NAME || after[0] != '.' || after[1] < 'A' || after[1] > 'Z' ||
+        !p->in_assignment || !p->known)
         return NULL;
     uint32_t end = rlx_lexer_group_end(&p->lexer);
     char next = p->lexer.text[end];
-    return (next == ',' || next == ')' || next == ']') ? rlx_parser_skip(p, p->known(p->user, t->begin, end), end) : NULL;
+    return (next == ',' || next == ')' || next == ']')
+               ? rlx_parser_skip(p, p->known(p->user, t->begin, end), end)
+               : NULL;
 }
 
-/* Keywords repeat themselves, too: axes=[1, 0]. Their text up to the first ')' is looked up at the first of them. */
+/* Keywords repeat themselves, too: axes=[1, 0]. Their text up to the first ')' is looked up at
+ * the first of them. */
 static rlx_ast *known_keywords(rlx_parser *p, rlx_ast *call)
 {
     enum { LONGEST = 256 };
     const rlx_tok *t = &p->lexer.tok;
     const char *text = p->lexer.text;
-    if (text[t->end] != '=' || t->kind != RLX_TOK_NAME || !p->in_assignment || !p->known_keywords || call->kind != RLX_AST_CALL || call->op)
+    if (text[t->end] != '=' || t->kind != RLX_TOK_NAME || !p->in_assignment ||
+        !p->known_keywords || call->kind != RLX_AST_CALL || call->op)
         return NULL;
     uint32_t left = p->lexer.len - t->end;
     const char *close = memchr(text + t->end, ')', left < LONGEST ? left : LONGEST);
@@ -210,12 +232,13 @@ static rlx_ast *known_keywords(rlx_parser *p, rlx_ast *call)
     return close ? rlx_parser_skip(p, p->known_keywords(p->user, call, t->begin, end), end) : NULL;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------ */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 static rlx_ast *parse_slice(rlx_parser *p);
 
 /* Items up to `close`, which is passed over. comma: was there one? */
-static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parser *), uint8_t close, bool *comma)
+static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parser *),
+                        uint8_t close, bool *comma)
 {
     rlx_ast **tail = &into->first;
     while (*tail)
@@ -231,7 +254,10 @@ static bool parse_items(rlx_parser *p, rlx_ast *into, rlx_ast *(*item)(rlx_parse
         if (p->lexer.tok.kind == close)
             break;
         if (p->lexer.tok.kind != RLX_TOK_COMMA)
-            return rlx_parser_expected(p, close == RLX_TOK_RPAR ? "',' or ')'" : close == RLX_TOK_RBRACKET ? "',' or ']'" : "',' or '}'"), false;
+            return rlx_parser_expected(p, close == RLX_TOK_RPAR       ? "',' or ')'"
+                                          : close == RLX_TOK_RBRACKET ? "',' or ']'"
+                                                                      : "',' or '}'"),
+                   false;
         rlx_lexer_next(&p->lexer);
         *comma = true;
     }
@@ -324,14 +350,18 @@ static rlx_ast *parse_atom(rlx_parser *p)
     case RLX_TOK_LBRACKET: return parse_list(p);
     case RLX_TOK_LBRACE: return parse_dict(p);
     case RLX_TOK_NONE: case RLX_TOK_TRUE: case RLX_TOK_FALSE:
-        a = rlx_ast_new(p, t->kind == RLX_TOK_NONE ? RLX_AST_NONE : t->kind == RLX_TOK_TRUE ? RLX_AST_TRUE : RLX_AST_FALSE, t->begin);
+        a = rlx_ast_new(p,
+                        t->kind == RLX_TOK_NONE   ? RLX_AST_NONE
+                        : t->kind == RLX_TOK_TRUE ? RLX_AST_TRUE
+                                                  : RLX_AST_FALSE,
+                        t->begin);
         rlx_lexer_next(&p->lexer);
         return finish(p, a);
     default: return rlx_parser_expected(p, "an expression");
     }
 }
 
-/* ---- after an atom ------------------------------------------------------------------------------- */
+/* ---- after an atom -------------------------------------------------------------------------- */
 
 static rlx_ast *parse_argument(rlx_parser *p)
 {
@@ -356,7 +386,10 @@ static rlx_ast *absent(rlx_parser *p)
     return a;
 }
 
-static bool ends_part(uint8_t kind) { return kind == RLX_TOK_COLON || kind == RLX_TOK_COMMA || kind == RLX_TOK_RBRACKET; }
+static bool ends_part(uint8_t kind)
+{
+    return kind == RLX_TOK_COLON || kind == RLX_TOK_COMMA || kind == RLX_TOK_RBRACKET;
+}
 
 static rlx_ast *parse_slice(rlx_parser *p)
 {
@@ -366,7 +399,10 @@ static rlx_ast *parse_slice(rlx_parser *p)
     rlx_ast *a = rlx_ast_new(p, RLX_AST_SLICE, start->begin);
     rlx_lexer_next(&p->lexer);
     rlx_ast *stop = ends_part(p->lexer.tok.kind) ? absent(p) : rlx_parse_expr(p);
-    rlx_ast *step = stop && rlx_parser_take(p, RLX_TOK_COLON) && !ends_part(p->lexer.tok.kind) ? rlx_parse_expr(p) : stop ? absent(p) : NULL;
+    rlx_ast *step = stop && rlx_parser_take(p, RLX_TOK_COLON) && !ends_part(p->lexer.tok.kind)
+                        ? rlx_parse_expr(p)
+                    : stop ? absent(p)
+                           : NULL;
     if (!a || !stop || !step)
         return NULL;
     a->first = start;
@@ -387,10 +423,15 @@ static rlx_ast *parse_postfix(rlx_parser *p)
         if (kind != RLX_TOK_DOT && kind != RLX_TOK_LPAR && kind != RLX_TOK_LBRACKET)
             return a;
         if (chain == RLX_SCRIPT_MAX_BRACKETS) {
-            rlx_parser_report(p, RLX_PA09, p->lexer.tok.begin, p->lexer.tok.end, "more than %d accesses in a row", RLX_SCRIPT_MAX_BRACKETS);
+            rlx_parser_report(p, RLX_PA09, p->lexer.tok.begin, p->lexer.tok.end,
+                              "more than %d accesses in a row", RLX_SCRIPT_MAX_BRACKETS);
             return NULL;
         }
-        rlx_ast *outer = rlx_ast_new(p, kind == RLX_TOK_DOT ? RLX_AST_ATTR : kind == RLX_TOK_LPAR ? RLX_AST_CALL : RLX_AST_INDEX, a->begin);
+        rlx_ast *outer = rlx_ast_new(p,
+                                     kind == RLX_TOK_DOT    ? RLX_AST_ATTR
+                                     : kind == RLX_TOK_LPAR ? RLX_AST_CALL
+                                                            : RLX_AST_INDEX,
+                                     a->begin);
         rlx_lexer_next(&p->lexer);
         if (!outer)
             return NULL;
@@ -402,7 +443,8 @@ static rlx_ast *parse_postfix(rlx_parser *p)
                 return rlx_parser_expected(p, "a name after '.'");
             outer->name = p->lexer.tok.name;
             rlx_lexer_next(&p->lexer);
-        } else if (!parse_items(p, outer, kind == RLX_TOK_LPAR ? parse_argument : parse_slice, kind == RLX_TOK_LPAR ? RLX_TOK_RPAR : RLX_TOK_RBRACKET, &comma)) {
+        } else if (!parse_items(p, outer, kind == RLX_TOK_LPAR ? parse_argument : parse_slice,
+                                kind == RLX_TOK_LPAR ? RLX_TOK_RPAR : RLX_TOK_RBRACKET, &comma)) {
             return NULL;
         }
         if (kind == RLX_TOK_LBRACKET && !outer->count)
@@ -414,7 +456,7 @@ static rlx_ast *parse_postfix(rlx_parser *p)
     return NULL;
 }
 
-/* ---- operators ----------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 static rlx_ast *parse_binary(rlx_parser *p, uint8_t least);
 
@@ -463,7 +505,8 @@ static rlx_ast *parse_binary(rlx_parser *p, uint8_t least)
     while (left) {
         uint8_t op = p->lexer.tok.kind;
         if (op == RLX_TOK_IS || op == RLX_TOK_IN) {
-            rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end, "%s is not supported in an expression", rlx_tok_text(op));
+            rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
+                              "%s is not supported in an expression", rlx_tok_text(op));
             return NULL;
         }
         if (!strength[op] || strength[op] < least)
@@ -522,7 +565,8 @@ static rlx_ast *parse_choice(rlx_parser *p, rlx_ast *value)
 static bool is_alone(const rlx_lexer *lx)
 {
     uint8_t kind = lx->tok.kind;
-    if (kind != RLX_TOK_NAME && kind != RLX_TOK_INT && kind != RLX_TOK_STRING && kind != RLX_TOK_FLOAT)
+    if (kind != RLX_TOK_NAME && kind != RLX_TOK_INT && kind != RLX_TOK_STRING &&
+        kind != RLX_TOK_FLOAT)
         return false;
     char next = lx->tok.end < lx->len ? lx->text[lx->tok.end] : ' ';
     return next == ',' || next == ')' || next == ']';
@@ -557,7 +601,8 @@ rlx_ast *rlx_parse_expr_list(rlx_parser *p)
         if (!rlx_parser_take(p, RLX_TOK_COMMA))
             break;
         uint8_t kind = p->lexer.tok.kind;
-        if (kind == RLX_TOK_NEWLINE || kind == RLX_TOK_ASSIGN || kind == RLX_TOK_END || kind == RLX_TOK_SEMICOLON || kind == RLX_TOK_IN)
+        if (kind == RLX_TOK_NEWLINE || kind == RLX_TOK_ASSIGN || kind == RLX_TOK_END ||
+            kind == RLX_TOK_SEMICOLON || kind == RLX_TOK_IN)
             break;
         if (!(a = parse_item(p)))
             return NULL;

@@ -1,7 +1,7 @@
 #include "script/parser_int.h"
 
-void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
-                     uint32_t begin, uint32_t end, bool single)
+void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source,
+                     const char *text, uint32_t begin, uint32_t end, bool single)
 {
     p->ctx = ctx;
     p->known = NULL;
@@ -15,7 +15,7 @@ void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t
 
 void rlx_parser_free(rlx_parser *p) { rlx_region_drop(&p->region); }
 
-/* ---- text of strings ----------------------------------------------------------------------------- */
+/* ---- text of strings ------------------------------------------------------------------------ */
 
 static bool hex_digits(const char *s, size_t n, uint32_t *out)
 {
@@ -71,7 +71,8 @@ bool rlx_parse_string(rlx_parser *p, const rlx_tok *tok, rlx_buf *out)
     const char *s = p->lexer.text + tok->begin;
     size_t len = tok->end - tok->begin, quotes = tok->triple ? 3 : 1, at = 0;
     if (tok->format) {
-        rlx_parser_report(p, RLX_PA16, tok->begin, tok->end, "strings with f are Python and not supported");
+        rlx_parser_report(p, RLX_PA16, tok->begin, tok->end,
+                          "strings with f are Python and not supported");
         return false;
     }
     while (s[at] != '"' && s[at] != '\'')
@@ -95,9 +96,12 @@ bool rlx_parse_string(rlx_parser *p, const rlx_tok *tok, rlx_buf *out)
     return !out->failed || rlx_no_memory(p->ctx);
 }
 
-/* ---- simple statements --------------------------------------------------------------------------- */
+/* ---- simple statements ---------------------------------------------------------------------- */
 
-static bool ends_statement(uint8_t kind) { return kind == RLX_TOK_NEWLINE || kind == RLX_TOK_SEMICOLON || kind == RLX_TOK_END; }
+static bool ends_statement(uint8_t kind)
+{
+    return kind == RLX_TOK_NEWLINE || kind == RLX_TOK_SEMICOLON || kind == RLX_TOK_END;
+}
 
 static bool is_target(rlx_parser *p, const rlx_ast *a)
 {
@@ -118,16 +122,19 @@ static bool is_target(rlx_parser *p, const rlx_ast *a)
 static uint8_t augmented(uint8_t kind)
 {
     static const uint8_t ops[RLX_TOK_COUNT] = {
-        [RLX_TOK_AUG_ADD] = RLX_TOK_PLUS, [RLX_TOK_AUG_SUB] = RLX_TOK_MINUS, [RLX_TOK_AUG_MUL] = RLX_TOK_STAR,
-        [RLX_TOK_AUG_DIV] = RLX_TOK_SLASH, [RLX_TOK_AUG_FLOORDIV] = RLX_TOK_DSLASH, [RLX_TOK_AUG_MOD] = RLX_TOK_PERCENT,
-        [RLX_TOK_AUG_POW] = RLX_TOK_POWER, [RLX_TOK_AUG_SHL] = RLX_TOK_SHL, [RLX_TOK_AUG_SHR] = RLX_TOK_SHR,
-        [RLX_TOK_AUG_AND] = RLX_TOK_AMPERSAND, [RLX_TOK_AUG_OR] = RLX_TOK_PIPE, [RLX_TOK_AUG_XOR] = RLX_TOK_CARET,
+        [RLX_TOK_AUG_ADD] = RLX_TOK_PLUS,        [RLX_TOK_AUG_SUB] = RLX_TOK_MINUS,
+        [RLX_TOK_AUG_MUL] = RLX_TOK_STAR,        [RLX_TOK_AUG_DIV] = RLX_TOK_SLASH,
+        [RLX_TOK_AUG_FLOORDIV] = RLX_TOK_DSLASH, [RLX_TOK_AUG_MOD] = RLX_TOK_PERCENT,
+        [RLX_TOK_AUG_POW] = RLX_TOK_POWER,       [RLX_TOK_AUG_SHL] = RLX_TOK_SHL,
+        [RLX_TOK_AUG_SHR] = RLX_TOK_SHR,         [RLX_TOK_AUG_AND] = RLX_TOK_AMPERSAND,
+        [RLX_TOK_AUG_OR] = RLX_TOK_PIPE,         [RLX_TOK_AUG_XOR] = RLX_TOK_CARET,
     };
     return ops[kind];
 }
 
-/* An annotation is mostly one that was seen before: its text up to the first '=' behind a blank is looked up before it is
- * taken apart. If that is not the '=' of the statement, the text is no annotation, and is not found. */
+/* An annotation is mostly one that was seen before: its text up to the first '=' behind a blank
+ * is looked up before it is taken apart. If that is not the '=' of the statement, the text is
+ * no annotation, and is not found. */
 static rlx_ast *known_annotation(rlx_parser *p)
 {
     enum { LONGEST = 512 };
@@ -135,7 +142,8 @@ static rlx_ast *known_annotation(rlx_parser *p)
     uint32_t begin = p->lexer.tok.begin;
     if (!p->known || p->lexer.tok.kind != RLX_TOK_NAME)
         return NULL;
-    const char *stop = p->lexer.len - begin > LONGEST ? text + begin + LONGEST : text + p->lexer.len;
+    const char *stop =
+        p->lexer.len - begin > LONGEST ? text + begin + LONGEST : text + p->lexer.len;
     do
         at = at < stop ? memchr(at + 1, '=', (size_t)(stop - at) - 1) : NULL;
     while (at && at[-1] != ' ');
@@ -163,7 +171,8 @@ static bool parse_assignment(rlx_parser *p, rlx_line *out)
     if (!(out->value = rlx_parse_expr_list(p)))
         return false;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
-        rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end, "a statement assigns to one target: 'a = b = c' is not supported");
+        rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
+                          "a statement assigns to one target: 'a = b = c' is not supported");
         return false;
     }
     return true;
@@ -270,7 +279,7 @@ static bool parse_nonlocal(rlx_parser *p, rlx_line *out)
     return true;
 }
 
-/* ---- headers -------------------------------------------------------------------------------------- */
+/* ---- headers -------------------------------------------------------------------------------- */
 
 static bool parse_condition(rlx_parser *p, rlx_line *out, uint8_t kind)
 {
@@ -281,7 +290,8 @@ static bool parse_condition(rlx_parser *p, rlx_line *out, uint8_t kind)
 
 static rlx_ast *parse_target_list(rlx_parser *p);
 
-/* A name, or names in parentheses: the targets of `for` and `with`. Brackets are limited, hence the recursion. */
+/* A name, or names in parentheses: the targets of `for` and `with`. Brackets are limited, hence
+ * the recursion. */
 static rlx_ast *parse_target(rlx_parser *p)
 {
     if (rlx_parser_take(p, RLX_TOK_LPAR)) {
@@ -327,7 +337,8 @@ static bool parse_for(rlx_parser *p, rlx_line *out)
 {
     rlx_lexer_next(&p->lexer);
     out->kind = RLX_LINE_FOR;
-    return (out->target = parse_target_list(p)) && rlx_parser_need(p, RLX_TOK_IN) && (out->value = rlx_parse_expr_list(p));
+    return (out->target = parse_target_list(p)) && rlx_parser_need(p, RLX_TOK_IN) &&
+           (out->value = rlx_parse_expr_list(p));
 }
 
 static bool parse_with(rlx_parser *p, rlx_line *out)
@@ -352,7 +363,8 @@ static rlx_ast *parse_param(rlx_parser *p)
 {
     const rlx_tok t = p->lexer.tok;
     if (t.kind == RLX_TOK_STAR || t.kind == RLX_TOK_POWER || t.kind == RLX_TOK_SLASH) {
-        rlx_parser_report(p, RLX_PA16, t.begin, t.end, "parameters with %s are not supported", rlx_tok_text(t.kind));
+        rlx_parser_report(p, RLX_PA16, t.begin, t.end, "parameters with %s are not supported",
+                          rlx_tok_text(t.kind));
         return NULL;
     }
     if (t.kind != RLX_TOK_NAME)
@@ -366,7 +378,8 @@ static rlx_ast *parse_param(rlx_parser *p)
     if (rlx_parser_take(p, RLX_TOK_COLON) && !(a->base = rlx_parse_expr(p)))
         return NULL;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
-        rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end, "parameters have no default values");
+        rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
+                          "parameters have no default values");
         return NULL;
     }
     return a;
@@ -390,7 +403,9 @@ static bool parse_def(rlx_parser *p, rlx_line *out)
     if (!header_name(p, out, "the name of the function"))
         return false;
     if (p->lexer.tok.kind == RLX_TOK_LBRACKET) {
-        rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end, "type parameters of a function are not supported: use string dimensions");
+        rlx_parser_report(
+            p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
+            "type parameters of a function are not supported: use string dimensions");
         return false;
     }
     if (!rlx_parser_need(p, RLX_TOK_LPAR))
@@ -426,7 +441,7 @@ static bool parse_decorator(rlx_parser *p, rlx_line *out)
     return (out->value = rlx_parse_expr(p)) != NULL;
 }
 
-/* ---- one statement -------------------------------------------------------------------------------- */
+/* ---- one statement -------------------------------------------------------------------------- */
 
 static bool parse_statement(rlx_parser *p, rlx_line *out)
 {
@@ -448,8 +463,14 @@ static bool parse_statement(rlx_parser *p, rlx_line *out)
     case RLX_TOK_WITH: return parse_with(p, out);
     case RLX_TOK_DEF: return parse_def(p, out);
     case RLX_TOK_CLASS: return parse_class(p, out);
-    case RLX_TOK_TRY: case RLX_TOK_RAISE: case RLX_TOK_YIELD: case RLX_TOK_DEL: case RLX_TOK_ASYNC: case RLX_TOK_AWAIT:
-        rlx_parser_report(p, RLX_PA16, t->begin, t->end, "%s is Python that the text form does not have", rlx_tok_text(t->kind));
+    case RLX_TOK_TRY:
+    case RLX_TOK_RAISE:
+    case RLX_TOK_YIELD:
+    case RLX_TOK_DEL:
+    case RLX_TOK_ASYNC:
+    case RLX_TOK_AWAIT:
+        rlx_parser_report(p, RLX_PA16, t->begin, t->end,
+                          "%s is Python that the text form does not have", rlx_tok_text(t->kind));
         return false;
     default: return parse_expression_line(p, out);
     }
@@ -462,7 +483,8 @@ static bool end_statement(rlx_parser *p, rlx_line *out)
     if (out->kind >= RLX_LINE_IF)
         return rlx_parser_need(p, RLX_TOK_COLON);
     if (rlx_parser_take(p, RLX_TOK_SEMICOLON)) {
-        p->line_ended = p->lexer.tok.kind == RLX_TOK_NEWLINE && rlx_parser_take(p, RLX_TOK_NEWLINE);
+        p->line_ended =
+            p->lexer.tok.kind == RLX_TOK_NEWLINE && rlx_parser_take(p, RLX_TOK_NEWLINE);
         return true;
     }
     p->line_ended = true;
@@ -478,13 +500,17 @@ static rlx_word *bound_name(const rlx_parser *p, uint32_t begin)
     uint32_t at = begin, end = p->lexer.len;
     while (at < end && ((text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z'))
         at++;
-    while (at < end && at > begin && (text[at] == '_' || (text[at] >= '0' && text[at] <= '9') || ((text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z')))
+    while (at < end && at > begin &&
+           (text[at] == '_' || (text[at] >= '0' && text[at] <= '9') ||
+            ((text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z')))
         at++;
     uint32_t next = at;
     while (next < end && text[next] == ' ')
         next++;
-    bool binds = at > begin && next + 1 < end && (text[next] == ':' || text[next] == '=') && text[next + 1] != '=';
-    rlx_word *w = binds ? rlx_words_get(p->lexer.names, (rlx_slice){ text + begin, at - begin }) : NULL;
+    bool binds = at > begin && next + 1 < end && (text[next] == ':' || text[next] == '=') &&
+                 text[next + 1] != '=';
+    rlx_word *w =
+        binds ? rlx_words_get(p->lexer.names, (rlx_slice){ text + begin, at - begin }) : NULL;
     return w && !w->keyword ? w : NULL;
 }
 
@@ -506,7 +532,8 @@ void rlx_parse_line(rlx_parser *p, rlx_line *out)
         ;
     out->begin = p->lexer.tok.begin;
     if (p->lexer.tok.kind == RLX_TOK_INDENT) {
-        rlx_parser_report(p, RLX_PA02, p->lexer.line, p->lexer.tok.begin, "this line is indented deeper than its block");
+        rlx_parser_report(p, RLX_PA02, p->lexer.line, p->lexer.tok.begin,
+                          "this line is indented deeper than its block");
         p->lexer.num_indents--;
         give_up(p, out);
         return;
@@ -520,7 +547,7 @@ void rlx_parse_line(rlx_parser *p, rlx_line *out)
     out->end = p->lexer.prev_end;
 }
 
-/* ---- suites ---------------------------------------------------------------------------------------- */
+/* ---- suites --------------------------------------------------------------------------------- */
 
 bool rlx_suite_enter(rlx_parser *p, rlx_suite *s)
 {
@@ -544,7 +571,8 @@ bool rlx_suite_enter(rlx_parser *p, rlx_suite *s)
     if (p->lexer.tok.kind == RLX_TOK_ERROR) /* too many blocks: reported */
         rlx_lexer_resync(&p->lexer, p->lexer.tok.begin);
     else
-        rlx_parser_report(p, RLX_PA22, p->lexer.tok.begin, p->lexer.tok.end, "an indented block is missing here");
+        rlx_parser_report(p, RLX_PA22, p->lexer.tok.begin, p->lexer.tok.end,
+                          "an indented block is missing here");
     s->done = true;
     return false;
 }

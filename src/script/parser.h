@@ -1,7 +1,7 @@
 /* parser.h: tokens to a compact tree of the Python subset that TVMScript uses.
  *
- * Statements are parsed one at a time into a region that the reader rewinds after each: nothing of the tree outlives
- * its statement. Suites are entered and left by the reader.
+ * Statements are parsed one at a time into a region that the reader rewinds after each: nothing
+ * of the tree outlives its statement. Suites are entered and left by the reader.
  */
 #ifndef RLX_PARSER_H
 #define RLX_PARSER_H
@@ -10,15 +10,19 @@
 
 enum rlx_ast_kind {
     RLX_AST_NAME,      /* name */
-    RLX_AST_INT,       /* integer; op 1: larger than 2^63 - 1 (bits of an unsigned number), op 2: larger than 2^64 - 1 */
+    /* integer; op 1: larger than 2^63 - 1 (bits of an unsigned number), op 2: larger than 2^64
+     * - 1 */
+    RLX_AST_INT,
     RLX_AST_FLOAT,     /* number */
-    RLX_AST_STRING,    /* string (decoded); op 1: a plain literal, string lies in the source text */
+    /* string (decoded); op 1: a plain literal, string lies in the source text */
+    RLX_AST_STRING,
     RLX_AST_NONE, RLX_AST_TRUE, RLX_AST_FALSE, RLX_AST_ELLIPSIS,
     RLX_AST_TUPLE,     /* first: items, count */
     RLX_AST_LIST, RLX_AST_DICT, /* dict: key, value, key, value ... */
     RLX_AST_ATTR,      /* base, name */
     RLX_AST_INDEX,     /* base, first: items, count; op 1: has a comma (x[a,] is a tuple of one) */
-    RLX_AST_CALL,      /* base, first: arguments, count; op 1: its keywords are worth remembering */
+    /* base, first: arguments, count; op 1: its keywords are worth remembering */
+    RLX_AST_CALL,
     RLX_AST_KEYWORD,   /* name = base */
     RLX_AST_KEYWORDS,  /* all keywords of a call, known already: node is what they give */
     RLX_AST_STAR,      /* *base */
@@ -49,7 +53,8 @@ typedef struct rlx_ast {
 } rlx_ast;
 
 enum rlx_line_kind {
-    RLX_LINE_ERROR,    /* reported; the lexer stands at the next statement; name: what it would have bound, or NULL */
+    /* reported; the lexer stands at the next statement; name: what it would have bound, or NULL */
+    RLX_LINE_ERROR,
     RLX_LINE_EXPR,     /* value */
     RLX_LINE_ASSIGN,   /* target = value; target: annotation = value */
     RLX_LINE_DECLARE,  /* target: annotation, without a value */
@@ -57,7 +62,8 @@ enum rlx_line_kind {
     RLX_LINE_RETURN,   /* value or NULL */
     RLX_LINE_ASSERT,   /* value, message (annotation) or NULL */
     RLX_LINE_PASS, RLX_LINE_BREAK, RLX_LINE_CONTINUE,
-    RLX_LINE_IMPORT,   /* target: list of ITEMs (imported name, alias); name: module path's last part */
+    /* target: list of ITEMs (imported name, alias); name: module path's last part */
+    RLX_LINE_IMPORT,
     RLX_LINE_DECORATOR,/* value */
     /* headers: a suite follows */
     RLX_LINE_IF, RLX_LINE_ELIF, RLX_LINE_ELSE, RLX_LINE_WHILE, /* value */
@@ -83,27 +89,34 @@ typedef struct rlx_parser {
     uint32_t blocks;        /* suites entered */
     bool line_ended;        /* the last simple statement ended its line */
     bool in_assignment;     /* behind a target: annotations are looked up before they are parsed */
-    /* Gives the tree (a RLX_AST_VALUE) of an annotation if the text begin..end is known. May be NULL. */
+    /* Gives the tree (a RLX_AST_VALUE) of an annotation if the text begin..end is known. May be
+     * NULL. */
     struct rlx_ast *(*known)(void *user, uint32_t begin, uint32_t end);
-    /* Gives the tree (a RLX_AST_KEYWORDS) of the keywords begin..end behind that many arguments of a call, likewise. */
-    struct rlx_ast *(*known_keywords)(void *user, const struct rlx_ast *call, uint32_t begin, uint32_t end);
+    /* Gives the tree (a RLX_AST_KEYWORDS) of the keywords begin..end behind that many arguments
+     * of a call, likewise. */
+    struct rlx_ast *(*known_keywords)(void *user, const struct rlx_ast *call, uint32_t begin,
+                                      uint32_t end);
     void *user;
 } rlx_parser;
 
-void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source, const char *text,
-                     uint32_t begin, uint32_t end, bool single);
+void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source,
+                     const char *text, uint32_t begin, uint32_t end, bool single);
 void rlx_parser_free(rlx_parser *p);
 
-/* Reports a syntax error at the current token unless the statement has had one: "expected X but found Y". Returns NULL. */
+/* Reports a syntax error at the current token unless the statement has had one: "expected X but
+ * found Y". Returns NULL. */
 void *rlx_parser_expected(rlx_parser *p, const char *what);
 /* The whole text as one expression (text of a string, one annotation). NULL after a report. */
 rlx_ast *rlx_parse_single(rlx_parser *p);
-/* Parses the next statement, or the header of one up to and with its ':'. After an error the kind is RLX_LINE_ERROR. */
+/* Parses the next statement, or the header of one up to and with its ':'. After an error the
+ * kind is RLX_LINE_ERROR. */
 void rlx_parse_line(rlx_parser *p, rlx_line *out);
 
-/* A suite: enter after a header, then parse lines until at_end. leave passes over what is left of it. */
+/* A suite: enter after a header, then parse lines until at_end. leave passes over what is left
+ * of it. */
 typedef struct rlx_suite { bool block; bool done; } rlx_suite;
-bool rlx_suite_enter(rlx_parser *p, rlx_suite *s); /* false after a report: the suite counts as empty, nothing to leave */
+/* false after a report: the suite counts as empty, nothing to leave */
+bool rlx_suite_enter(rlx_parser *p, rlx_suite *s);
 bool rlx_suite_at_end(rlx_parser *p, rlx_suite *s);
 void rlx_suite_leave(rlx_parser *p, rlx_suite *s);
 

@@ -13,9 +13,11 @@ RLX_INLINE rlx_ast *rlx_ast_new(rlx_parser *p, uint8_t kind, uint32_t begin)
     *a = (rlx_ast){ .kind = kind, .begin = begin };
     return a;
 }
-rlx_ast *rlx_parse_expr(rlx_parser *p);      /* one expression without commas; NULL after a report */
+/* one expression without commas; NULL after a report */
+rlx_ast *rlx_parse_expr(rlx_parser *p);
 rlx_ast *rlx_parse_expr_list(rlx_parser *p); /* with commas: a tuple */
-rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end); /* passes over the text that is known; not if NULL */
+/* passes over the text that is known; not if NULL */
+rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end);
 /* Passes over the token if it is of that kind. */
 RLX_INLINE bool rlx_parser_take(rlx_parser *p, uint8_t kind)
 {
@@ -25,6 +27,7 @@ RLX_INLINE bool rlx_parser_take(rlx_parser *p, uint8_t kind)
     return true;
 }
 bool rlx_parser_need(rlx_parser *p, uint8_t kind);  /* the same, else an error */
-void rlx_parser_report(rlx_parser *p, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...) RLX_PRINTF(5, 6);
+void rlx_parser_report(rlx_parser *p, enum rlx_code_id code, uint32_t begin, uint32_t end,
+                       const char *format, ...) RLX_PRINTF(5, 6);
 
 #endif

@@ -15,7 +15,8 @@ void rlx_put_newline(rlx_printer *p)
 
 void rlx_put_indent(rlx_printer *p)
 {
-    static const char blanks[] = "                                                                ";
+    static const char blanks[] =
+        "                                                                ";
     if (p->frames.len)
         rlx_vec_last(&p->frames).line = p->out->len;
     for (uint32_t left = p->indent; left;) {
@@ -75,7 +76,8 @@ void rlx_put_dtype(rlx_printer *p, rlx_dtype t)
 void rlx_put_float(rlx_printer *p, double v)
 {
     bool finite = v - v == 0;
-    if (v >= 1 && v < 1e15 && v == (double)(int64_t)v) { /* most constants: no exact expansion needed */
+    /* most constants: no exact expansion needed */
+    if (v >= 1 && v < 1e15 && v == (double)(int64_t)v) {
         rlx_buf_i64(p->out, (int64_t)v);
         rlx_put(p, ".0");
         return;
@@ -90,7 +92,8 @@ void rlx_put_float(rlx_printer *p, double v)
 /* ---- inserts */
 void rlx_print_move(rlx_printer *p, size_t mark, size_t at, enum rlx_insert_rank rank)
 {
-    rlx_insert in = { at, p->side.len, p->out->len - mark, (uint32_t)p->inserts.len, (uint8_t)rank };
+    rlx_insert in = { at, p->side.len, p->out->len - mark, (uint32_t)p->inserts.len,
+                      (uint8_t)rank };
     if (p->out->failed)
         return;
     rlx_buf_put(&p->side, p->out->data + mark, in.len);
@@ -181,7 +184,9 @@ static int class_of(const entry *e)
 {
     if (e->name->len == 4 && memcmp(e->name->data, "main", 4) == 0)
         return 3;
-    return e->function->kind == RLX_NODE_PRIM_FUNC ? 0 : e->function->kind == RLX_NODE_EXTERN_FUNC ? 1 : 2;
+    return e->function->kind == RLX_NODE_PRIM_FUNC     ? 0
+           : e->function->kind == RLX_NODE_EXTERN_FUNC ? 1
+                                                       : 2;
 }
 
 static bool entry_before(const entry *a, const entry *b)
@@ -286,20 +291,23 @@ static rlx_slice standalone_name(const rlx_module *m, const rlx_node *f)
     rlx_slice symbol = rlx_function_symbol(f);
     if (symbol.data)
         return symbol;
-    return m && m->num_gvars ? rlx_string_slice(rlx_as_global_var(m->gvars[0])->name) : RLX_SLICE("main");
+    return m && m->num_gvars ? rlx_string_slice(rlx_as_global_var(m->gvars[0])->name)
+                             : RLX_SLICE("main");
 }
 
 /* ---- entry points */
 static bool is_unit(const rlx_node *n)
 {
-    return n->kind == RLX_NODE_MODULE || n->kind == RLX_NODE_FUNCTION || n->kind == RLX_NODE_PRIM_FUNC;
+    return n->kind == RLX_NODE_MODULE || n->kind == RLX_NODE_FUNCTION ||
+           n->kind == RLX_NODE_PRIM_FUNC;
 }
 
 static void print_root(rlx_printer *p, const rlx_node *n)
 {
     const rlx_module *m = rlx_as_module(n);
     p->module = m;
-    if (m && p->options->standalone && m->num_functions == 1 && !has_entries(m->attrs) && !has_entries(m->global_infos)) {
+    if (m && p->options->standalone && m->num_functions == 1 && !has_entries(m->attrs) &&
+        !has_entries(m->global_infos)) {
         print_unit(p, m->functions[0], standalone_name(m, m->functions[0]));
         return;
     }
@@ -348,7 +356,8 @@ static void trim(rlx_printer *p)
 
 static bool printer_init(rlx_printer *p)
 {
-    static const char *const reserved[] = { "I", "T", "R", "cls", "metadata", "range", "float", "tvm" };
+    static const char *const reserved[] = { "I",        "T",     "R",     "cls",
+                                            "metadata", "range", "float", "tvm" };
     rlx_region_init(&p->region, p->m);
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->handles, p->m);
@@ -385,7 +394,8 @@ static void printer_free(rlx_printer *p)
 }
 
 /* Does the text name functions of the module? */
-static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options *options, rlx_buf *out)
+static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
+                       rlx_buf *out)
 {
     rlx_printer p = { .m = m, .out = out, .start = out->len, .options = options };
     p.module_name = p.options->module_name ? p.options->module_name : "Module";
@@ -393,7 +403,8 @@ static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options
         print_root(&p, n);
         trim(&p);
         if (p.num_meta && p.options->no_metadata)
-            rlx_put(&p, "\n\n# Metadata omitted. Use show_meta=True in script() method to show it.");
+            rlx_put(&p,
+                    "\n\n# Metadata omitted. Use show_meta=True in script() method to show it.");
         print_top(&p, is_unit(n));
         place_inserts(&p);
     }
@@ -404,7 +415,8 @@ static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options
 }
 
 /* A function that calls itself reads back only inside of a class, which its name is a part of. */
-void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options, rlx_buf *out)
+void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
+                      rlx_buf *out)
 {
     rlx_print_options how = options ? *options : (rlx_print_options){ 0 };
     if (!n || out->failed)

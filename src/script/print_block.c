@@ -5,7 +5,8 @@
 static bool is_remapped(const rlx_printer *p, const rlx_iter_var *v, const rlx_prim *value)
 {
     const rlx_range *dom = rlx_as_range(v->dom);
-    if (!dom || !rlx_is(value, RLX_NODE_PRIM_VAR) || (v->iter_type != RLX_ITER_SPATIAL && v->iter_type != RLX_ITER_REDUCE))
+    if (!dom || !rlx_is(value, RLX_NODE_PRIM_VAR) ||
+        (v->iter_type != RLX_ITER_SPATIAL && v->iter_type != RLX_ITER_REDUCE))
         return false;
     const rlx_for_stmt *f = rlx_ptrmap_get(&p->loops, value);
     return f && rlx_find_bound(p, value) && f->min == dom->min && f->extent == dom->extent;
@@ -22,15 +23,17 @@ static void put_defined(rlx_printer *p, const rlx_node *var)
 static void put_axis(rlx_printer *p, const rlx_iter_var *v, const rlx_prim *value)
 {
     static const char *const names[] = {
-        [RLX_ITER_SPATIAL] = "spatial", [RLX_ITER_THREAD] = "opaque", [RLX_ITER_REDUCE] = "reduce", [RLX_ITER_SCAN] = "scan",
-        [RLX_ITER_OPAQUE] = "opaque",
+        [RLX_ITER_SPATIAL] = "spatial", [RLX_ITER_THREAD] = "opaque", [RLX_ITER_REDUCE] = "reduce",
+        [RLX_ITER_SCAN] = "scan",       [RLX_ITER_OPAQUE] = "opaque",
     };
     const rlx_range *dom = rlx_as_range(v->dom);
     rlx_put_indent(p);
     put_defined(p, v->var);
     rlx_put(p, " = ");
     rlx_put_t(p);
-    rlx_buf_format(p->out, "axis.%s(", v->iter_type >= 0 && v->iter_type < (int)RLX_COUNT(names) ? names[v->iter_type] : "opaque");
+    rlx_buf_format(p->out, "axis.%s(",
+                   v->iter_type >= 0 && v->iter_type < (int)RLX_COUNT(names) ? names[v->iter_type]
+                                                                             : "opaque");
     if (dom && rlx_is_int_value(dom->min, 0)) {
         rlx_print_expr(p, dom->extent, 0);
     } else if (dom) {
@@ -49,7 +52,8 @@ static void put_axis(rlx_printer *p, const rlx_iter_var *v, const rlx_prim *valu
 }
 
 /* vi, vj = T.axis.remap("SR", [i, j]) */
-static void put_remap(rlx_printer *p, const rlx_tir_block *b, const rlx_block_realize *r, size_t from, size_t to)
+static void put_remap(rlx_printer *p, const rlx_tir_block *b, const rlx_block_realize *r,
+                      size_t from, size_t to)
 {
     rlx_put_indent(p);
     for (size_t i = from; i < to; i++) {
@@ -61,7 +65,8 @@ static void put_remap(rlx_printer *p, const rlx_tir_block *b, const rlx_block_re
     rlx_put_t(p);
     rlx_put(p, "axis.remap(\"");
     for (size_t i = from; i < to; i++)
-        rlx_buf_z(p->out, rlx_as_iter_var(b->iter_vars[i])->iter_type == RLX_ITER_SPATIAL ? "S" : "R");
+        rlx_buf_z(p->out,
+                  rlx_as_iter_var(b->iter_vars[i])->iter_type == RLX_ITER_SPATIAL ? "S" : "R");
     rlx_put(p, "\", [");
     rlx_print_list(p, r->iter_values + from, to - from, 0);
     rlx_put(p, "])");
@@ -72,7 +77,8 @@ static void put_axes(rlx_printer *p, const rlx_tir_block *b, const rlx_block_rea
 {
     size_t values = r ? r->num_iter_values : 0;
     for (size_t i = 0, end; i < b->num_iter_vars; i = end) {
-        for (end = i; end < b->num_iter_vars && end < values && is_remapped(p, rlx_as_iter_var(b->iter_vars[end]), r->iter_values[end]);)
+        for (end = i; end < b->num_iter_vars && end < values &&
+                      is_remapped(p, rlx_as_iter_var(b->iter_vars[end]), r->iter_values[end]);)
             end++;
         if (end > i + 1) {
             put_remap(p, b, r, i, end);
@@ -94,7 +100,8 @@ static void put_line(rlx_printer *p, const char *name, const rlx_node *const *it
 }
 
 /* S = T.alloc_buffer(...), or with a region T.match_buffer(A[0:4], ...) */
-static void put_buffer_line(rlx_printer *p, const rlx_buffer *b, const char *function, const rlx_node *first)
+static void put_buffer_line(rlx_printer *p, const rlx_buffer *b, const char *function,
+                            const rlx_node *first)
 {
     rlx_put_indent(p);
     put_defined(p, &b->node);
@@ -151,7 +158,8 @@ void rlx_print_block(rlx_printer *p, const rlx_tir_block *b, const rlx_block_rea
 }
 
 /* ---- the root block */
-static enum rlx_step find_block(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_block(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     if (n->kind == RLX_NODE_BLOCK_REALIZE) {
         *(bool *)user = true;
@@ -175,7 +183,8 @@ static const rlx_tir_block *implied_root(rlx_printer *p, const rlx_stmt *body)
 {
     const rlx_block_realize *r = rlx_as_block_realize(body);
     const rlx_tir_block *b = r ? rlx_as_tir_block(r->block) : NULL;
-    if (!b || r->num_iter_values || (r->predicate && !rlx_is_int_value(r->predicate, 1)) || b->num_iter_vars)
+    if (!b || r->num_iter_values || (r->predicate && !rlx_is_int_value(r->predicate, 1)) ||
+        b->num_iter_vars)
         return NULL;
     if (rlx_as_attrs(b->annotations) && rlx_as_attrs(b->annotations)->num_keys)
         return NULL;
@@ -196,8 +205,8 @@ static const rlx_buffer *buffer_of(const rlx_prim_func *f, size_t i)
     return i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
 }
 
-/* Parameters that print as their buffers: those are simple and share no data. A handle that the body mentions beside its
- * buffer is found out while printing. */
+/* Parameters that print as their buffers: those are simple and share no data. A handle that the
+ * body mentions beside its buffer is found out while printing. */
 static void find_inline(rlx_printer *p, const rlx_prim_func *f)
 {
     rlx_ptrmap data;
@@ -206,7 +215,8 @@ static void find_inline(rlx_printer *p, const rlx_prim_func *f)
     rlx_ptrmap_clear(&p->handles);
     for (size_t i = 0; i < f->num_params && !lost; i++)
         if (buffer_of(f, i))
-            lost = !rlx_ptrmap_put(&data, buffer_of(f, i)->data, rlx_ptrmap_has(&data, buffer_of(f, i)->data));
+            lost = !rlx_ptrmap_put(&data, buffer_of(f, i)->data,
+                                   rlx_ptrmap_has(&data, buffer_of(f, i)->data));
     for (size_t i = 0; i < f->num_params && !lost; i++) {
         uintptr_t shared = 1;
         const rlx_buffer *b = buffer_of(f, i);
@@ -278,7 +288,8 @@ static void open_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice nam
     rlx_put_indent(p);
     rlx_put(p, "@");
     rlx_put_t(p);
-    rlx_buf_z(p->out, rlx_function_symbol(&f->node).data ? "prim_func\n" : "prim_func(private=True)\n");
+    rlx_buf_z(p->out,
+              rlx_function_symbol(&f->node).data ? "prim_func\n" : "prim_func(private=True)\n");
     rlx_put_indent(p);
     rlx_put(p, "def ");
     rlx_put_identifier(p, name);
@@ -307,7 +318,8 @@ static void put_function(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
 }
 
 /* Forgets the handles that the text just printed mentions, and the text. */
-static void take_back(rlx_printer *p, const rlx_prim_func *f, size_t text, size_t inserts, size_t side)
+static void take_back(rlx_printer *p, const rlx_prim_func *f, size_t text, size_t inserts,
+                      size_t side)
 {
     p->out->len = text;
     p->inserts.len = inserts;

@@ -42,8 +42,9 @@ static bool is_slice(const rlx_prim *index, int64_t *stride, int64_t *extent)
 {
     const rlx_ramp *r = rlx_as_ramp(index);
     int64_t lanes;
-    return r && rlx_int_literal(r->stride, stride) && *stride > 0 && rlx_int_literal(r->lanes, &lanes) && lanes > 1 &&
-           rlx_mul_i64(*stride, lanes, extent) && rlx_dtype_lanes(rlx_prim_dtype(r->base)) == 1 &&
+    return r && rlx_int_literal(r->stride, stride) && *stride > 0 &&
+           rlx_int_literal(r->lanes, &lanes) && lanes > 1 && rlx_mul_i64(*stride, lanes, extent) &&
+           rlx_dtype_lanes(rlx_prim_dtype(r->base)) == 1 &&
            rlx_prim_dtype(r->stride) == rlx_prim_dtype(r->base);
 }
 
@@ -75,7 +76,9 @@ void rlx_print_step_index(rlx_printer *p, const rlx_item *it)
     if (it->flags)
         rlx_put(p, ", ");
     if (it->count > 1)
-        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_INDEX, .flags = 1, .count = it->count - 1, .ptr = at + 1 });
+        rlx_push_item(
+            p, (rlx_item){
+                   .what = RLX_ITEM_INDEX, .flags = 1, .count = it->count - 1, .ptr = at + 1 });
     if (range && !rlx_is_int_value(range->extent, 1))
         push_span(p, range->min, range->extent);
     else if (range)
@@ -115,14 +118,17 @@ static void step_range(rlx_printer *p, const rlx_range *r)
 
 static void step_iter(rlx_printer *p, const rlx_iter_var *v)
 {
-    static const char *const types[] = { "DataPar", "ThreadIndex", "CommReduce", "Ordered", "Opaque" };
+    static const char *const types[] = { "DataPar", "ThreadIndex", "CommReduce", "Ordered",
+                                         "Opaque" };
     rlx_put_t(p);
     rlx_put(p, "iter_var(");
     rlx_put_var(p, v->var);
     rlx_put(p, ", ");
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = v });
     rlx_push_text(p, "\", ");
-    rlx_push_text(p, v->iter_type >= 0 && v->iter_type < (int)RLX_COUNT(types) ? types[v->iter_type] : types[0]);
+    rlx_push_text(p, v->iter_type >= 0 && v->iter_type < (int)RLX_COUNT(types)
+                         ? types[v->iter_type]
+                         : types[0]);
     rlx_push_text(p, ", \"");
     rlx_push_node(p, v->dom, 0, 0);
 }
@@ -160,7 +166,8 @@ static bool is_new(const rlx_printer *p, const rlx_node *e)
     return rlx_is(e, RLX_NODE_PRIM_VAR) && !rlx_find_bound(p, e);
 }
 
-/* How often a new variable occurs as a part of the buffer, two counting as many. Inside of expressions counts too. */
+/* How often a new variable occurs as a part of the buffer, two counting as many. Inside of
+ * expressions counts too. */
 static int count_in(rlx_printer *p, const rlx_node *e, const rlx_node *var)
 {
     if (!e || e->kind == RLX_NODE_PRIM_VAR || e->kind == RLX_NODE_INT_IMM)
@@ -194,7 +201,8 @@ static void own_line(rlx_printer *p, decl *d, const rlx_node *var)
 }
 
 /* A new variable that is nothing but this part of the buffer goes without a line. */
-static bool make_part(rlx_printer *p, decl *d, const rlx_node *var, enum rlx_bound_how how, uint32_t index)
+static bool make_part(rlx_printer *p, decl *d, const rlx_node *var, enum rlx_bound_how how,
+                      uint32_t index)
 {
     if (occurs_once(p, d->b, var)) {
         rlx_define_part(p, var, &d->b->node, how, index, d->frame);
@@ -222,7 +230,8 @@ static void put_shape(rlx_printer *p, decl *d)
     rlx_buf_z(p->out, d->b->num_shape == 1 ? ",)" : ")");
 }
 
-enum data { DATA_PART, DATA_OWN, DATA_LINE }; /* a new pointer is a part of the buffer; so is an old one; has its own line */
+/* a new pointer is a part of the buffer; so is an old one; has its own line */
+enum data { DATA_PART, DATA_OWN, DATA_LINE };
 
 static void put_data(rlx_printer *p, decl *d, enum data how)
 {
@@ -246,7 +255,8 @@ static void put_strides(rlx_printer *p, decl *d)
         const rlx_prim_var *v = rlx_as_prim_var(b->strides[i]);
         if (i)
             rlx_put(p, ", ");
-        if (is_new(p, b->strides[i]) && make_part(p, d, b->strides[i], RLX_BOUND_STRIDE, (uint32_t)i))
+        if (is_new(p, b->strides[i]) &&
+            make_part(p, d, b->strides[i], RLX_BOUND_STRIDE, (uint32_t)i))
             rlx_put_string(p, v->name ? rlx_string_slice(v->name) : RLX_SLICE("s"));
         else
             rlx_print_expr(p, b->strides[i], 0);
@@ -321,7 +331,8 @@ static void put_lines(rlx_printer *p, const decl *d, size_t at)
     rlx_print_move(p, mark, at, RLX_INSERT_DECLARE);
 }
 
-static void put_call(rlx_printer *p, decl *d, const char *function, const rlx_node *first, bool always_dtype, enum data how)
+static void put_call(rlx_printer *p, decl *d, const char *function, const rlx_node *first,
+                     bool always_dtype, enum data how)
 {
     rlx_put_t(p);
     rlx_buf_z(p->out, function);
@@ -342,7 +353,8 @@ static void put_call(rlx_printer *p, decl *d, const char *function, const rlx_no
     rlx_put(p, ")");
 }
 
-void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function, const rlx_node *first, size_t frame)
+void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function,
+                    const rlx_node *first, size_t frame)
 {
     decl d = { .b = b, .frame = frame };
     put_call(p, &d, function, first, false, DATA_PART);
@@ -382,6 +394,6 @@ bool rlx_buffer_is_simple(const rlx_buffer *b)
         if (b->shape[i]->kind == RLX_NODE_PRIM_VAR || (b->shape[i]->flags & RLX_FLAG_HAS_VARS))
             return false;
     return !b->num_strides && (!b->elem_offset || rlx_is_int_value(b->elem_offset, 0)) &&
-           (!b->scope || strcmp(b->scope->data, "global") == 0) && b->align == USUAL_ALIGN && b->offset_factor == 1 &&
-           !b->auto_broadcast && !b->num_axis_separators;
+           (!b->scope || strcmp(b->scope->data, "global") == 0) && b->align == USUAL_ALIGN &&
+           b->offset_factor == 1 && !b->auto_broadcast && !b->num_axis_separators;
 }

@@ -33,7 +33,8 @@ static int64_t int_at(const rlx_constant *c, size_t i)
 /* The NaN that float("nan") reads as; any other keeps its bits in the metadata. */
 static bool is_plain_nan(const rlx_constant *c)
 {
-    static const unsigned char half[] = { 0, 0x7e }, single[] = { 0, 0, 0xc0, 0x7f }, twice[] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+    static const unsigned char half[] = { 0, 0x7e }, single[] = { 0, 0, 0xc0, 0x7f },
+                               twice[] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
     switch (c->dtype) {
     case RELAX_FLOAT16: return memcmp(c->data->data, half, sizeof half) == 0;
     case RELAX_FLOAT32: return memcmp(c->data->data, single, sizeof single) == 0;
@@ -116,7 +117,8 @@ static rlx_slice device_kind(const rlx_node *device)
     return (rlx_slice){ s->value->data, blank ? (size_t)(blank - s->value->data) : s->value->len };
 }
 
-/* Number among the module's devices of this kind (of all, for one without a target); else the device's own number. */
+/* Number among the module's devices of this kind (of all, for one without a target); else the
+ * device's own number. */
 static int64_t device_index(const rlx_printer *p, const rlx_node *device, rlx_slice kind)
 {
     const rlx_attr *infos = p->module ? p->module->global_infos : NULL;
@@ -187,10 +189,12 @@ static void put_attr_string(rlx_printer *p, const rlx_attr_string *s, unsigned f
         rlx_put_string(p, rlx_string_slice(s->value));
 }
 
-/* A description of a target: {"keys": ["cpu"], "kind": "llvm", ...} under a name of its own in TIR. */
+/* A description of a target: {"keys": ["cpu"], "kind": "llvm", ...} under a name of its own in
+ * TIR. */
 static bool is_target(const rlx_attrs *a)
 {
-    return rlx_as_attr_string(rlx_attrs_get(&a->node, "kind")) && rlx_as_attr_list(rlx_attrs_get(&a->node, "keys"));
+    return rlx_as_attr_string(rlx_attrs_get(&a->node, "kind")) &&
+           rlx_as_attr_list(rlx_attrs_get(&a->node, "keys"));
 }
 
 static void step_attrs(rlx_printer *p, const rlx_attrs *a, unsigned flags)
@@ -203,7 +207,9 @@ static void step_attrs(rlx_printer *p, const rlx_attrs *a, unsigned flags)
         flags |= RLX_ITEM_PLAIN;
     }
     rlx_put(p, "{");
-    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_ATTRS, .flags = (uint16_t)(flags & ~(unsigned)RLX_ITEM_FLOAT32), .ptr = a });
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_ATTRS,
+                                 .flags = (uint16_t)(flags & ~(unsigned)RLX_ITEM_FLOAT32),
+                                 .ptr = a });
 }
 
 static void step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags)
@@ -265,16 +271,26 @@ void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags)
 /* ---- calls */
 
 /* How the calls print that are not `R.name(arguments, attributes, sinfo_args)`. */
-enum form { FORM_PLAIN, FORM_TIR, FORM_PRINT, FORM_ASSERT, FORM_HINT, FORM_VDEVICE, FORM_PURE_CLOSURE };
-static const struct { const char *name; uint8_t form; } forms[] = {
-    { "relax.call_tir", FORM_TIR }, { "relax.call_tir_with_grad", FORM_TIR }, { "relax.call_tir_inplace", FORM_TIR },
-    { "relax.call_dps_packed", FORM_TIR }, { "relax.print", FORM_PRINT }, { "relax.assert_op", FORM_ASSERT },
-    { "relax.hint_on_device", FORM_HINT }, { "relax.to_vdevice", FORM_VDEVICE }, { "relax.invoke_pure_closure", FORM_PURE_CLOSURE },
+enum form {
+    FORM_PLAIN, FORM_TIR, FORM_PRINT, FORM_ASSERT, FORM_HINT, FORM_VDEVICE, FORM_PURE_CLOSURE
+};
+static const struct { const char *name; uint8_t form;
+} forms[] = {
+    { "relax.call_tir", FORM_TIR },
+    { "relax.call_tir_with_grad", FORM_TIR },
+    { "relax.call_tir_inplace", FORM_TIR },
+    { "relax.call_dps_packed", FORM_TIR },
+    { "relax.print", FORM_PRINT },
+    { "relax.assert_op", FORM_ASSERT },
+    { "relax.hint_on_device", FORM_HINT },
+    { "relax.to_vdevice", FORM_VDEVICE },
+    { "relax.invoke_pure_closure", FORM_PURE_CLOSURE },
 };
 
 static enum form form_of(const rlx_op *op)
 {
-    static const char first[] = "cpahti"; /* letters after "relax." in the table: most operators are told by theirs */
+    /* letters after "relax." in the table: most operators are told by theirs */
+    static const char first[] = "cpahti";
     const char *name = op->name->data;
     if (op->name->len < 7 || !strchr(first, name[6]))
         return FORM_PLAIN;
@@ -287,7 +303,11 @@ static enum form form_of(const rlx_op *op)
 /* What follows the positional arguments, from step `at` on. comma: something stands before. */
 static void push_keywords(rlx_printer *p, const rlx_node *n, size_t at, bool comma, unsigned form)
 {
-    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_KEYWORDS, .prec = (uint8_t)form, .flags = comma, .count = at, .ptr = n });
+    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_KEYWORDS,
+                                 .prec = (uint8_t)form,
+                                 .flags = comma,
+                                 .count = at,
+                                 .ptr = n });
 }
 
 static void open_op(rlx_printer *p, const rlx_op *op)
@@ -428,24 +448,28 @@ static bool is_plain_list(const rlx_attr *a)
 static void put_plain_list(rlx_printer *p, const rlx_call *c, const rlx_attr_list *list, size_t i)
 {
     const rlx_op *op = rlx_as_op(c->op);
-    bool floats = op && op->row && i < op->row->num_attrs && op->row->attrs[i].type == RLX_ATTR_FLOATS;
+    bool floats =
+        op && op->row && i < op->row->num_attrs && op->row->attrs[i].type == RLX_ATTR_FLOATS;
     rlx_put(p, "[");
     for (size_t k = 0; k < list->num_items; k++) {
         if (k)
             rlx_put(p, ", ");
-        rlx_print_step_attr(p, list->items[k], floats ? RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32 : RLX_ITEM_PLAIN);
+        rlx_print_step_attr(p, list->items[k],
+                            floats ? RLX_ITEM_PLAIN | RLX_ITEM_FLOAT32 : RLX_ITEM_PLAIN);
     }
     rlx_put(p, "]");
 }
 
-/* Do these attributes print the same wherever they are given? Floats depend on the operator, some strings on their number. */
+/* Do these attributes print the same wherever they are given? Floats depend on the operator,
+ * some strings on their number. */
 static bool text_keeps(const rlx_attrs *a)
 {
     for (size_t i = 0; i < a->num_values; i++) {
         const rlx_attr_list *list = rlx_as_attr_list(a->values[i]);
         const rlx_attr *const *items = list ? list->items : &a->values[i];
         for (size_t k = 0; k < (list ? list->num_items : 1); k++)
-            if (!is_plain_attr(items[k]) || items[k]->kind == RLX_NODE_ATTR_FLOAT || items[k]->kind == RLX_NODE_ATTR_STRING)
+            if (!is_plain_attr(items[k]) || items[k]->kind == RLX_NODE_ATTR_FLOAT ||
+                items[k]->kind == RLX_NODE_ATTR_STRING)
                 return false;
     }
     return true;
@@ -461,7 +485,8 @@ static void sinfo_args(rlx_printer *p, const rlx_call *c, bool comma, enum form 
     put_key(p, "sinfo_args", &comma);
     rlx_put(p, "(");
     rlx_push_text(p, c->num_sinfo_args == 1 ? ",)" : ")");
-    rlx_push_list(p, c->sinfo_args, c->num_sinfo_args, form == FORM_PURE_CLOSURE ? RLX_ITEM_OBJECT : 0);
+    rlx_push_list(p, c->sinfo_args, c->num_sinfo_args,
+                  form == FORM_PURE_CLOSURE ? RLX_ITEM_OBJECT : 0);
 }
 
 static void hint_device(rlx_printer *p, const rlx_attrs *a)
@@ -488,7 +513,8 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
         put_key(p, "attrs_type_key", &comma);
         rlx_put(p, "\"DictAttrs\"");
     }
-    bool whole = at == 0 && count && comma && rlx_as_op(c->op), again = whole && rlx_put_again(p, &a->node);
+    bool whole = at == 0 && count && comma && rlx_as_op(c->op),
+         again = whole && rlx_put_again(p, &a->node);
     size_t begin = p->out->len - p->start;
     for (at = again ? count : at; at < count; at++) {
         put_key(p, key_at(a, at), &comma);
@@ -509,12 +535,14 @@ static void plain_keywords(rlx_printer *p, const rlx_item *it)
 
 static bool is_empty_map(const rlx_attr *a)
 {
-    return !a || a->kind == RLX_NODE_ATTR_NULL || (rlx_as_attrs(a) && rlx_as_attrs(a)->num_keys == 0);
+    return !a || a->kind == RLX_NODE_ATTR_NULL ||
+           (rlx_as_attrs(a) && rlx_as_attrs(a)->num_keys == 0);
 }
 
 static void out_sinfo(rlx_printer *p, const rlx_call *c)
 {
-    const rlx_tuple_sinfo *t = c->num_sinfo_args == 1 ? rlx_as_tuple_sinfo(c->sinfo_args[0]) : NULL;
+    const rlx_tuple_sinfo *t =
+        c->num_sinfo_args == 1 ? rlx_as_tuple_sinfo(c->sinfo_args[0]) : NULL;
     bool comma = true;
     if (!c->num_sinfo_args)
         return;

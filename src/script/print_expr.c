@@ -1,7 +1,8 @@
 /* print_expr.c: the machine that prints expressions: a stack of things still to be put.
  *
- * A step puts what comes first and pushes the rest in reverse order. Nodes that need no rest (variables, literals,
- * struct info seen before) are put at once, so that ordinary calls hardly touch the stack.
+ * A step puts what comes first and pushes the rest in reverse order. Nodes that need no rest
+ * (variables, literals, struct info seen before) are put at once, so that ordinary calls hardly
+ * touch the stack.
  */
 #include "script/print_int.h"
 
@@ -18,13 +19,18 @@ void rlx_push_text(rlx_printer *p, const char *text)
 
 void rlx_push_node(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags)
 {
-    rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_NODE, .prec = (uint8_t)prec, .flags = (uint16_t)flags, .ptr = n });
+    rlx_push_item(
+        p, (rlx_item){
+               .what = RLX_ITEM_NODE, .prec = (uint8_t)prec, .flags = (uint16_t)flags, .ptr = n });
 }
 
 void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags)
 {
     if (count)
-        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_LIST, .flags = (uint16_t)flags, .count = count, .ptr = nodes });
+        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_LIST,
+                                     .flags = (uint16_t)flags,
+                                     .count = count,
+                                     .ptr = nodes });
 }
 
 /* ---- leaves */
@@ -109,10 +115,14 @@ bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags)
     default: break;
     }
     switch (n->kind) {
-    case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: return put_relax_var(p, (const rlx_var *)n), true;
+    case RLX_NODE_VAR:
+    case RLX_NODE_DATAFLOW_VAR:
+        return put_relax_var(p, (const rlx_var *)n), true;
     case RLX_NODE_GLOBAL_VAR: return put_global(p, (const rlx_global_var *)n), true;
     case RLX_NODE_CONSTANT: return rlx_put_constant(p, (const rlx_constant *)n), true;
-    case RLX_NODE_STRING_IMM: return put_quoted_call(p, "str(", rlx_string_slice(((const rlx_string_imm *)n)->value)), true;
+    case RLX_NODE_STRING_IMM:
+        return put_quoted_call(p, "str(", rlx_string_slice(((const rlx_string_imm *)n)->value)),
+               true;
     case RLX_NODE_DTYPE_IMM: return put_dtype_call(p, ((const rlx_dtype_imm *)n)->value), true;
     case RLX_NODE_EXTERN_FUNC: return put_extern(p, (const rlx_extern_func *)n, flags);
     case RLX_NODE_BUFFER: return rlx_put_var(p, n), true;
@@ -215,7 +225,8 @@ static void put_quote(rlx_printer *p)
 /* Dimensions in a signature stand in quotes when they mention a variable. */
 static bool quoted(const rlx_printer *p, const rlx_node *n, unsigned flags)
 {
-    return (flags & RLX_ITEM_DIMS) && p->signature && (n->flags & RLX_FLAG_HAS_VARS || n->kind == RLX_NODE_PRIM_VAR);
+    return (flags & RLX_ITEM_DIMS) && p->signature &&
+           (n->flags & RLX_FLAG_HAS_VARS || n->kind == RLX_NODE_PRIM_VAR);
 }
 
 static void push_quoted(rlx_printer *p, const rlx_node *n, unsigned flags)
@@ -343,7 +354,9 @@ void rlx_print_expr(rlx_printer *p, const rlx_node *n, unsigned flags)
 
 void rlx_start_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags)
 {
-    rlx_item all = { .what = RLX_ITEM_LIST, .flags = (uint16_t)flags, .count = count, .ptr = nodes };
+    rlx_item all = {
+        .what = RLX_ITEM_LIST, .flags = (uint16_t)flags, .count = count, .ptr = nodes
+    };
     step_list(p, &all);
 }
 

@@ -1,14 +1,16 @@
 /* print_int.h: what the files of the printer share.
  *
- * Text goes straight to the caller's buffer. What belongs further up than where it is found out (header comments,
- * declarations, the metadata block) is kept as an insert and put in place once, at the end, in one sweep.
+ * Text goes straight to the caller's buffer. What belongs further up than where it is found out
+ * (header comments, declarations, the metadata block) is kept as an insert and put in place
+ * once, at the end, in one sweep.
  *
- *   print.c           entry points, modules, inserts       print_relax.c    functions, blocks, bindings
- *   print_names.c     unique names, frames                 print_tir.c      statements of PrimFuncs
- *   print_expr.c      expressions of all families          print_block.c    PrimFuncs, blocks and loops
- *   print_call.c      calls, constants, attributes         print_buffer.c   buffers and regions
- *   print_sinfo.c     annotations                          print_scope.c    where undeclared variables belong
- *   print_prim.c      integer and scalar expressions       metadata_write.c the metadata block
+ *   print.c           entry points, modules, inserts       print_relax.c    functions, blocks,
+ * bindings print_names.c     unique names, frames                 print_tir.c      statements of
+ * PrimFuncs print_expr.c      expressions of all families          print_block.c    PrimFuncs,
+ * blocks and loops print_call.c      calls, constants, attributes         print_buffer.c   buffers
+ * and regions print_sinfo.c     annotations                          print_scope.c    where
+ * undeclared variables belong print_prim.c      integer and scalar expressions metadata_write.c
+ * the metadata block
  *
  * No recursion: expressions run on a stack of items, statements on a stack of tasks.
  */
@@ -19,8 +21,8 @@
 
 /* ---- names */
 enum rlx_bound_how { RLX_BOUND_NAME, RLX_BOUND_DATA, RLX_BOUND_STRIDE, RLX_BOUND_OFFSET };
-/* A name, and who bears it while `live`: a variable or buffer. Or a part of a buffer (B.data, B.strides[0]), which prints
- * as such: then `text` is empty. */
+/* A name, and who bears it while `live`: a variable or buffer. Or a part of a buffer (B.data,
+ * B.strides[0]), which prints as such: then `text` is empty. */
 typedef struct rlx_bound {
     const rlx_node *node;   /* the bearer */
     const rlx_node *buffer; /* whose part */
@@ -91,12 +93,14 @@ typedef struct rlx_printer {
     /* the top-level Relax function under way */
     size_t function_frame;
     uint32_t depth;              /* of nested functions */
-    bool signature;              /* dimensions with variables are quoted, variables are declared by declare_first */
+    /* dimensions with variables are quoted, variables are declared by declare_first */
+    bool signature;
     bool aside;                  /* this text moves elsewhere: do not remember where it stands */
     bool alias;                  /* `cls = Module` is there */
     bool names_global;           /* a function of the module is named */
     size_t hoist;                /* where declarations of the body go */
-    size_t body;                 /* texts of struct info with variables from here on may be copied */
+    /* texts of struct info with variables from here on may be copied */
+    size_t body;
     rlx_ptrmap texts;      /* struct info, attributes of a call -> offset << 20 | length */
     RLX_VEC(const rlx_prim_var *) declare;
 
@@ -106,7 +110,8 @@ typedef struct rlx_printer {
     struct rlx_uses *uses_of;    /* made on first need */
     uint32_t declaring;          /* declarations under way */
     rlx_ptrmap loops;            /* loop variable -> FOR */
-    rlx_ptrmap handles;          /* parameters that their buffers' annotations stand for -> were they met all the same? */
+    /* parameters that their buffers' annotations stand for -> were they met all the same? */
+    rlx_ptrmap handles;
     bool handle_met;
 
     /* metadata */
@@ -120,7 +125,8 @@ enum rlx_meta_key { RLX_META_CONSTANT, RLX_META_TIR_STRING, RLX_META_STRING };
 void rlx_put_newline(rlx_printer *p);                 /* ends a line */
 void rlx_put_indent(rlx_printer *p);                  /* begins one */
 void rlx_put_string(rlx_printer *p, rlx_slice s);     /* quoted, TVM's escapes, UTF-8 raw */
-void rlx_put_named_string(rlx_printer *p, const char *prefix, rlx_slice s);  /* the prefix needs no escapes */
+/* the prefix needs no escapes */
+void rlx_put_named_string(rlx_printer *p, const char *prefix, rlx_slice s);
 void rlx_put_dtype(rlx_printer *p, rlx_dtype t);      /* quoted; void as "void" */
 void rlx_put_float(rlx_printer *p, double v);         /* "inf" and the like in quotes */
 RLX_INLINE void rlx_put_t(rlx_printer *p) { p->uses |= RLX_USES_T; rlx_put(p, "T."); }
@@ -129,7 +135,8 @@ bool rlx_print_fail(rlx_printer *p);                  /* out of memory; returns 
 
 /* Text written since `mark` of out becomes an insert at `at`. */
 void rlx_print_move(rlx_printer *p, size_t mark, size_t at, enum rlx_insert_rank rank);
-void rlx_print_header(rlx_printer *p);                /* comment lines of the dialects used so far, at the indentation */
+/* comment lines of the dialects used so far, at the indentation */
+void rlx_print_header(rlx_printer *p);
 
 /* ---- print_names.c */
 bool rlx_names_reserve(rlx_printer *p, const char *name);
@@ -137,16 +144,21 @@ void rlx_names_expect(rlx_printer *p, size_t count); /* so many more are to come
 void rlx_print_enter(rlx_printer *p, const rlx_node *stmt);
 void rlx_print_leave(rlx_printer *p);
 /* A unique name for `node` in frame number `frame`. number -1: none. NULL: out of memory. */
-rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number, size_t frame);
-rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node); /* variable or buffer, innermost frame, unless it is defined */
+rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number,
+                      size_t frame);
+/* variable or buffer, innermost frame, unless it is defined */
+rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node);
 rlx_bound *rlx_define_at(rlx_printer *p, const rlx_node *node, size_t frame);
-rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer, enum rlx_bound_how how, uint32_t index, size_t frame);
-rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node); /* NULL: nothing defines it here */
+rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer,
+                           enum rlx_bound_how how, uint32_t index, size_t frame);
+/* NULL: nothing defines it here */
+rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node);
 void rlx_names_free(rlx_printer *p);
 void rlx_put_bound(rlx_printer *p, const rlx_bound *b);
 /* Name of a variable or buffer; one that nothing defines is declared where it belongs. */
 void rlx_put_var(rlx_printer *p, const rlx_node *var);
-/* A name as it can stand in Python: other characters are '_', keywords and leading digits are amended. */
+/* A name as it can stand in Python: other characters are '_', keywords and leading digits are
+ * amended. */
 void rlx_put_identifier(rlx_printer *p, rlx_slice name);
 
 /* ---- print_expr.c: any expression, struct info, attribute value, buffer or region */
@@ -160,10 +172,18 @@ enum {
     RLX_ITEM_OPEN = 64,     /* a tuple of two or more without parentheses */
     RLX_ITEM_SYMBOL = 128,  /* an ExternFunc as a string */
     RLX_ITEM_QUOTED = 512,  /* a dtype as a string, where the operator says that it is one */
-    RLX_ITEM_TYPED = 256    /* an int32 literal of an attribute, where a bare one is a number without a type */
+    RLX_ITEM_TYPED =
+        256 /* an int32 literal of an attribute, where a bare one is a number without a type */
 };
 enum rlx_item_what {
-    RLX_ITEM_TEXT, RLX_ITEM_NODE, RLX_ITEM_LIST, RLX_ITEM_QUOTE, RLX_ITEM_CACHE, RLX_ITEM_ATTRS, RLX_ITEM_LEAVE, RLX_ITEM_KEYWORDS,
+    RLX_ITEM_TEXT,
+    RLX_ITEM_NODE,
+    RLX_ITEM_LIST,
+    RLX_ITEM_QUOTE,
+    RLX_ITEM_CACHE,
+    RLX_ITEM_ATTRS,
+    RLX_ITEM_LEAVE,
+    RLX_ITEM_KEYWORDS,
     RLX_ITEM_REST, RLX_ITEM_INDEX, RLX_ITEM_COUNT
 };
 void rlx_print_expr(rlx_printer *p, const rlx_node *n, unsigned flags);
@@ -173,7 +193,8 @@ void rlx_print_item(rlx_printer *p, rlx_item item);
 void rlx_push_text(rlx_printer *p, const char *text);
 void rlx_push_node(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
 void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
-/* Puts the leaves that a list begins with, pushes the rest: where nothing is to be put before it. */
+/* Puts the leaves that a list begins with, pushes the rest: where nothing is to be put before
+ * it. */
 void rlx_start_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, unsigned flags);
 void rlx_push_item(rlx_printer *p, rlx_item item);
 /* Copies the text of n from where it stood last, if that is known; and takes note of it. */
@@ -184,7 +205,8 @@ bool rlx_print_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsigned flags);
 void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags);
 void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n);
-void rlx_print_step_rest(rlx_printer *p, const rlx_item *it); /* what follows the first part of a node */
+/* what follows the first part of a node */
+void rlx_print_step_rest(rlx_printer *p, const rlx_item *it);
 void rlx_print_step_call_end(rlx_printer *p, const rlx_prim_call *c);
 void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned flags);
 void rlx_print_step_call(rlx_printer *p, const rlx_call *c);
@@ -192,18 +214,21 @@ void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it);
 void rlx_print_step_attr(rlx_printer *p, const rlx_attr *a, unsigned flags);
 void rlx_print_step_region(rlx_printer *p, const rlx_node *n);
 void rlx_print_step_index(rlx_printer *p, const rlx_item *it);
-void rlx_push_indices(rlx_printer *p, const rlx_node *const *indices, size_t count); /* after '[' */
+/* after '[' */
+void rlx_push_indices(rlx_printer *p, const rlx_node *const *indices, size_t count);
 bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c);
 void rlx_put_vdevice(rlx_printer *p, const rlx_node *device); /* "cuda:1" */
 
 /* ---- print_relax.c */
 void rlx_print_function(rlx_printer *p, const rlx_function *f, rlx_slice name);
-void rlx_print_relax_stmt(rlx_printer *p, const rlx_node *n); /* lone binding, block, sequence, if */
+/* lone binding, block, sequence, if */
+void rlx_print_relax_stmt(rlx_printer *p, const rlx_node *n);
 void rlx_use_alias(rlx_printer *p);
 void rlx_declare_symbolic(rlx_printer *p, const rlx_node *var);
 void rlx_put_creation(rlx_printer *p, const rlx_node *var); /* T.int64() */
-/* "@R.function(...)\n" and the like; attrs of a function without the symbol that its name says already. */
+/* "@R.function(...)\n" and the like; attrs of a function without the symbol that its name says
+ * already. */
 void rlx_print_func_attrs(rlx_printer *p, const rlx_attr *attrs, rlx_slice name, bool tir);
 rlx_slice rlx_function_symbol(const rlx_node *f); /* global_symbol; data NULL: none */
 
@@ -212,25 +237,35 @@ void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
 void rlx_print_tir_stmt(rlx_printer *p, const rlx_stmt *s);
 void rlx_print_block(rlx_printer *p, const rlx_tir_block *b, const rlx_block_realize *r);
 void rlx_push_tir_body(rlx_printer *p, const rlx_stmt *s);      /* the statements of a suite */
-void rlx_push_tir_rest(rlx_printer *p, const rlx_stmt *s);      /* the same, once what is pushed after it is done */
+/* the same, once what is pushed after it is done */
+void rlx_push_tir_rest(rlx_printer *p, const rlx_stmt *s);
 void rlx_open_tir_suite(rlx_printer *p, const rlx_node *owner); /* after the colon */
 void rlx_run_tir(rlx_printer *p);
-void rlx_put_var_type(rlx_printer *p, const rlx_node *var);     /* T.int32, T.handle("float32", "global") */
+/* T.int32, T.handle("float32", "global") */
+void rlx_put_var_type(rlx_printer *p, const rlx_node *var);
 
-/* ---- print_buffer.c. Variables met first get their line above the one under way in frame number `frame`. */
-const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim *b); /* a + b as reading folds it */
+/* ---- print_buffer.c. Variables met first get their line above the one under way in frame
+ * number `frame`. */
+/* a + b as reading folds it */
+const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim *b);
 void rlx_print_subscript(rlx_printer *p, const rlx_node *const *indices, size_t count);
 void rlx_put_elements(rlx_printer *p, const rlx_constant *c);
 void rlx_print_step_iter_tag(rlx_printer *p, const rlx_iter_var *v);
 bool rlx_buffer_is_simple(const rlx_buffer *b);
-void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function, const rlx_node *first, size_t frame);
-void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame); /* annotation of a parameter */
-void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, size_t frame);   /* T.decl_buffer that allocates */
-void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame);        /* T.decl_buffer over a pointer */
+void rlx_put_buffer(rlx_printer *p, const rlx_buffer *b, const char *function,
+                    const rlx_node *first, size_t frame);
+/* annotation of a parameter */
+void rlx_put_buffer_type(rlx_printer *p, const rlx_buffer *b, size_t frame);
+/* T.decl_buffer that allocates */
+void rlx_put_allocated(rlx_printer *p, const rlx_buffer *b, size_t frame);
+/* T.decl_buffer over a pointer */
+void rlx_put_view(rlx_printer *p, const rlx_buffer *b, size_t frame);
 
 /* ---- print_scope.c */
-bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s); /* and s is the innermost such */
-size_t rlx_print_frame_of(rlx_printer *p, const rlx_node *var);                    /* frame of the innermost suite with all uses */
+/* and s is the innermost such */
+bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s);
+/* frame of the innermost suite with all uses */
+size_t rlx_print_frame_of(rlx_printer *p, const rlx_node *var);
 void rlx_uses_free(rlx_printer *p);
 
 /* ---- metadata_write.c */

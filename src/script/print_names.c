@@ -1,21 +1,25 @@
 /* print_names.c: one name per variable, unique among those alive.
  *
- * A name taken already gets the least free suffix: x, x_1, x_2. Each name remembers from which suffix on it is worth
- * looking, so that a thousand variables of one name cost a thousand steps.
+ * A name taken already gets the least free suffix: x, x_1, x_2. Each name remembers from which
+ * suffix on it is worth looking, so that a thousand variables of one name cost a thousand
+ * steps.
  */
 #include "script/print_int.h"
 
 #define NAME_ROOM 96
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static const bool word_chars[256] = { ['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['_'] = true };
+static const bool word_chars[256] = {
+    ['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['_'] = true
+};
 
 static bool is_keyword(const char *text, size_t len)
 {
     static const char *const words[] = {
-        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-        "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-        "pass", "raise", "return", "try", "while", "with", "yield"
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"
     };
     if (len < 2 || len > 8 || is_digit(text[len - 1]))
         return false;
@@ -148,12 +152,14 @@ static uint32_t name_key(const char *text, size_t len)
     return spread(rlx_hash_bytes(text, at) ^ (uint64_t)(number >> 3) << 20, number);
 }
 
-static bool find_name(const rlx_printer *p, const char *text, size_t len, uint32_t key, uint32_t *number)
+static bool find_name(const rlx_printer *p, const char *text, size_t len, uint32_t key,
+                      uint32_t *number)
 {
     const rlx_slot *s;
     if (!p->names.cap)
         return false;
-    for (size_t at = key; (s = next_slot(&p->names, key, at))->at; at = (size_t)(s - p->names.data) + 1) {
+    for (size_t at = key; (s = next_slot(&p->names, key, at))->at;
+         at = (size_t)(s - p->names.data) + 1) {
         const rlx_bound *b = p->all.data[s->at - 1];
         if (b->len == len && memcmp(b->text, text, len) == 0) {
             *number = s->at - 1;
@@ -229,7 +235,8 @@ static void release_name(rlx_printer *p, const rlx_bound *b)
     }
     if (at == b->len || at < 2 || b->text[at - 1] != '_' || b->text[at] == '0')
         return;
-    if (find_name(p, b->text, at - 1, name_key(b->text, at - 1), &base) && suffix < p->all.data[base]->next)
+    if (find_name(p, b->text, at - 1, name_key(b->text, at - 1), &base) &&
+        suffix < p->all.data[base]->next)
         p->all.data[base]->next = (uint32_t)suffix;
 }
 
@@ -270,7 +277,8 @@ static bool enter_frame(rlx_printer *p, uint32_t number, size_t frame)
     if (frame + 1 >= p->frames.len)
         return true;
     size_t at = p->frames.data[frame + 1].first;
-    memmove(p->bound.data + at + 1, p->bound.data + at, (p->bound.len - 1 - at) * sizeof *p->bound.data);
+    memmove(p->bound.data + at + 1, p->bound.data + at,
+            (p->bound.len - 1 - at) * sizeof *p->bound.data);
     p->bound.data[at] = number;
     for (size_t i = frame + 1; i < p->frames.len; i++)
         p->frames.data[i].first++;
@@ -284,7 +292,8 @@ static bool bear(rlx_printer *p, rlx_bound *b, const rlx_node *node, uint32_t nu
     return rlx_id_map_put(&p->bearers, node, number) || rlx_print_fail(p);
 }
 
-rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number, size_t frame)
+rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number,
+                      size_t frame)
 {
     draft d;
     uint32_t at = 0;
@@ -309,7 +318,8 @@ rlx_bound *rlx_define_at(rlx_printer *p, const rlx_node *node, size_t frame)
 {
     const rlx_string *hint = hint_of(node);
     const rlx_var *v = rlx_as_var(node);
-    return rlx_define(p, node, hint ? rlx_string_slice(hint) : (rlx_slice){ "", 0 }, v ? v->number : -1, frame);
+    return rlx_define(p, node, hint ? rlx_string_slice(hint) : (rlx_slice){ "", 0 },
+                      v ? v->number : -1, frame);
 }
 
 rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node)
@@ -318,7 +328,8 @@ rlx_bound *rlx_define_here(rlx_printer *p, const rlx_node *node)
     return b ? b : rlx_define_at(p, node, p->frames.len - 1);
 }
 
-rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer, enum rlx_bound_how how, uint32_t index, size_t frame)
+rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *buffer,
+                           enum rlx_bound_how how, uint32_t index, size_t frame)
 {
     uint32_t number = 0;
     rlx_bound *b = new_bound(p, "", 0, &number);

@@ -1,7 +1,7 @@
 /* print_prim.c: integer and scalar expressions.
  *
- * Operators print as operators where reading builds the same node again; where it would fold, the node's own
- * constructor is written: T.Add(n, 0).
+ * Operators print as operators where reading builds the same node again; where it would fold,
+ * the node's own constructor is written: T.Add(n, 0).
  */
 #include "script/print_int.h"
 
@@ -45,7 +45,9 @@ static void open_typed(rlx_printer *p, rlx_dtype t)
 
 static void put_int(rlx_printer *p, const rlx_int_imm *i, unsigned flags)
 {
-    bool bare = ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) || (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && !(flags & RLX_ITEM_TYPED));
+    bool bare =
+        ((flags & RLX_ITEM_BARE) && i->dtype == RELAX_INT64) ||
+        (p->where == RLX_PRINT_TIR && i->dtype == RELAX_INT32 && !(flags & RLX_ITEM_TYPED));
     if (rlx_dtype_is_bool(i->dtype)) {
         open_typed(p, i->dtype);
         rlx_buf_z(p->out, i->value ? "True)" : "False)");
@@ -96,8 +98,8 @@ static bool is_refused(const rlx_binary *b)
     return (floors || b->node.kind == RLX_NODE_MOD) && rlx_is_int_value(b->b, 0);
 }
 
-/* Would reading `a op b` give another node? Reading builds comparisons as they are written, but for two literals the
- * constructor is clearer, and TVM prints it. */
+/* Would reading `a op b` give another node? Reading builds comparisons as they are written, but
+ * for two literals the constructor is clearer, and TVM prints it. */
 static bool needs_raw(const rlx_binary *b)
 {
     if (b->node.kind >= RLX_NODE_AND)
@@ -134,7 +136,8 @@ static const char *function_name(const rlx_node *n)
 static void step_binary(rlx_printer *p, const rlx_binary *b, unsigned prec, unsigned flags)
 {
     size_t row = (size_t)(b->node.kind - RLX_NODE_ADD);
-    unsigned own = binaries[row].prec, fa = operand_flags(b->a, b->b, flags), fb = operand_flags(b->b, b->a, flags);
+    unsigned own = binaries[row].prec, fa = operand_flags(b->a, b->b, flags),
+             fb = operand_flags(b->b, b->a, flags);
     if (needs_raw(b)) {
         unsigned typed = flags & ~(unsigned)RLX_ITEM_BARE;
         rlx_put_t(p);
@@ -183,7 +186,8 @@ static void step_not(rlx_printer *p, const rlx_unary *u, unsigned prec, unsigned
 
 /* ---- functions */
 
-/* Children of a function keep the marks of the place, but a literal's dtype is not said by anything else. */
+/* Children of a function keep the marks of the place, but a literal's dtype is not said by
+ * anything else. */
 static unsigned argument_flags(const rlx_prim *a, unsigned flags)
 {
     return a && is_literal(a) ? flags & ~(unsigned)RLX_ITEM_BARE : flags;
@@ -200,7 +204,8 @@ static void step_cast(rlx_printer *p, const rlx_unary *u, unsigned flags)
 }
 
 /* T.name(a, b, c) of nodes with one meaning each. */
-static void push_args(rlx_printer *p, const char *name, const rlx_prim *a, const rlx_prim *b, const rlx_prim *c, unsigned flags)
+static void push_args(rlx_printer *p, const char *name, const rlx_prim *a, const rlx_prim *b,
+                      const rlx_prim *c, unsigned flags)
 {
     rlx_put_t(p);
     rlx_buf_z(p->out, name);
@@ -253,7 +258,8 @@ static void step_load(rlx_printer *p, const rlx_buffer_load *l)
 }
 
 /* Names after `lambda`, defined in a frame of their own. */
-static void lambda_names(rlx_printer *p, const rlx_node *const *vars, size_t count, const char *before)
+static void lambda_names(rlx_printer *p, const rlx_node *const *vars, size_t count,
+                         const char *before)
 {
     for (size_t i = 0; i < count; i++) {
         rlx_buf_z(p->out, i ? ", " : before);
@@ -313,8 +319,9 @@ void rlx_print_step_index_map(rlx_printer *p, const rlx_index_map *m, unsigned f
 
 /* ---- calls of intrinsics */
 
-/* What the result's dtype is when the text does not say it: that of an argument, or a fixed one. STATED, LAST: the text
- * says it, first or last. FOLD, ROUND, CHOICE: that of an argument, but reading may make something else of the call. */
+/* What the result's dtype is when the text does not say it: that of an argument, or a fixed
+ * one. STATED, LAST: the text says it, first or last. FOLD, ROUND, CHOICE: that of an argument,
+ * but reading may make something else of the call. */
 enum rule { SAME, SECOND, BOOL, INT32, UINT32, HANDLE, VOID, STATED, LAST, FOLD, ROUND, CHOICE };
 /* By bytes of the name. What is not here prints as T.call_intrin("dtype", "tir.name", ...). */
 static const struct { const char *name; uint8_t rule; } intrinsics[] = {
@@ -388,7 +395,10 @@ static rlx_dtype usual_dtype(const rlx_prim_call *c, enum rule rule)
 {
     switch (rule) {
     case SECOND: case CHOICE: return argument_dtype(c, 1);
-    case BOOL: return c->num_args ? rlx_dtype_with_lanes(RELAX_BOOL, rlx_dtype_lanes(argument_dtype(c, 0))) : RELAX_BOOL;
+    case BOOL:
+        return c->num_args
+                   ? rlx_dtype_with_lanes(RELAX_BOOL, rlx_dtype_lanes(argument_dtype(c, 0)))
+                   : RELAX_BOOL;
     case INT32: return RELAX_INT32;
     case UINT32: return RELAX_UINT32;
     case HANDLE: return RELAX_HANDLE;
@@ -404,9 +414,13 @@ static bool reads_back(const rlx_prim_call *c, enum rule rule)
     if (usual_dtype(c, rule) != c->dtype)
         return false;
     switch (rule) {
-    case FOLD: return c->num_args == 2 && argument_dtype(c, 0) == argument_dtype(c, 1) && !(is_literal(c->args[0]) && is_literal(c->args[1]));
+    case FOLD:
+        return c->num_args == 2 && argument_dtype(c, 0) == argument_dtype(c, 1) &&
+               !(is_literal(c->args[0]) && is_literal(c->args[1]));
     case ROUND: return c->num_args == 1 && rlx_dtype_is_float(argument_dtype(c, 0));
-    case CHOICE: return c->num_args == 3 && argument_dtype(c, 1) == argument_dtype(c, 2) && !is_literal(c->args[0]);
+    case CHOICE:
+        return c->num_args == 3 && argument_dtype(c, 1) == argument_dtype(c, 2) &&
+               !is_literal(c->args[0]);
     default: return true;
     }
 }
@@ -465,7 +479,8 @@ static void step_prim_call(rlx_printer *p, const rlx_prim_call *c, unsigned flag
         open_intrinsic(p, c, row);
     }
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_REST, .ptr = c });
-    rlx_push_list(p, c->args, c->num_args, call_flags(c, row < 0 ? SAME : (enum rule)intrinsics[row].rule, flags));
+    rlx_push_list(p, c->args, c->num_args,
+                  call_flags(c, row < 0 ? SAME : (enum rule)intrinsics[row].rule, flags));
 }
 
 /* After the arguments. */
@@ -493,7 +508,9 @@ void rlx_print_step_prim(rlx_printer *p, const rlx_node *n, unsigned prec, unsig
     switch (n->kind) {
     case RLX_NODE_NOT: step_not(p, (const rlx_unary *)n, prec, flags); break;
     case RLX_NODE_CAST: step_cast(p, (const rlx_unary *)n, flags); break;
-    case RLX_NODE_SELECT: push_args(p, "Select", s->cond, s->true_value, s->false_value, flags); break;
+    case RLX_NODE_SELECT:
+        push_args(p, "Select", s->cond, s->true_value, s->false_value, flags);
+        break;
     case RLX_NODE_RAMP: push_args(p, "Ramp", r->base, r->stride, r->lanes, flags); break;
     case RLX_NODE_BROADCAST: push_args(p, "Broadcast", v->value, v->lanes, NULL, flags); break;
     case RLX_NODE_SHUFFLE: step_shuffle(p, (const rlx_shuffle *)n); break;

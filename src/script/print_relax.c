@@ -1,9 +1,11 @@
 /* print_relax.c: Relax functions, blocks and bindings.
  *
- * Statements run on a stack of tasks; each opens with its own line and comes back for the next part:
+ * Statements run on a stack of tasks; each opens with its own line and comes back for the next
+ * part:
  *
  *     TASK_FUNCTION   header, then the body (a sequence), then the blank line after it
- *     TASK_SEQ        blocks of a sequence one by one, then its result: return, the value of a branch, or a line
+ *     TASK_SEQ        blocks of a sequence one by one, then its result: return, the value of a
+ *                     branch, or a line
  *     TASK_BLOCK      bindings of a block, then R.output
  *     TASK_IF         the branches
  */
@@ -11,7 +13,8 @@
 
 enum { TASK_FUNCTION, TASK_SEQ, TASK_BLOCK, TASK_IF };
 
-static rlx_task *push_task(rlx_printer *p, uint8_t what, const rlx_node *node, const rlx_node *target)
+static rlx_task *push_task(rlx_printer *p, uint8_t what, const rlx_node *node,
+                           const rlx_node *target)
 {
     rlx_task t = { .what = what, .node = node, .target = target };
     if (!rlx_vec_push(p->m, &p->tasks, t))
@@ -52,8 +55,8 @@ static void declaration_line(rlx_printer *p, const rlx_node *var, uint32_t inden
     p->indent = old;
 }
 
-/* A shape variable belongs to the outermost function: in its signature it waits for the body to begin, later it is
- * put above what is printed already. */
+/* A shape variable belongs to the outermost function: in its signature it waits for the body to
+ * begin, later it is put above what is printed already. */
 void rlx_declare_symbolic(rlx_printer *p, const rlx_node *var)
 {
     if (!rlx_define_at(p, var, p->function_frame))
@@ -118,9 +121,11 @@ static bool says_result(rlx_printer *p, const rlx_var *v, const rlx_expr *value)
 {
     const rlx_call *c = rlx_as_call(value);
     const rlx_op *op = c ? rlx_as_op(c->op) : NULL;
-    if (!op || c->num_sinfo_args != 1 || memcmp(op->name->data, "relax.call_", op->name->len < 11 ? op->name->len : 11) != 0)
+    if (!op || c->num_sinfo_args != 1 ||
+        memcmp(op->name->data, "relax.call_", op->name->len < 11 ? op->name->len : 11) != 0)
         return false;
-    if (strcmp(op->name->data, "relax.call_tir") != 0 && strcmp(op->name->data, "relax.call_dps_packed") != 0)
+    if (strcmp(op->name->data, "relax.call_tir") != 0 &&
+        strcmp(op->name->data, "relax.call_dps_packed") != 0)
         return false;
     return same_sinfo(p, v->sinfo, c->sinfo_args[0]);
 }
@@ -130,21 +135,27 @@ static bool is_deducible(const rlx_expr *value)
     const rlx_call *c = rlx_as_call(value);
     switch (value ? value->kind : 0) {
     case RLX_NODE_CALL: return rlx_is(c->op, RLX_NODE_OP) || rlx_is(c->op, RLX_NODE_EXTERN_FUNC);
-    case RLX_NODE_TUPLE: case RLX_NODE_TUPLE_GET_ITEM: case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: return true;
+    case RLX_NODE_TUPLE:
+    case RLX_NODE_TUPLE_GET_ITEM:
+    case RLX_NODE_VAR:
+    case RLX_NODE_DATAFLOW_VAR:
+        return true;
     default: return false;
     }
 }
 
 static void put_annotation(rlx_printer *p, const rlx_var *v, const rlx_expr *value)
 {
-    if (!v->sinfo || (p->options->no_struct_info && is_deducible(value)) || says_result(p, v, value))
+    if (!v->sinfo || (p->options->no_struct_info && is_deducible(value)) ||
+        says_result(p, v, value))
         return;
     rlx_put(p, ": ");
     rlx_print_expr(p, v->sinfo, 0);
 }
 
 /* y: SI = value */
-static void put_assignment(rlx_printer *p, const rlx_bound *b, const rlx_var *v, const rlx_expr *value)
+static void put_assignment(rlx_printer *p, const rlx_bound *b, const rlx_var *v,
+                           const rlx_expr *value)
 {
     rlx_put_indent(p);
     if (b)
@@ -210,7 +221,8 @@ static void print_binding(rlx_printer *p, const rlx_binding *n)
     const rlx_var *v = rlx_as_var(b->var);
     if (rlx_is(b->value, RLX_NODE_IF) || rlx_is(b->value, RLX_NODE_FUNCTION)) {
         if (rlx_define_at(p, b->var, p->frames.len - 1))
-            push_task(p, b->value->kind == RLX_NODE_IF ? TASK_IF : TASK_FUNCTION, b->value, b->var);
+            push_task(p, b->value->kind == RLX_NODE_IF ? TASK_IF : TASK_FUNCTION, b->value,
+                      b->var);
         return;
     }
     print_plain_binding(p, v, b->value);
@@ -337,7 +349,8 @@ static bool step_if(rlx_printer *p, size_t task)
     }
     rlx_put_newline(p);
     p->indent += 4;
-    push_seq(p, stage == 0 ? e->true_branch : e->false_branch, target ? SEQ_VALUE : SEQ_LINE, target);
+    push_seq(p, stage == 0 ? e->true_branch : e->false_branch, target ? SEQ_VALUE : SEQ_LINE,
+             target);
     return false;
 }
 
@@ -346,13 +359,17 @@ rlx_slice rlx_function_symbol(const rlx_node *f)
 {
     const rlx_function *r = rlx_as_function(f);
     const rlx_prim_func *t = rlx_as_prim_func(f);
-    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(r ? r->attrs : t ? t->attrs : NULL, "global_symbol"));
+    const rlx_attr_string *s = rlx_as_attr_string(rlx_attrs_get(r   ? r->attrs
+                                                                : t ? t->attrs
+                                                                    : NULL,
+                                                                "global_symbol"));
     return s ? rlx_string_slice(s->value) : (rlx_slice){ NULL, 0 };
 }
 
 static bool is_own_symbol(const rlx_attrs *a, size_t i, rlx_slice name)
 {
-    const rlx_attr_string *key = rlx_as_attr_string(a->keys[i]), *symbol = rlx_as_attr_string(a->values[i]);
+    const rlx_attr_string *key = rlx_as_attr_string(a->keys[i]),
+                          *symbol = rlx_as_attr_string(a->values[i]);
     return key && symbol && rlx_slice_is(rlx_string_slice(key->value), "global_symbol") &&
            rlx_slice_equal(rlx_string_slice(symbol->value), name);
 }
@@ -394,13 +411,15 @@ static void put_decorator(rlx_printer *p, const rlx_function *f, bool nested)
     rlx_put_r(p);
     rlx_put(p, "function");
     if (!f->is_pure || is_private) {
-        rlx_buf_z(p->out, f->is_pure ? "(private=True)" : is_private ? "(pure=False, private=True)" : "(pure=False)");
+        rlx_buf_z(p->out, f->is_pure   ? "(private=True)"
+                          : is_private ? "(pure=False, private=True)"
+                                       : "(pure=False)");
     }
     rlx_put_newline(p);
 }
 
-/* The result's annotation is gone through before the parameters (names and declarations come in that order), and
- * stands behind them: printed first, set aside, appended. */
+/* The result's annotation is gone through before the parameters (names and declarations come in
+ * that order), and stands behind them: printed first, set aside, appended. */
 static bool set_aside_result(rlx_printer *p, const rlx_sinfo *ret)
 {
     size_t from = p->out->len;
@@ -447,7 +466,8 @@ static void put_signature(rlx_printer *p, const rlx_function *f)
 }
 
 /* Lines of a function above its body. */
-static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name, const rlx_bound *local)
+static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name,
+                          const rlx_bound *local)
 {
     bool nested = p->depth++ > 0;
     put_decorator(p, f, nested);
@@ -502,7 +522,8 @@ static bool step_function(rlx_printer *p, size_t task)
     }
     t->pos = p->out->len;
     const rlx_bound *b = rlx_find_bound(p, t->target);
-    open_function(p, rlx_as_function(t->node), b ? (rlx_slice){ b->text, b->len } : RLX_SLICE("main"), b);
+    open_function(p, rlx_as_function(t->node),
+                  b ? (rlx_slice){ b->text, b->len } : RLX_SLICE("main"), b);
     return false;
 }
 

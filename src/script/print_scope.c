@@ -1,7 +1,9 @@
-/* print_scope.c: variables and buffers of a PrimFunc that nothing declares, and where they belong.
+/* print_scope.c: variables and buffers of a PrimFunc that nothing declares, and where they
+ * belong.
  *
- * Such a variable is declared in the innermost suite that holds all its uses, above the statement under way. One walk
- * over the function finds for each variable the innermost statement around all its occurrences.
+ * Such a variable is declared in the innermost suite that holds all its uses, above the
+ * statement under way. One walk over the function finds for each variable the innermost
+ * statement around all its occurrences.
  */
 #include "script/print_int.h"
 
@@ -34,7 +36,8 @@ static bool seen(rlx_uses *u, const rlx_node *var, bool *first)
     return rlx_ptrmap_put(&u->around, var, at);
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     rlx_uses *u = user;
     bool first = true;
@@ -152,7 +155,8 @@ static void declare_line(rlx_printer *p, const rlx_node *var, size_t frame)
 
 static const rlx_bound *declare_tir(rlx_printer *p, const rlx_node *var)
 {
-    if (rlx_ptrmap_has(&p->handles, var)) { /* the function will be printed again, with this parameter */
+    /* the function will be printed again, with this parameter */
+    if (rlx_ptrmap_has(&p->handles, var)) {
         p->handle_met = true;
         if (!rlx_ptrmap_put(&p->handles, var, true))
             rlx_print_fail(p);

@@ -42,7 +42,8 @@ static bool plain_dims(const rlx_printer *p, const rlx_shape_expr *s)
         return false;
     for (size_t i = 0; i < s->num_values; i++) {
         const rlx_node *d = s->values[i];
-        if (d->kind != RLX_NODE_PRIM_VAR && (d->kind != RLX_NODE_INT_IMM || ((const rlx_int_imm *)d)->dtype != RELAX_INT64))
+        if (d->kind != RLX_NODE_PRIM_VAR &&
+            (d->kind != RLX_NODE_INT_IMM || ((const rlx_int_imm *)d)->dtype != RELAX_INT64))
             return false;
     }
     return true;
@@ -148,7 +149,8 @@ static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
     rlx_push_list(p, f->params, f->num_params, 0);
 }
 
-/* What follows the shape of a tensor, the result of an opaque function, the arguments of a call. */
+/* What follows the shape of a tensor, the result of an opaque function, the arguments of a
+ * call. */
 void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
 {
     if (n->kind == RLX_NODE_TENSOR_SINFO)
@@ -157,8 +159,8 @@ void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
         opaque_rest(p, (const rlx_func_sinfo *)n);
 }
 
-/* May the text be copied when the same struct info comes again? A Relax variable inside changes its name from place
- * to place; quoted dimensions stand in signatures only. */
+/* May the text be copied when the same struct info comes again? A Relax variable inside changes
+ * its name from place to place; quoted dimensions stand in signatures only. */
 static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
@@ -174,10 +176,13 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
 void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
 {
     if (text_keeps(p, s))
-        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });
+        rlx_push_item(
+            p, (rlx_item){ .what = RLX_ITEM_CACHE, .count = p->out->len - p->start, .ptr = s });
     rlx_put_r(p);
     switch (s->kind) {
-    case RLX_NODE_OBJECT_SINFO: rlx_buf_z(p->out, flags & RLX_ITEM_OBJECT ? "Object()" : "Object"); break;
+    case RLX_NODE_OBJECT_SINFO:
+        rlx_buf_z(p->out, flags & RLX_ITEM_OBJECT ? "Object()" : "Object");
+        break;
     case RLX_NODE_PRIM_SINFO: step_prim(p, (const rlx_prim_sinfo *)s); break;
     case RLX_NODE_SHAPE_SINFO: step_shape(p, (const rlx_shape_sinfo *)s); break;
     case RLX_NODE_TENSOR_SINFO: step_tensor(p, (const rlx_tensor_sinfo *)s); break;

@@ -1,6 +1,7 @@
 /* print_tir.c: statements of PrimFuncs.
  *
- *     TASK_STMT    one statement; flag CONCISE: it is the last of its suite, so that a scope needs no `with`
+ *     TASK_STMT    one statement; flag CONCISE: it is the last of its suite, so that a scope
+ *                  needs no `with`
  *     TASK_SEQ     the statements of a sequence
  *     TASK_LEAVE   end of a suite or scope: frame and indentation
  *     TASK_ELSE    the else branch
@@ -88,8 +89,10 @@ static bool has_entries(const rlx_attr *a)
     return rlx_as_attrs(a) && rlx_as_attrs(a)->num_keys;
 }
 
-/* Loop variables from *known up to `l` are added first: most extents are literals and ask for none. */
-static bool mentions(rlx_printer *p, const rlx_prim *e, rlx_ptrmap *vars, const rlx_for_stmt **known, const rlx_for_stmt *l)
+/* Loop variables from *known up to `l` are added first: most extents are literals and ask for
+ * none. */
+static bool mentions(rlx_printer *p, const rlx_prim *e, rlx_ptrmap *vars,
+                     const rlx_for_stmt **known, const rlx_for_stmt *l)
 {
     bool hit = false;
     rlx_prim_vars found = { 0 };
@@ -114,7 +117,8 @@ static size_t grid_depth(rlx_printer *p, const rlx_for_stmt *f)
     size_t n = 0;
     rlx_ptrmap_init(&vars, p->m);
     for (; f; f = rlx_as_for_stmt(f->body), n++) {
-        if (f->for_kind != RLX_FOR_SERIAL || !rlx_is_int_value(f->min, 0) || has_entries(f->annotations))
+        if (f->for_kind != RLX_FOR_SERIAL || !rlx_is_int_value(f->min, 0) ||
+            has_entries(f->annotations))
             break;
         if (mentions(p, f->extent, &vars, &known, f))
             break;
@@ -131,7 +135,8 @@ static const rlx_bound *loop_var(rlx_printer *p, const rlx_for_stmt *f)
     return b;
 }
 
-/* Variables first, in the frame of the body; the extents are outside of it and see none of them. */
+/* Variables first, in the frame of the body; the extents are outside of it and see none of
+ * them. */
 static void open_loop(rlx_printer *p, const rlx_for_stmt *f, size_t depth)
 {
     rlx_put_indent(p);
@@ -178,7 +183,8 @@ static void print_grid(rlx_printer *p, const rlx_for_stmt *f, size_t depth)
 
 static void print_for(rlx_printer *p, const rlx_for_stmt *f)
 {
-    static const char *const kinds[] = { "serial(", "parallel(", "vectorized(", "unroll(", "thread_binding(" };
+    static const char *const kinds[] = { "serial(", "parallel(", "vectorized(", "unroll(",
+                                         "thread_binding(" };
     size_t depth = grid_depth(p, f);
     const rlx_iter_var *thread = rlx_as_iter_var(f->thread_binding);
     if (depth > 1) {
@@ -190,7 +196,9 @@ static void print_for(rlx_printer *p, const rlx_for_stmt *f)
         rlx_put(p, "range(");
     } else {
         rlx_put_t(p);
-        rlx_buf_z(p->out, f->for_kind >= 0 && f->for_kind < (int)RLX_COUNT(kinds) ? kinds[f->for_kind] : kinds[0]);
+        rlx_buf_z(p->out, f->for_kind >= 0 && f->for_kind < (int)RLX_COUNT(kinds)
+                              ? kinds[f->for_kind]
+                              : kinds[0]);
     }
     if (rlx_is_int_value(f->min, 0)) {
         rlx_print_expr(p, f->extent, 0);
@@ -201,7 +209,8 @@ static void print_for(rlx_printer *p, const rlx_for_stmt *f)
     }
     if (f->for_kind == RLX_FOR_THREAD_BINDING && thread) {
         rlx_put(p, ", thread=");
-        rlx_put_string(p, thread->thread_tag ? rlx_string_slice(thread->thread_tag) : RLX_SLICE("threadIdx.x"));
+        rlx_put_string(p, thread->thread_tag ? rlx_string_slice(thread->thread_tag)
+                                             : RLX_SLICE("threadIdx.x"));
     }
     if (has_entries(f->annotations)) {
         rlx_put(p, ", annotations=");
@@ -242,9 +251,15 @@ static void print_else(rlx_printer *p, const rlx_stmt *s)
 }
 
 /* ---- scopes: `x = f(...)` over the rest of the suite, or `with f(...) as x:` */
-typedef struct scope { const rlx_stmt *stmt, *body; const rlx_node *var; bool concise; size_t outer; } scope;
+typedef struct scope {
+    const rlx_stmt *stmt, *body;
+    const rlx_node *var;
+    bool concise;
+    size_t outer;
+} scope;
 
-/* Begins the line, in a frame whose statement is set only at the end: what f(...) mentions belongs outside. */
+/* Begins the line, in a frame whose statement is set only at the end: what f(...) mentions
+ * belongs outside. */
 static void begin_scope(rlx_printer *p, scope *s)
 {
     rlx_put_indent(p);
@@ -352,7 +367,8 @@ static const rlx_iter_var *launched(const rlx_attr_stmt *a)
     const rlx_iter_var *v = rlx_as_iter_var(a->target);
     if (!v || !v->thread_tag || !a->key)
         return NULL;
-    const char *want = strncmp(v->thread_tag->data, "vthread", 7) == 0 ? "virtual_thread" : "thread_extent";
+    const char *want =
+        strncmp(v->thread_tag->data, "vthread", 7) == 0 ? "virtual_thread" : "thread_extent";
     return strcmp(a->key->data, want) == 0 ? v : NULL;
 }
 
@@ -383,7 +399,8 @@ static void declare_thread(rlx_printer *p, const rlx_iter_var *v)
     rlx_print_move(p, mark, at, RLX_INSERT_DECLARE);
 }
 
-static void print_launch(rlx_printer *p, const rlx_attr_stmt *a, const rlx_iter_var *v, bool concise)
+static void print_launch(rlx_printer *p, const rlx_attr_stmt *a, const rlx_iter_var *v,
+                         bool concise)
 {
     bool own = !rlx_find_bound(p, v->var) && rlx_is_used_within(p, v->var, &a->node);
     scope s = { &a->node, a->body, own ? v->var : NULL, concise, 0 };
@@ -405,7 +422,8 @@ static void print_launch(rlx_printer *p, const rlx_attr_stmt *a, const rlx_iter_
 }
 
 /* T.realize(A[0:4], "local", condition) */
-static void print_realize(rlx_printer *p, const rlx_buffer_realize *r, const rlx_prim *where, const rlx_stmt *owner, bool concise)
+static void print_realize(rlx_printer *p, const rlx_buffer_realize *r, const rlx_prim *where,
+                          const rlx_stmt *owner, bool concise)
 {
     scope s = { owner, r->body, NULL, concise, 0 };
     begin_scope(p, &s);
@@ -465,7 +483,8 @@ static const rlx_decl_buffer *allocated_buffer(const rlx_allocate *a)
 {
     const rlx_decl_buffer *d = rlx_as_decl_buffer(a->body);
     const rlx_buffer *b = d ? rlx_as_buffer(d->buffer) : NULL;
-    if (!b || b->data != a->var || b->dtype != a->dtype || b->num_shape != a->num_extents || has_entries(a->annotations))
+    if (!b || b->data != a->var || b->dtype != a->dtype || b->num_shape != a->num_extents ||
+        has_entries(a->annotations))
         return NULL;
     if (a->condition && !rlx_is_int_value(a->condition, 1))
         return NULL;
@@ -475,7 +494,8 @@ static const rlx_decl_buffer *allocated_buffer(const rlx_allocate *a)
     return d;
 }
 
-static void print_decl(rlx_printer *p, const rlx_decl_buffer *d, const rlx_stmt *owner, bool allocates, bool concise)
+static void print_decl(rlx_printer *p, const rlx_decl_buffer *d, const rlx_stmt *owner,
+                       bool allocates, bool concise)
 {
     scope s = { owner, d->body, d->buffer, concise, 0 };
     begin_scope(p, &s);
@@ -547,13 +567,18 @@ static void print_stmt(rlx_printer *p, const rlx_stmt *s, bool concise)
     case RLX_NODE_ASSERT_STMT: print_assert(p, (const rlx_assert_stmt *)s, concise); break;
     case RLX_NODE_ATTR_STMT: print_attr(p, (const rlx_attr_stmt *)s, concise); break;
     case RLX_NODE_ALLOCATE: print_allocate(p, (const rlx_allocate *)s, concise); break;
-    case RLX_NODE_ALLOCATE_CONST: print_allocate_const(p, (const rlx_allocate_const *)s, concise); break;
+    case RLX_NODE_ALLOCATE_CONST:
+        print_allocate_const(p, (const rlx_allocate_const *)s, concise);
+        break;
     case RLX_NODE_DECL_BUFFER: print_decl(p, (const rlx_decl_buffer *)s, s, false, concise); break;
     case RLX_NODE_TIR_BLOCK: rlx_print_block(p, (const rlx_tir_block *)s, NULL); break;
     case RLX_NODE_BLOCK_REALIZE:
-        rlx_print_block(p, rlx_as_tir_block(((const rlx_block_realize *)s)->block), (const rlx_block_realize *)s);
+        rlx_print_block(p, rlx_as_tir_block(((const rlx_block_realize *)s)->block),
+                        (const rlx_block_realize *)s);
         break;
-    case RLX_NODE_BUFFER_REALIZE: print_realize(p, (const rlx_buffer_realize *)s, NULL, s, concise); break;
+    case RLX_NODE_BUFFER_REALIZE:
+        print_realize(p, (const rlx_buffer_realize *)s, NULL, s, concise);
+        break;
     case RLX_NODE_PREFETCH: put_prefetch(p, (const rlx_prefetch *)s); break;
     default: break;
     }

@@ -1,27 +1,30 @@
 #include "script/reader.h"
 
-/* ---- reports --------------------------------------------------------------------------------------- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at)
 {
     return rlx_place_make(r->source, at->begin, at->end > at->begin ? at->end - at->begin : 0);
 }
 
-const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args, size_t num_args,
-                                 const rlx_attr *given, rlx_place place)
+const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args,
+                                 size_t num_args, const rlx_attr *given, rlx_place place)
 {
     const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(op));
-    return row ? r->ctx->ops->call(r->ctx, row, args, num_args, NULL, 0, given, place) : RLX_BUG(r->ctx, "no operator %s", op);
+    return row ? r->ctx->ops->call(r->ctx, row, args, num_args, NULL, 0, given, place)
+               : RLX_BUG(r->ctx, "no operator %s", op);
 }
 
-static bool report(rlx_reader *r, enum rlx_code_id code, rlx_place place, const char *format, va_list args)
+static bool report(rlx_reader *r, enum rlx_code_id code, rlx_place place, const char *format,
+                   va_list args)
 {
     rlx_verror(r->ctx, code, place, format, args);
     r->syntax_errors++;
     return false;
 }
 
-bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, const char *format, ...)
+bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, const char *format,
+                    ...)
 {
     va_list args;
     va_start(args, format);
@@ -30,7 +33,8 @@ bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, con
     return false;
 }
 
-bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...)
+bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uint32_t end,
+                       const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -52,14 +56,32 @@ void rlx_read_note(rlx_reader *r, const rlx_ast *at, const char *format, ...)
 const char *rlx_val_text(const rlx_val *v)
 {
     static const char *const texts[] = {
-        [RLX_VAL_UNBOUND] = "nothing", [RLX_VAL_ERROR] = "an error", [RLX_VAL_NONE] = "None", [RLX_VAL_BOOL] = "True or False",
-        [RLX_VAL_INT] = "an integer", [RLX_VAL_FLOAT] = "a float", [RLX_VAL_STR] = "a string", [RLX_VAL_TUPLE] = "a tuple",
-        [RLX_VAL_LIST] = "a list", [RLX_VAL_DICT] = "a dictionary", [RLX_VAL_SLICE] = "a slice",
-        [RLX_VAL_EXPR] = "a Relax expression", [RLX_VAL_PRIM] = "a scalar expression", [RLX_VAL_SINFO] = "an annotation",
-        [RLX_VAL_BUFFER] = "a buffer", [RLX_VAL_REGION] = "a buffer region", [RLX_VAL_RANGE] = "a range",
-        [RLX_VAL_ITER] = "a block axis", [RLX_VAL_NODE] = "an attribute value", [RLX_VAL_DTYPE] = "a dtype",
-        [RLX_VAL_SPACE] = "a module prefix", [RLX_VAL_FUNC] = "a function without a call", [RLX_VAL_BUILTIN] = "a Python function",
-        [RLX_VAL_MODULE] = "the module", [RLX_VAL_METHOD] = "a method without a call", [RLX_VAL_META] = "metadata",
+        [RLX_VAL_UNBOUND] = "nothing",
+        [RLX_VAL_ERROR] = "an error",
+        [RLX_VAL_NONE] = "None",
+        [RLX_VAL_BOOL] = "True or False",
+        [RLX_VAL_INT] = "an integer",
+        [RLX_VAL_FLOAT] = "a float",
+        [RLX_VAL_STR] = "a string",
+        [RLX_VAL_TUPLE] = "a tuple",
+        [RLX_VAL_LIST] = "a list",
+        [RLX_VAL_DICT] = "a dictionary",
+        [RLX_VAL_SLICE] = "a slice",
+        [RLX_VAL_EXPR] = "a Relax expression",
+        [RLX_VAL_PRIM] = "a scalar expression",
+        [RLX_VAL_SINFO] = "an annotation",
+        [RLX_VAL_BUFFER] = "a buffer",
+        [RLX_VAL_REGION] = "a buffer region",
+        [RLX_VAL_RANGE] = "a range",
+        [RLX_VAL_ITER] = "a block axis",
+        [RLX_VAL_NODE] = "an attribute value",
+        [RLX_VAL_DTYPE] = "a dtype",
+        [RLX_VAL_SPACE] = "a module prefix",
+        [RLX_VAL_FUNC] = "a function without a call",
+        [RLX_VAL_BUILTIN] = "a Python function",
+        [RLX_VAL_MODULE] = "the module",
+        [RLX_VAL_METHOD] = "a method without a call",
+        [RLX_VAL_META] = "metadata",
     };
     return v->kind < RLX_COUNT(texts) ? texts[v->kind] : "?";
 }
@@ -69,11 +91,13 @@ bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const
     if (found->kind == RLX_VAL_ERROR)
         return false;
     if (found->kind == RLX_VAL_STR)
-        return rlx_read_error(r, RLX_PA12, at, "expected %s, found the string \"%.*s\"", what, (int)(found->s.len > 60 ? 60 : found->s.len), found->s.data);
+        return rlx_read_error(r, RLX_PA12, at, "expected %s, found the string \"%.*s\"", what,
+                              (int)(found->s.len > 60 ? 60 : found->s.len), found->s.data);
     return rlx_read_error(r, RLX_PA12, at, "expected %s, found %s", what, rlx_val_text(found));
 }
 
-const char *rlx_nearest(const rlx_reader *r, rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count)
+const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
+                        const char *(*name_at)(void *user, size_t i), void *user, size_t count)
 {
     size_t best = text.len < 3 ? 1 : text.len < 4 ? 2 : text.len / 4 + 2;
     const char *nearest = NULL;
@@ -88,7 +112,7 @@ const char *rlx_nearest(const rlx_reader *r, rlx_slice text, const char *(*name_
     return nearest;
 }
 
-/* ---- scopes ---------------------------------------------------------------------------------------- */
+/* ---- scopes --------------------------------------------------------------------------------- */
 
 uint32_t rlx_frame_mark(const rlx_reader *r) { return (uint32_t)r->undo.len; }
 
@@ -102,8 +126,8 @@ uint32_t rlx_frame_enter(rlx_reader *r)
     return (uint32_t)r->undo.len;
 }
 
-/* Annotations are remembered by their text: that holds as long as names in it mean the same. Names of Relax values are
- * not part of what is remembered. */
+/* Annotations are remembered by their text: that holds as long as names in it mean the same.
+ * Names of Relax values are not part of what is remembered. */
 static void meaning_changes(rlx_reader *r, const rlx_val *from, const rlx_val *to)
 {
     if (from->kind > RLX_VAL_ERROR && from->kind != RLX_VAL_EXPR)
@@ -134,7 +158,8 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
     meaning_changes(r, &name->value, value);
     if (name->frame != r->frame) {
         rlx_undo u = { .name = name, .frame = name->frame, .hides = name->value.kind != 0 };
-        if (!rlx_vec_reserve(&r->ctx->memory, &r->undo, r->undo.len + 1) || (u.hides && !rlx_vec_push(&r->ctx->memory, &r->hidden, name->value)))
+        if (!rlx_vec_reserve(&r->ctx->memory, &r->undo, r->undo.len + 1) ||
+            (u.hides && !rlx_vec_push(&r->ctx->memory, &r->hidden, name->value)))
             return rlx_no_memory(r->ctx);
         r->undo.data[r->undo.len++] = u;
         name->frame = r->frame;
@@ -155,23 +180,28 @@ bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count)
 {
     size_t most = RLX_SCRIPT_MAX_COPIES + (size_t)r->parser.lexer.len;
     if (count > most - r->items_copied)
-        return rlx_read_error(r, RLX_PA20, at, "lists that are copied and put together have more than %zu items in all", most);
+        return rlx_read_error(
+            r, RLX_PA20, at,
+            "lists that are copied and put together have more than %zu items in all", most);
     r->items_copied += count;
     return true;
 }
 
-/* A list may hold lists that were kept before, so the brackets of the text do not bound how deep it is. */
+/* A list may hold lists that were kept before, so the brackets of the text do not bound how
+ * deep it is. */
 static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
 {
     if (v->kind == RLX_VAL_STR) {
         v->s.data = rlx_region_copy(&r->unit, v->s.len ? v->s.data : "", v->s.len);
         return v->s.data || rlx_no_memory(r->ctx);
     }
-    if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST && v->kind != RLX_VAL_DICT && v->kind != RLX_VAL_SLICE)
+    if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST && v->kind != RLX_VAL_DICT &&
+        v->kind != RLX_VAL_SLICE)
         return true;
     const rlx_ast at = { .begin = v->begin, .end = v->end };
     if (depth == RLX_SCRIPT_MAX_BRACKETS)
-        return rlx_read_error(r, RLX_PA09, &at, "lists are nested deeper than %d", RLX_SCRIPT_MAX_BRACKETS);
+        return rlx_read_error(r, RLX_PA09, &at, "lists are nested deeper than %d",
+                              RLX_SCRIPT_MAX_BRACKETS);
     if (!rlx_take_items(r, &at, v->list.count))
         return false;
     rlx_val *items = rlx_region_copy(&r->unit, v->list.items, v->list.count * sizeof *items);
@@ -186,7 +216,7 @@ static bool keep(rlx_reader *r, rlx_val *v, unsigned depth)
 
 bool rlx_val_keep(rlx_reader *r, rlx_val *v) { return keep(r, v, 0); }
 
-/* ---- arguments of calls ------------------------------------------------------------------------------ */
+/* ---- arguments of calls --------------------------------------------------------------------- */
 
 const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name)
 {
@@ -198,13 +228,17 @@ const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name)
 
 static const char *param_at(void *user, size_t i) { return ((const char *const *)user)[i]; }
 
-static bool unknown_keyword(rlx_reader *r, const rlx_ast *arg, const char *what, const char *const *params, size_t count)
+static bool unknown_keyword(rlx_reader *r, const rlx_ast *arg, const char *what,
+                            const char *const *params, size_t count)
 {
-    const char *near = rlx_nearest(r, rlx_string_slice(arg->name->text), param_at, (void *)params, count);
-    return rlx_read_error(r, RLX_PA12, arg, "%s has no parameter %s%s%s", what, arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+    const char *near =
+        rlx_nearest(r, rlx_string_slice(arg->name->text), param_at, (void *)params, count);
+    return rlx_read_error(r, RLX_PA12, arg, "%s has no parameter %s%s%s", what,
+                          arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
-bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params, size_t required, const rlx_ast **slots)
+bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params,
+                   size_t required, const rlx_ast **slots)
 {
     size_t count = 0, position = 0;
     for (; params[count]; count++)
@@ -214,12 +248,14 @@ bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const c
             return rlx_read_error(r, RLX_PA16, a, "an unpacked argument is not supported here");
         size_t i = position;
         if (a->kind == RLX_AST_KEYWORD) {
-            for (i = 0; i < count && !rlx_slice_is(rlx_string_slice(a->name->text), params[i]); i++)
+            for (i = 0; i < count && !rlx_slice_is(rlx_string_slice(a->name->text), params[i]);
+                 i++)
                 ;
             if (i == count)
                 return unknown_keyword(r, a, what, params, count);
         } else if (position++ == count) {
-            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s", what, count, count == 1 ? "" : "s");
+            return rlx_read_error(r, RLX_PA12, a, "%s takes %zu argument%s", what, count,
+                                  count == 1 ? "" : "s");
         }
         if (slots[i])
             return rlx_read_error(r, RLX_PA12, a, "%s is given %s twice", what, params[i]);
@@ -250,7 +286,8 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
         any |= a->kind == RLX_AST_STAR;
     if (!any)
         return call;
-    rlx_ast *copy = rlx_region_copy(&r->parser.region, call, sizeof *call), **tail = copy ? &copy->first : NULL;
+    rlx_ast *copy = rlx_region_copy(&r->parser.region, call, sizeof *call),
+            **tail = copy ? &copy->first : NULL;
     if (!copy)
         return rlx_no_memory(r->ctx), NULL;
     copy->count = 0;
@@ -268,7 +305,9 @@ const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call)
         if (a->kind == RLX_AST_STAR && !rlx_take_items(r, a, count))
             return NULL;
         for (size_t i = 0; i < count; i++, copy->count++) {
-            rlx_ast *node = a->kind == RLX_AST_STAR ? value_node(r, a, &items[i]) : rlx_region_copy(&r->parser.region, a, sizeof *a);
+            rlx_ast *node = a->kind == RLX_AST_STAR
+                                ? value_node(r, a, &items[i])
+                                : rlx_region_copy(&r->parser.region, a, sizeof *a);
             if (!node)
                 return rlx_no_memory(r->ctx), NULL;
             *tail = node;
@@ -299,7 +338,8 @@ static const char *padded(rlx_reader *r, rlx_slice text)
 const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
 {
     if (r->depth >= 4)
-        return rlx_read_error(r, RLX_PA09, string, "strings inside strings are nested too deep"), NULL;
+        return rlx_read_error(r, RLX_PA09, string, "strings inside strings are nested too deep"),
+               NULL;
     rlx_parser p;
     bool plain = string->op == 1;
     rlx_slice s = string->string;
@@ -322,7 +362,7 @@ const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string)
     return a;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static bool bind_space(rlx_reader *r, const char *text, uint8_t kind, int value)
 {
@@ -337,9 +377,11 @@ static bool bind_space(rlx_reader *r, const char *text, uint8_t kind, int value)
 
 static bool bind_globals(rlx_reader *r)
 {
-    static const struct { const char *text; uint8_t space; } spaces[] = {
-        { "R", RLX_SPACE_R }, { "relax", RLX_SPACE_R }, { "T", RLX_SPACE_T }, { "tir", RLX_SPACE_T }, { "tirx", RLX_SPACE_T },
-        { "I", RLX_SPACE_I }, { "ir", RLX_SPACE_I }, { "tvm", RLX_SPACE_TVM },
+    static const struct { const char *text; uint8_t space;
+    } spaces[] = {
+        { "R", RLX_SPACE_R },   { "relax", RLX_SPACE_R }, { "T", RLX_SPACE_T },
+        { "tir", RLX_SPACE_T }, { "tirx", RLX_SPACE_T },  { "I", RLX_SPACE_I },
+        { "ir", RLX_SPACE_I },  { "tvm", RLX_SPACE_TVM },
     };
     static const char *const builtins[] = { RLX_BUILTIN_NAMES };
     static const char *const specials[] = {
@@ -364,15 +406,21 @@ static bool check_bytes(rlx_reader *r, const rlx_source *s)
 {
     size_t valid = rlx_utf8_valid(s->text, s->len);
     if (valid < s->len)
-        return rlx_read_error_at(r, RLX_PA07, (uint32_t)valid, (uint32_t)valid + 1, "byte 0x%02x is not UTF-8", (unsigned)(unsigned char)s->text[valid]);
+        return rlx_read_error_at(r, RLX_PA07, (uint32_t)valid, (uint32_t)valid + 1,
+                                 "byte 0x%02x is not UTF-8",
+                                 (unsigned)(unsigned char)s->text[valid]);
     const char *nul = s->len ? memchr(s->text, 0, s->len) : NULL;
     if (nul)
-        return rlx_read_error_at(r, RLX_PA08, (uint32_t)(nul - s->text), (uint32_t)(nul - s->text) + 1, "the text holds a NUL byte");
-    /* Python ends a line here, other tools do not: what one of them takes for a comment the other would run. */
+        return rlx_read_error_at(r, RLX_PA08, (uint32_t)(nul - s->text),
+                                 (uint32_t)(nul - s->text) + 1, "the text holds a NUL byte");
+    /* Python ends a line here, other tools do not: what one of them takes for a comment the
+     * other would run. */
     const char *end = s->text + s->len, *cr = s->text;
     for (; s->len && (cr = memchr(cr, '\r', (size_t)(end - cr))); cr++)
         if (cr + 1 < end && cr[1] != '\n')
-            return rlx_read_error_at(r, RLX_PA08, (uint32_t)(cr - s->text), (uint32_t)(cr - s->text) + 1, "the text holds a carriage return that ends no line");
+            return rlx_read_error_at(r, RLX_PA08, (uint32_t)(cr - s->text),
+                                     (uint32_t)(cr - s->text) + 1,
+                                     "the text holds a carriage return that ends no line");
     return true;
 }
 
@@ -382,7 +430,8 @@ static const rlx_source *source_of(rlx_context *ctx, uint32_t source)
     return s && s->text ? s : RLX_BUG(ctx, "source %u has no text", (unsigned)source);
 }
 
-static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_source *s, const rlx_parse_options *options, bool single)
+static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_source *s,
+                  const rlx_parse_options *options, bool single)
 {
     memset(r, 0, sizeof *r);
     r->ctx = ctx;
@@ -422,7 +471,8 @@ static void stop(rlx_reader *r)
     rlx_words_free(&r->names);
 }
 
-bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options, rlx_parsed *out)
+bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options,
+                      rlx_parsed *out)
 {
     *out = (rlx_parsed){ 0 };
     const rlx_source *s = source_of(ctx, source);
@@ -436,9 +486,10 @@ bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options
     return ok;
 }
 
-/* ---- one annotation or expression --------------------------------------------------------------------- */
+/* ---- one annotation or expression ----------------------------------------------------------- */
 
-static const rlx_ast *start_single(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count)
+static const rlx_ast *start_single(rlx_reader *r, rlx_context *ctx, uint32_t source,
+                                   const rlx_prim_var *const *vars, size_t count)
 {
     const rlx_source *s = source_of(ctx, source);
     if (!s) {
@@ -457,7 +508,8 @@ static const rlx_ast *start_single(rlx_reader *r, rlx_context *ctx, uint32_t sou
     return rlx_parse_single(&r->parser);
 }
 
-const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count)
+const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source,
+                                        const rlx_prim_var *const *vars, size_t count)
 {
     rlx_reader r;
     const rlx_ast *a = start_single(&r, ctx, source, vars, count);
@@ -467,7 +519,8 @@ const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source, const
     return s;
 }
 
-const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count)
+const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source,
+                                      const rlx_prim_var *const *vars, size_t count)
 {
     rlx_reader r;
     const rlx_ast *a = start_single(&r, ctx, source, vars, count);

@@ -1,9 +1,10 @@
 /* reader.h: trees of TVMScript to IR. What the files of the reader share.
  *
- * Expressions are evaluated to values (rlx_val): Python literals stay what they are until they meet IR, names are
- * looked up in the table of names, functions of R, T and I in tables. Every function that can fail reports once
- * (at the place in the text) and returns false or NULL; a name whose statement failed is bound to RLX_VAL_ERROR, and
- * using it fails without another report.
+ * Expressions are evaluated to values (rlx_val): Python literals stay what they are until they
+ * meet IR, names are looked up in the table of names, functions of R, T and I in tables. Every
+ * function that can fail reports once (at the place in the text) and returns false or NULL; a
+ * name whose statement failed is bound to RLX_VAL_ERROR, and using it fails without another
+ * report.
  */
 #ifndef RLX_READER_H
 #define RLX_READER_H
@@ -23,7 +24,8 @@ enum rlx_val_kind {
     RLX_VAL_LIST,
     RLX_VAL_DICT,     /* list: key, value, key, value */
     RLX_VAL_SLICE,    /* list of 3 */
-    RLX_VAL_EXPR,     /* node: Relax expression; sub 1: a variable of void type, read as R.tuple() */
+    /* node: Relax expression; sub 1: a variable of void type, read as R.tuple() */
+    RLX_VAL_EXPR,
     RLX_VAL_PRIM,     /* node: PrimExpr */
     RLX_VAL_SINFO,    /* node */
     RLX_VAL_BUFFER,   /* node */
@@ -36,15 +38,18 @@ enum rlx_val_kind {
     RLX_VAL_FUNC,     /* a function of a space: sub: space, fn.path: its dotted name */
     RLX_VAL_BUILTIN,  /* i: a Python builtin */
     RLX_VAL_MODULE,   /* the module being read */
-    RLX_VAL_METHOD,   /* of a buffer, a Relax expression ...: fn.what: node, fn.path: its name; sub: kind of the receiver */
+    /* of a buffer, a Relax expression ...: fn.what: node, fn.path: its name; sub: kind of the
+     * receiver */
+    RLX_VAL_METHOD,
     RLX_VAL_META      /* metadata; list.items NULL: the whole; s: one type key's list */
 };
 enum rlx_space { RLX_SPACE_R, RLX_SPACE_T, RLX_SPACE_I, RLX_SPACE_TVM, RLX_SPACE_COUNT };
 enum rlx_dialect { RLX_DIALECT_MODULE, RLX_DIALECT_RELAX, RLX_DIALECT_TIR };
 
 /* Functions that statements are made of: compared by their entry in the table of names. */
-#define RLX_SPECIALS(X)                                                                                \
-    X(match_cast) X(match_shape) X(func_attr) X(output) X(outputs) X(dataflow) X(meta_var) X(block) X(sblock) X(init) X(Buffer)
+#define RLX_SPECIALS(X)                                                                    \
+    X(match_cast) X(match_shape) X(func_attr) X(output) X(outputs) X(dataflow) X(meta_var) \
+    X(block) X(sblock) X(init) X(Buffer)
 enum rlx_special {
 #define X(name) RLX_SPECIAL_##name,
     RLX_SPECIALS(X)
@@ -66,9 +71,11 @@ typedef struct rlx_pending {
     const rlx_global_var *gvar;
     const rlx_expr **params; size_t num_params;
     const rlx_sinfo *ret; const rlx_place *ret_places; size_t num_ret_places;
-    const rlx_meaning *names; size_t num_names; /* what the header binds: parameters and shape variables */
+    /* what the header binds: parameters and shape variables */
+    const rlx_meaning *names; size_t num_names;
     rlx_dtype ret_dtype;                /* of a PrimFunc */
-    const rlx_node **tir_buffers;       /* of a PrimFunc: parallel to params, NULL where there is none */
+    /* of a PrimFunc: parallel to params, NULL where there is none */
+    const rlx_node **tir_buffers;
 } rlx_pending;
 
 /* Which part of which Relax function is being read. */
@@ -101,7 +108,8 @@ typedef struct rlx_reader {
     rlx_word *module_name;
     RLX_VEC(rlx_pending *) pending;
     const rlx_attr *module_attrs, *global_infos;
-    rlx_ptrmap poisoned;                /* variables whose struct info is missing after a reported error */
+    /* variables whose struct info is missing after a reported error */
+    rlx_ptrmap poisoned;
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_whereabouts where;       /* for what is said about missing names */
     struct rlx_rt_state *tir;          /* the PrimFunc being read */
@@ -109,8 +117,10 @@ typedef struct rlx_reader {
     rlx_region kept;                    /* metadata: lives as long as the reader */
 
     struct rlx_known_annotation *known; /* annotations by their text; see rlx_annotation_of */
-    struct rlx_known_keywords *keywords; /* attributes by the text of keywords; see reader_call.c */
-    uint32_t known_epoch;               /* changes with the meaning of any name that is not a Relax value */
+    /* attributes by the text of keywords; see reader_call.c */
+    struct rlx_known_keywords *keywords;
+    /* changes with the meaning of any name that is not a Relax value */
+    uint32_t known_epoch;
     rlx_ptrs stack;                     /* node arrays under construction */
     RLX_VEC(rlx_place) places;          /* of the annotation being read */
     size_t names_compared;              /* with unknown ones, for suggestions */
@@ -120,21 +130,25 @@ typedef struct rlx_reader {
 } rlx_reader;
 
 /* ---- reports. All return false. begin, end: bytes of the text */
-bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, const char *format, ...) RLX_PRINTF(4, 5);
-bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uint32_t end, const char *format, ...) RLX_PRINTF(5, 6);
+bool rlx_read_error(rlx_reader *r, enum rlx_code_id code, const rlx_ast *at, const char *format,
+                    ...) RLX_PRINTF(4, 5);
+bool rlx_read_error_at(rlx_reader *r, enum rlx_code_id code, uint32_t begin, uint32_t end,
+                       const char *format, ...) RLX_PRINTF(5, 6);
 /* Note about an accepted spelling: "R.Tensor[...] is an older spelling of R.Tensor(...)". */
 void rlx_read_note(rlx_reader *r, const rlx_ast *at, const char *format, ...) RLX_PRINTF(3, 4);
 rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at);
 /* A call of the operator called `op`. Operators are known through the context's table only. */
-const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args, size_t num_args,
-                                 const rlx_attr *given, rlx_place place);
+const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args,
+                                 size_t num_args, const rlx_attr *given, rlx_place place);
 const char *rlx_val_text(const rlx_val *v);          /* "a number", "a tensor expression" ... */
 /* "expected WHAT, found VALUE" */
 bool rlx_read_expected(rlx_reader *r, const rlx_ast *at, const char *what, const rlx_val *found);
 /* Nearest of `count` names to `text`, NULL if none is near or it would not be shown. */
-const char *rlx_nearest(const rlx_reader *r, rlx_slice text, const char *(*name_at)(void *user, size_t i), void *user, size_t count);
+const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
+                        const char *(*name_at)(void *user, size_t i), void *user, size_t count);
 
-/* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10). Returns false. */
+/* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10).
+ * Returns false. */
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
 
 /* ---- scopes */
@@ -142,12 +156,17 @@ uint32_t rlx_frame_enter(rlx_reader *r);             /* gives what leave takes *
 void rlx_frame_leave(rlx_reader *r, uint32_t mark);
 uint32_t rlx_frame_mark(const rlx_reader *r);
 bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value);
-RLX_INLINE bool rlx_word_in_frame(const rlx_reader *r, const rlx_word *n) { return n->value.kind && n->frame == r->frame; }
+RLX_INLINE bool rlx_word_in_frame(const rlx_reader *r, const rlx_word *n)
+{
+    return n->value.kind && n->frame == r->frame;
+}
 /* Makes lists of a value live until the function ends, so that a name can stand for it. */
 bool rlx_val_keep(rlx_reader *r, rlx_val *v);
-/* Before `count` items of lists are copied: false after a report if the text has had all it may. */
+/* Before `count` items of lists are copied: false after a report if the text has had all it
+ * may. */
 bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count);
-/* A statement that could not be parsed: the name it begins with (if it binds one) is known to have failed. */
+/* A statement that could not be parsed: the name it begins with (if it binds one) is known to
+ * have failed. */
 void rlx_line_failed(rlx_reader *r, const rlx_line *line);
 
 /* ---- values */
@@ -162,38 +181,52 @@ bool rlx_to_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, int64_t *out
 bool rlx_to_bool(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool *out);
 bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype *out);
 bool rlx_to_string(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_slice *out);
-/* A PrimExpr: Python numbers become int32 (int64 if they do not fit), float32, bool literals. NULL after a report. */
+/* A PrimExpr: Python numbers become int32 (int64 if they do not fit), float32, bool literals.
+ * NULL after a report. */
 const rlx_prim *rlx_to_prim(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 const rlx_prim *rlx_read_prim(rlx_reader *r, const rlx_ast *a);
 /* Operand of a dimension: int64. */
 const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a);
-/* A Relax expression; with `convert` numbers, strings, lists and PrimExprs become expressions (5.5). */
+/* A Relax expression; with `convert` numbers, strings, lists and PrimExprs become expressions
+ * (5.5). */
 const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool convert);
 const rlx_expr *rlx_read_expr(rlx_reader *r, const rlx_ast *a, bool convert);
-const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v); /* a shape expression or a list of dimensions */
+/* a shape expression or a list of dimensions */
+const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 /* Literals and operators of Python, and of IR where an operand is IR. */
-bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out);
+bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
+                     const rlx_val *b, rlx_val *out);
 bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, rlx_val *out);
-/* Text of a string as one expression of the current scope. The tree lives in the reader's tree region. NULL after a report. */
+/* Text of a string as one expression of the current scope. The tree lives in the reader's tree
+ * region. NULL after a report. */
 const rlx_ast *rlx_parse_text(rlx_reader *r, const rlx_ast *string);
 
-bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b); /* reports */
-bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);                   /* one integer; else reports */
+/* reports */
+bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b);
+/* one integer; else reports */
+bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* The length of start:stop; start may become one of a wider type. */
-const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start, const rlx_prim *stop);
-const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin, const rlx_prim *end);
-const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin, const rlx_ast *end);
+const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start,
+                              const rlx_prim *stop);
+const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin,
+                                const rlx_prim *end);
+const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin,
+                                  const rlx_ast *end);
 /* Call of a two-operand intrinsic; bit operations of literals fold. */
-bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b, rlx_val *out);
+bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, const rlx_prim *a,
+                        const rlx_prim *b, rlx_val *out);
 
 /* ---- arguments of calls */
-/* params: names, NULL at the end; the first `required` must be given. slots: one per parameter, NULL if absent. */
-bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params, size_t required, const rlx_ast **slots);
+/* params: names, NULL at the end; the first `required` must be given. slots: one per parameter,
+ * NULL if absent. */
+bool rlx_bind_args(rlx_reader *r, const rlx_ast *call, const char *what, const char *const *params,
+                   size_t required, const rlx_ast **slots);
 #define RLX_PARAMS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 /* *list among the arguments becomes its items. The call itself if there is none. */
 const rlx_ast *rlx_expand_stars(rlx_reader *r, const rlx_ast *call);
-const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name); /* value of name=..., NULL if absent */
+/* value of name=..., NULL if absent */
+const rlx_ast *rlx_keyword(const rlx_ast *call, const char *name);
 RLX_INLINE bool rlx_ast_is_call(const rlx_ast *a) { return a->kind == RLX_AST_CALL; }
 /* Does `a` (a callee) name function `name` of the space? Does not evaluate calls. */
 bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum rlx_special name);
@@ -203,40 +236,60 @@ bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum
 const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
 /* Places collected since `mark`, copied into the context; r->places is cut back. */
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
-/* Annotation of a binding, and the places of its parts, which live as long as its tree. Remembers by text what it read.
- * NULL after a report. */
-const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places);
-struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end); /* for the parser */
+/* Annotation of a binding, and the places of its parts, which live as long as its tree.
+ * Remembers by text what it read. NULL after a report. */
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places,
+                                   size_t *num_places);
+/* for the parser */
+struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end);
 /* Shape variables that strings in a parameter annotation define (4.1). */
 bool rlx_define_dims(rlx_reader *r, const rlx_ast *annotation);
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
 const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
 
 /* ---- functions of R, T, I */
-typedef bool (*rlx_relax_handler)(rlx_reader *r, const struct rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out);
-typedef struct rlx_relax_fn { const char *name; rlx_relax_handler call; uint8_t what; const char *text; } rlx_relax_fn;
+typedef bool (*rlx_relax_handler)(rlx_reader *r, const struct rlx_relax_fn *fn,
+                                  const rlx_ast *call, rlx_val *out);
+typedef struct rlx_relax_fn {
+    const char *name;
+    rlx_relax_handler call;
+    uint8_t what;
+    const char *text;
+} rlx_relax_fn;
 bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
 bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
 bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out);
-/* A constant from a number or nested lists; RELAX_VOID: int32, float32 or bool. NULL after a report. */
+/* A constant from a number or nested lists; RELAX_VOID: int32, float32 or bool. NULL after a
+ * report. */
 const rlx_expr *rlx_const_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype dtype);
-/* Call of an operator by its row with arguments as written. path: its name, which remembers the parameters; may be NULL. */
-bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call, rlx_val *out);
-struct rlx_ast *rlx_known_keywords_at(void *reader, const struct rlx_ast *call, uint32_t begin, uint32_t end); /* for the parser */
+/* Call of an operator by its row with arguments as written. path: its name, which remembers the
+ * parameters; may be NULL. */
+bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call,
+                  rlx_val *out);
+/* for the parser */
+struct rlx_ast *rlx_known_keywords_at(void *reader, const struct rlx_ast *call, uint32_t begin,
+                                      uint32_t end);
 bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, const rlx_ast *at);
 /* T.name without a call: dtype or NULL. */
 bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out);
-const rlx_attr *rlx_read_index_map(rlx_reader *r, const rlx_ast *lambda, rlx_dtype index_dtype, const rlx_attr *inverse);
+const rlx_attr *rlx_read_index_map(rlx_reader *r, const rlx_ast *lambda, rlx_dtype index_dtype,
+                                   const rlx_attr *inverse);
 /* f(x) of another PrimFunc, in a PrimFunc. */
 bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call, rlx_val *out);
 const rlx_prim *rlx_read_reducer(rlx_reader *r, const rlx_ast *call); /* T.comm_reducer */
-bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const rlx_ast *at, rlx_val *out);
+bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const rlx_ast *at,
+                     rlx_val *out);
 bool rlx_buffer_method(rlx_reader *r, const rlx_val *method, const rlx_ast *call, rlx_val *out);
-bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, bool vector, rlx_val *out);
+bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, bool vector,
+                      rlx_val *out);
 
 /* Python builtins that have a meaning here, by number in RLX_VAL_BUILTIN. */
-#define RLX_BUILTIN_NAMES "range", "len", "float", "int", "bool", "max", "min", "tuple", "list", "str", "abs"
-enum rlx_python { RLX_PY_RANGE, RLX_PY_LEN, RLX_PY_FLOAT, RLX_PY_INT, RLX_PY_BOOL, RLX_PY_MAX, RLX_PY_MIN, RLX_PY_TUPLE, RLX_PY_LIST, RLX_PY_STR, RLX_PY_ABS };
+#define RLX_BUILTIN_NAMES \
+    "range", "len", "float", "int", "bool", "max", "min", "tuple", "list", "str", "abs"
+enum rlx_python {
+    RLX_PY_RANGE, RLX_PY_LEN, RLX_PY_FLOAT, RLX_PY_INT, RLX_PY_BOOL, RLX_PY_MAX, RLX_PY_MIN,
+    RLX_PY_TUPLE, RLX_PY_LIST, RLX_PY_STR, RLX_PY_ABS
+};
 bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out);
 
 /* ---- units */
@@ -251,11 +304,13 @@ bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
 bool rlx_rt_body(rlx_reader *r, rlx_pending *f);
 /* Options of @R.function(...), @T.prim_func(...): literals pure, private, check_well_formed. */
 bool rlx_read_decorator(rlx_reader *r, const rlx_ast *decorator, rlx_pending *f);
-const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before, const char *what);
+const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before,
+                                   const char *what);
 
 /* ---- metadata */
 /* Text of tvm.ir.load_json. NULL after a report. */
 struct rlx_metadata *rlx_metadata_load(rlx_reader *r, const rlx_ast *at, rlx_slice json);
-const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice type_key, int64_t index);
+const rlx_node *rlx_metadata_get(rlx_reader *r, const rlx_ast *at, rlx_slice type_key,
+                                 int64_t index);
 
 #endif

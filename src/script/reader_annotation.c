@@ -1,26 +1,33 @@
-/* reader_annotation.c: annotations to struct info, with the place of each part; shape variables; virtual devices. */
+/* reader_annotation.c: annotations to struct info, with the place of each part; shape
+ * variables; virtual devices. */
 #include "script/reader.h"
 
 static bool push_place(rlx_reader *r, const rlx_ast *a)
 {
-    return rlx_vec_push(&r->ctx->memory, &r->places, rlx_read_place(r, a)) || rlx_no_memory(r->ctx);
+    return rlx_vec_push(&r->ctx->memory, &r->places, rlx_read_place(r, a)) ||
+           rlx_no_memory(r->ctx);
 }
 
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count)
 {
     *count = r->places.len - mark;
     r->places.len = mark;
-    return *count ? rlx_new_copy(r->ctx, r->places.data + mark, *count * sizeof *r->places.data) : NULL;
+    return *count ? rlx_new_copy(r->ctx, r->places.data + mark, *count * sizeof *r->places.data)
+                  : NULL;
 }
 
 static bool push_node(rlx_reader *r, const rlx_node *n)
 {
-    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) || rlx_no_memory(r->ctx));
+    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) ||
+                 rlx_no_memory(r->ctx));
 }
 
-static bool is_list(const rlx_ast *a) { return a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST; }
+static bool is_list(const rlx_ast *a)
+{
+    return a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST;
+}
 
-/* ---- dimensions ------------------------------------------------------------------------------------------- */
+/* ---- dimensions ----------------------------------------------------------------------------- */
 
 static bool is_identifier(rlx_slice s)
 {
@@ -38,7 +45,8 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
 {
     if (!push_place(r, a))
         return NULL;
-    if (a->kind == RLX_AST_NAME && a->name->value.kind == RLX_VAL_PRIM && rlx_prim_dtype(a->name->value.node) == RELAX_INT64)
+    if (a->kind == RLX_AST_NAME && a->name->value.kind == RLX_VAL_PRIM &&
+        rlx_prim_dtype(a->name->value.node) == RELAX_INT64)
         return a->name->value.node;
     if (a->kind == RLX_AST_STRING && is_identifier(a->string)) {
         const rlx_word *w = rlx_words_get(&r->names, a->string);
@@ -61,16 +69,21 @@ static bool define_dim(rlx_reader *r, rlx_word *w, const rlx_ast *at)
     if (!w || rlx_word_in_frame(r, w))
         return w != NULL;
     const rlx_prim_var *v = rlx_prim_var_new(r->ctx, w->text, RELAX_INT64, rlx_read_place(r, at));
-    rlx_val value = { .kind = RLX_VAL_PRIM, .begin = at->begin, .end = at->end, .node = v ? &v->node : NULL };
+    rlx_val value = {
+        .kind = RLX_VAL_PRIM, .begin = at->begin, .end = at->end, .node = v ? &v->node : NULL
+    };
     return v && rlx_word_bind(r, w, &value);
 }
 
-/* Dimensions of one list: identifiers in strings; in the older dialect also names that mean nothing yet. */
+/* Dimensions of one list: identifiers in strings; in the older dialect also names that mean
+ * nothing yet. */
 static bool define_in_list(rlx_reader *r, const rlx_ast *list, bool names)
 {
     if (list->kind == RLX_AST_STRING)
-        return !is_identifier(list->string) || define_dim(r, rlx_words_get(&r->names, list->string), list);
-    if (list->kind == RLX_AST_NAME && names && !list->name->value.kind && !rlx_slice_is(rlx_string_slice(list->name->text), "_"))
+        return !is_identifier(list->string) ||
+               define_dim(r, rlx_words_get(&r->names, list->string), list);
+    if (list->kind == RLX_AST_NAME && names && !list->name->value.kind &&
+        !rlx_slice_is(rlx_string_slice(list->name->text), "_"))
         return define_dim(r, list->name, list);
     if (!is_list(list))
         return true;
@@ -118,7 +131,7 @@ bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
     return !dims || define_in_list(r, dims, older);
 }
 
-/* ---- devices -------------------------------------------------------------------------------------------------- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 static rlx_slice vdevice_kind(const rlx_vdevice *v)
 {
@@ -126,13 +139,15 @@ static rlx_slice vdevice_kind(const rlx_vdevice *v)
     if (!s)
         s = rlx_as_attr_string(rlx_attrs_get(v->target, "kind"));
     rlx_slice text = s ? rlx_string_slice(s->value) : (rlx_slice){ "", 0 };
-    const char *blank = text.len ? memchr(text.data, ' ', text.len) : NULL; /* "cuda -arch=sm_80" */
+    /* "cuda -arch=sm_80" */
+    const char *blank = text.len ? memchr(text.data, ' ', text.len) : NULL;
     if (blank)
         text.len = (size_t)(blank - text.data);
     return text;
 }
 
-/* "cuda:1": the second device of that kind in the module's list; "vdevice:3": the fourth of all. */
+/* "cuda:1": the second device of that kind in the module's list; "vdevice:3": the fourth of
+ * all. */
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text)
 {
     const char *colon = text.len ? memchr(text.data, ':', text.len) : NULL;
@@ -141,7 +156,8 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
     bool overflow = false;
     if (colon) {
         rlx_slice digits = { colon + 1, text.len - kind.len - 1 };
-        const char *scope = digits.len ? memchr(digits.data, ':', digits.len) : NULL; /* newer: "cuda:0:global" */
+        /* newer: "cuda:0:global" */
+        const char *scope = digits.len ? memchr(digits.data, ':', digits.len) : NULL;
         if (scope)
             digits.len = (size_t)(scope - digits.data);
         if (!rlx_parse_u64(digits, &index, &overflow) || overflow)
@@ -150,10 +166,13 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
     const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->global_infos, "vdevice"));
     for (size_t i = 0; list && i < list->num_items; i++) {
         const rlx_vdevice *v = rlx_as_vdevice(list->items[i]);
-        if (v && (rlx_slice_is(kind, "vdevice") || rlx_slice_equal(kind, vdevice_kind(v))) && index-- == 0)
+        if (v && (rlx_slice_is(kind, "vdevice") || rlx_slice_equal(kind, vdevice_kind(v))) &&
+            index-- == 0)
             return list->items[i];
     }
-    rlx_error(r->ctx, RLX_PA10, rlx_read_place(r, at), "the module has no device \"%.*s\" in I.module_global_infos", (int)(text.len > 60 ? 60 : text.len), text.data);
+    rlx_error(r->ctx, RLX_PA10, rlx_read_place(r, at),
+              "the module has no device \"%.*s\" in I.module_global_infos",
+              (int)(text.len > 60 ? 60 : text.len), text.data);
     r->syntax_errors++;
     return NULL;
 }
@@ -164,7 +183,8 @@ const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call)
     rlx_val target = { .kind = RLX_VAL_NONE }, v;
     int64_t id = 0;
     rlx_slice scope = RLX_SLICE("global");
-    if (!rlx_bind_args(r, call, "I.vdevice", RLX_PARAMS("target", "vdevice_id", "memory_scope"), 0, slot))
+    if (!rlx_bind_args(r, call, "I.vdevice", RLX_PARAMS("target", "vdevice_id", "memory_scope"), 0,
+                       slot))
         return NULL;
     if (slot[0] && !rlx_read_value(r, slot[0], &target))
         return NULL;
@@ -175,14 +195,17 @@ const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call)
     if (target.kind != RLX_VAL_NONE && target.kind != RLX_VAL_STR && target.kind != RLX_VAL_DICT)
         return rlx_read_expected(r, slot[0], "a target as text or dictionary", &target), NULL;
     if (id < INT32_MIN || id > INT32_MAX)
-        return rlx_read_error(r, RLX_PA24, slot[1], "%lld is no device number", (long long)id), NULL;
-    rlx_vdevice key = { .node = { .kind = RLX_NODE_VDEVICE }, .id = (int32_t)id, .scope = rlx_string_intern(r->ctx, scope) };
+        return rlx_read_error(r, RLX_PA24, slot[1], "%lld is no device number", (long long)id),
+               NULL;
+    rlx_vdevice key = { .node = { .kind = RLX_NODE_VDEVICE },
+                        .id = (int32_t)id,
+                        .scope = rlx_string_intern(r->ctx, scope) };
     if (target.kind != RLX_VAL_NONE && !(key.target = rlx_to_attr(r, slot[0], &target)))
         return NULL;
     return key.scope ? rlx_node_intern(r->ctx, &key.node) : NULL;
 }
 
-/* ---- the kinds --------------------------------------------------------------------------------------------------- */
+/* ---- the kinds ------------------------------------------------------------------------------ */
 
 static bool read_dtype(rlx_reader *r, const rlx_ast *a, rlx_dtype *out)
 {
@@ -214,7 +237,8 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, const rlx_expr **shape
     if (is_list(a)) {
         size_t mark = r->stack.len;
         if (read_dims(r, a))
-            *shape = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark), r->stack.len - mark);
+            *shape = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
+                               r->stack.len - mark);
         r->stack.len = mark;
         return *shape != NULL;
     }
@@ -222,10 +246,14 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, const rlx_expr **shape
     if (!push_place(r, a) || !rlx_read_value(r, a, &v))
         return false;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
-        return rlx_read_error(r, RLX_PA17, a, "the shape of a tensor is a list of dimensions or a shape variable, found %s", rlx_val_text(&v));
+        return rlx_read_error(
+            r, RLX_PA17, a,
+            "the shape of a tensor is a list of dimensions or a shape variable, found %s",
+            rlx_val_text(&v));
     *shape = rlx_to_shape(r, a, &v);
     if (*shape && !rlx_as_shape_expr(*shape) && !rlx_as_var(*shape))
-        return rlx_read_error(r, RLX_PA17, a, "the shape of a tensor is a list of dimensions or a shape variable");
+        return rlx_read_error(r, RLX_PA17, a,
+                              "the shape of a tensor is a list of dimensions or a shape variable");
     return *shape != NULL;
 }
 
@@ -237,9 +265,11 @@ static bool read_rank(rlx_reader *r, const rlx_ast *a, const rlx_expr *shape, in
     if (a && (!rlx_read_value(r, a, &v) || !rlx_to_int(r, a, &v, &n)))
         return false;
     if (n < -1 || n > INT32_MAX)
-        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld, expected -1 (unknown) or a rank", (long long)n);
+        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld, expected -1 (unknown) or a rank",
+                              (long long)n);
     if (a && s && n != -1 && (size_t)n != s->num_values)
-        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld but the shape has %zu dimensions", (long long)n, s->num_values);
+        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld but the shape has %zu dimensions",
+                              (long long)n, s->num_values);
     *ndim = (int)n;
     return true;
 }
@@ -255,7 +285,8 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
-    if (!tensor_shape(r, dims, &shape) || (type && !read_dtype(r, type, &dtype)) || !read_rank(r, slot[3], shape, &ndim))
+    if (!tensor_shape(r, dims, &shape) || (type && !read_dtype(r, type, &dtype)) ||
+        !read_rank(r, slot[3], shape, &ndim))
         return NULL;
     if (!is_none(slot[2]) && !(device = device_argument(r, slot[2])))
         return NULL;
@@ -265,7 +296,8 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
 static const rlx_sinfo *read_tensor(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *slot[4] = { NULL };
-    if (call && !rlx_bind_args(r, call, "R.Tensor", RLX_PARAMS("shape", "dtype", "vdevice", "ndim"), 0, slot))
+    if (call && !rlx_bind_args(r, call, "R.Tensor",
+                               RLX_PARAMS("shape", "dtype", "vdevice", "ndim"), 0, slot))
         return NULL;
     return tensor_info(r, slot);
 }
@@ -294,7 +326,9 @@ static const rlx_sinfo *read_prim(rlx_reader *r, const rlx_ast *call)
     if (call && !rlx_bind_args(r, call, "R.Prim", RLX_PARAMS("dtype", "value"), 0, slot))
         return NULL;
     if (!call || (is_none(slot[0]) && !slot[1]))
-        return rlx_read_error_at(r, RLX_PA17, call ? call->begin : 0, call ? call->end : 0, "R.Prim needs a dtype or a value"), NULL;
+        return rlx_read_error_at(r, RLX_PA17, call ? call->begin : 0, call ? call->end : 0,
+                                 "R.Prim needs a dtype or a value"),
+               NULL;
     if (!is_none(slot[0]) && !read_dtype(r, slot[0], &dtype))
         return NULL;
     if (!slot[1])
@@ -304,10 +338,12 @@ static const rlx_sinfo *read_prim(rlx_reader *r, const rlx_ast *call)
     if (slot[1]->kind == RLX_AST_STRING) {
         value = read_dim(r, slot[1]);
     } else if (push_place(r, slot[1]) && rlx_read_value(r, slot[1], &v)) {
-        value = v.kind == RLX_VAL_INT && !v.sub ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, slot[1], &v);
+        value =
+            v.kind == RLX_VAL_INT && !v.sub ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, slot[1], &v);
     }
     if (value && dtype != RELAX_VOID && dtype != rlx_prim_dtype(value))
-        return rlx_read_error(r, RLX_PA17, slot[1], "the value's dtype is not the one stated"), NULL;
+        return rlx_read_error(r, RLX_PA17, slot[1], "the value's dtype is not the one stated"),
+               NULL;
     return value ? rlx_prim_info(r->ctx, rlx_prim_dtype(value), value) : NULL;
 }
 
@@ -315,7 +351,10 @@ static const rlx_sinfo *read_prim(rlx_reader *r, const rlx_ast *call)
 static bool read_infos(rlx_reader *r, const rlx_ast *list)
 {
     for (const rlx_ast *a = list->first; a; a = a->next)
-        if (a->kind == RLX_AST_KEYWORD ? !rlx_read_error(r, RLX_PA12, a, "R.Tuple has no parameter %s", a->name->text->data) : !push_node(r, rlx_read_sinfo(r, a)))
+        if (a->kind == RLX_AST_KEYWORD
+                ? !rlx_read_error(r, RLX_PA12, a, "R.Tuple has no parameter %s",
+                                  a->name->text->data)
+                : !push_node(r, rlx_read_sinfo(r, a)))
             return false;
     return true;
 }
@@ -329,7 +368,8 @@ static const rlx_sinfo *read_tuple(rlx_reader *r, const rlx_ast *call)
     size_t mark = r->stack.len;
     const rlx_sinfo *s = NULL;
     if (read_infos(r, call))
-        s = rlx_tuple_info(r->ctx, (const rlx_sinfo *const *)(r->stack.data + mark), r->stack.len - mark);
+        s = rlx_tuple_info(r->ctx, (const rlx_sinfo *const *)(r->stack.data + mark),
+                           r->stack.len - mark);
     r->stack.len = mark;
     return s;
 }
@@ -352,17 +392,21 @@ static const rlx_sinfo *opaque_callable(rlx_reader *r, const rlx_ast *const *slo
     if (slot[2] && !read_flag(r, slot[2], &pure))
         return NULL;
     if (!is_none(slot[3])) {
-        if (!rlx_read_value(r, slot[3], &v) || !rlx_to_string(r, slot[3], &v, &text) || !(name = rlx_string_intern(r->ctx, text)))
+        if (!rlx_read_value(r, slot[3], &v) || !rlx_to_string(r, slot[3], &v, &text) ||
+            !(name = rlx_string_intern(r->ctx, text)))
             return NULL;
-        return rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, name, ret ? ret : r->ctx->object, pure);
+        return rlx_opaque_func_info(r->ctx, RLX_DERIVE_NAMED, name, ret ? ret : r->ctx->object,
+                                    pure);
     }
-    return rlx_opaque_func_info(r->ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL, ret ? ret : r->ctx->object, pure);
+    return rlx_opaque_func_info(r->ctx, ret ? RLX_DERIVE_CONST : RLX_DERIVE_EMPTY, NULL,
+                                ret ? ret : r->ctx->object, pure);
 }
 
 static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *slot[4] = { NULL };
-    if (call && !rlx_bind_args(r, call, "R.Callable", RLX_PARAMS("params", "ret", "purity", "derive_func"), 0, slot))
+    if (call && !rlx_bind_args(r, call, "R.Callable",
+                               RLX_PARAMS("params", "ret", "purity", "derive_func"), 0, slot))
         return NULL;
     if (is_none(slot[0]))
         return opaque_callable(r, slot);
@@ -372,7 +416,8 @@ static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
     const rlx_sinfo *ret = !ok ? NULL : slot[1] ? rlx_read_sinfo(r, slot[1]) : r->ctx->object;
     const rlx_sinfo *s = NULL;
     if (ret && (!slot[2] || read_flag(r, slot[2], &pure)))
-        s = rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark), r->stack.len - mark, ret, pure);
+        s = rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark),
+                          r->stack.len - mark, ret, pure);
     r->stack.len = mark;
     return s;
 }
@@ -386,16 +431,28 @@ static const rlx_sinfo *read_object(rlx_reader *r, const rlx_ast *call)
 
 static const rlx_sinfo *read_dtensor(rlx_reader *r, const rlx_ast *call)
 {
-    return rlx_read_error_at(r, RLX_PA16, call ? call->begin : 0, call ? call->end : 0, "R.DTensor is not supported"), NULL;
+    return rlx_read_error_at(r, RLX_PA16, call ? call->begin : 0, call ? call->end : 0,
+                             "R.DTensor is not supported"),
+           NULL;
 }
 
-static const struct { const char *name; const rlx_sinfo *(*read)(rlx_reader *, const rlx_ast *call); const char *modern; } kinds[] = {
-    { "Tensor", read_tensor, NULL }, { "Shape", read_shape, NULL }, { "Prim", read_prim, NULL }, { "Tuple", read_tuple, NULL },
-    { "Callable", read_callable, NULL }, { "Object", read_object, NULL }, { "Any", read_object, "R.Object" },
-    { "DTensor", read_dtensor, NULL }, { "dist.DTensor", read_dtensor, NULL },
+static const struct {
+    const char *name;
+    const rlx_sinfo *(*read)(rlx_reader *, const rlx_ast *call);
+    const char *modern;
+} kinds[] = {
+    { "Tensor", read_tensor, NULL },
+    { "Shape", read_shape, NULL },
+    { "Prim", read_prim, NULL },
+    { "Tuple", read_tuple, NULL },
+    { "Callable", read_callable, NULL },
+    { "Object", read_object, NULL },
+    { "Any", read_object, "R.Object" },
+    { "DTensor", read_dtensor, NULL },
+    { "dist.DTensor", read_dtensor, NULL },
 };
 
-/* ---- older spellings --------------------------------------------------------------------------------------------- */
+/* ---- older spellings ------------------------------------------------------------------------ */
 
 /* R.Tensor[(n, k), "float32"], R.Tensor[_, _] */
 static const rlx_sinfo *older_tensor(rlx_reader *r, const rlx_ast *a)
@@ -421,7 +478,10 @@ static const rlx_sinfo *older_func(rlx_reader *r, const rlx_ast *call)
         return NULL;
     bool ok = is_list(slot[0]) ? read_infos(r, slot[0]) : push_node(r, rlx_read_sinfo(r, slot[0]));
     const rlx_sinfo *ret = ok ? rlx_read_sinfo(r, slot[1]) : NULL;
-    const rlx_sinfo *s = ret ? rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark), r->stack.len - mark, ret, true) : NULL;
+    const rlx_sinfo *s =
+        ret ? rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark),
+                            r->stack.len - mark, ret, true)
+            : NULL;
     r->stack.len = mark;
     return s;
 }
@@ -434,10 +494,12 @@ static const rlx_sinfo *older_index(rlx_reader *r, const rlx_ast *a, rlx_slice n
         rlx_read_note(r, a, "R.Tuple[...] is an older spelling of R.Tuple(...)");
         return read_tuple(r, a);
     }
-    return rlx_read_error(r, RLX_PA17, a, "R.%.*s takes its parts in parentheses", (int)name.len, name.data), NULL;
+    return rlx_read_error(r, RLX_PA17, a, "R.%.*s takes its parts in parentheses", (int)name.len,
+                          name.data),
+           NULL;
 }
 
-/* ---- annotations by their text ---------------------------------------------------------------------------------------- */
+/* ---- annotations by their text -------------------------------------------------------------- */
 
 /* One slot of a direct-mapped table. places: relative to the text's begin. */
 #define KNOWN_SLOTS 1024
@@ -448,8 +510,14 @@ typedef struct rlx_known_annotation {
     const uint32_t *places;   /* begin and length of each part, alternating */
 } rlx_known_annotation;
 
-/* What stands for a known annotation in a tree. The slot may be taken by another one before this is looked at. */
-typedef struct known_ast { rlx_ast ast; rlx_val value; uint32_t num_places; const uint32_t *places; } known_ast;
+/* What stands for a known annotation in a tree. The slot may be taken by another one before
+ * this is looked at. */
+typedef struct known_ast {
+    rlx_ast ast;
+    rlx_val value;
+    uint32_t num_places;
+    const uint32_t *places;
+} known_ast;
 
 static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
 {
@@ -463,41 +531,52 @@ rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
     if (!r->known || r->dialect != RLX_DIALECT_RELAX)
         return NULL;
     const rlx_known_annotation *k = slot_of(r, begin, end - begin);
-    if (!k->sinfo || k->epoch != r->known_epoch || k->len != end - begin || memcmp(text + k->begin, text + begin, k->len) != 0)
+    if (!k->sinfo || k->epoch != r->known_epoch || k->len != end - begin ||
+        memcmp(text + k->begin, text + begin, k->len) != 0)
         return NULL;
     known_ast *a = rlx_region_alloc(&r->parser.region, sizeof *a);
     if (!a)
         return NULL;
-    a->value = (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
+    a->value =
+        (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
     a->ast = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = begin, .end = end, .value = &a->value };
     a->num_places = k->num_places;
     a->places = k->places;
     return &a->ast;
 }
 
-static bool is_known(const rlx_ast *a) { return a->kind == RLX_AST_VALUE && a->value->kind == RLX_VAL_SINFO && a->value->sub; }
+static bool is_known(const rlx_ast *a)
+{
+    return a->kind == RLX_AST_VALUE && a->value->kind == RLX_VAL_SINFO && a->value->sub;
+}
 
 static bool push_known_places(rlx_reader *r, const rlx_ast *a)
 {
     const known_ast *k = (const known_ast *)a;
     rlx_memory *m = &r->ctx->memory;
     for (uint32_t i = 0; i < k->num_places; i++)
-        if (!rlx_vec_push(m, &r->places, rlx_place_make(r->source, a->begin + k->places[2 * i], k->places[2 * i + 1])))
+        if (!rlx_vec_push(
+                m, &r->places,
+                rlx_place_make(r->source, a->begin + k->places[2 * i], k->places[2 * i + 1])))
             return rlx_no_memory(r->ctx);
     return true;
 }
 
-/* ---- any annotation ------------------------------------------------------------------------------------------------ */
+/* ---- any annotation ------------------------------------------------------------------------- */
 
 static const char *kind_at(void *user, size_t i) { return kinds[i].name; }
 
 static const rlx_sinfo *unknown_kind(rlx_reader *r, const rlx_ast *a, const rlx_word *path)
 {
-    const char *near = rlx_nearest(r, rlx_string_slice(path->text), kind_at, NULL, RLX_COUNT(kinds));
-    return rlx_read_error(r, RLX_PA17, a, "R.%s is not an annotation%s%s", path->text->data, near ? "; did you mean R." : "", near ? near : ""), NULL;
+    const char *near =
+        rlx_nearest(r, rlx_string_slice(path->text), kind_at, NULL, RLX_COUNT(kinds));
+    return rlx_read_error(r, RLX_PA17, a, "R.%s is not an annotation%s%s", path->text->data,
+                          near ? "; did you mean R." : "", near ? near : ""),
+           NULL;
 }
 
-static const rlx_sinfo *by_name(rlx_reader *r, const rlx_ast *a, const rlx_word *path, const rlx_ast *call)
+static const rlx_sinfo *by_name(rlx_reader *r, const rlx_ast *a, const rlx_word *path,
+                                const rlx_ast *call)
 {
     rlx_slice name = rlx_string_slice(path->text);
     if (a->kind == RLX_AST_INDEX)
@@ -538,15 +617,21 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
     if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_R)
         return by_name(r, a, v.fn.path, NULL);
     if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_T && rlx_to_dtype(r, a, &v, &t)) {
-        rlx_read_note(r, a, "T.%s as annotation is a newer spelling of R.Prim(\"%s\")", v.fn.path->text->data, v.fn.path->text->data);
+        rlx_read_note(r, a, "T.%s as annotation is a newer spelling of R.Prim(\"%s\")",
+                      v.fn.path->text->data, v.fn.path->text->data);
         return rlx_prim_info(r->ctx, t, NULL);
     }
-    return v.kind == RLX_VAL_FUNC ? NULL : (rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s", rlx_val_text(&v)), NULL);
+    return v.kind == RLX_VAL_FUNC
+               ? NULL
+               : (rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s",
+                                 rlx_val_text(&v)),
+                  NULL);
 }
 
-/* ---- annotations of bindings ----------------------------------------------------------------------------------------- */
+/* ---- annotations of bindings ---------------------------------------------------------------- */
 
-/* What depends on more than the names in the text (Relax variables, open scopes) is not remembered. */
+/* What depends on more than the names in the text (Relax variables, open scopes) is not
+ * remembered. */
 static bool can_remember_part(const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
@@ -564,7 +649,8 @@ static bool can_remember(const rlx_sinfo *s)
     return t || can_remember_part(s);
 }
 
-static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const rlx_place *places, size_t count)
+static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const rlx_place *places,
+                     size_t count)
 {
     if (!r->known && !(r->known = rlx_region_zero(&r->kept, KNOWN_SLOTS * sizeof *r->known)))
         return;
@@ -582,12 +668,14 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
     *k = (rlx_known_annotation){ a->begin, len, r->known_epoch, (uint32_t)count, s, relative };
 }
 
-const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places, size_t *num_places)
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places,
+                                   size_t *num_places)
 {
     size_t mark = r->places.len, diags = r->ctx->diags.num_diags;
     const rlx_sinfo *s = rlx_read_sinfo(r, a);
     *num_places = r->places.len - mark;
-    *places = rlx_region_copy(&r->parser.region, r->places.data + mark, *num_places * sizeof **places);
+    *places =
+        rlx_region_copy(&r->parser.region, r->places.data + mark, *num_places * sizeof **places);
     r->places.len = mark;
     if (!*places)
         return rlx_no_memory(r->ctx), NULL;

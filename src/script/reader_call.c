@@ -1,15 +1,20 @@
-/* reader_call.c: calls of R.name(...): operators by their rows, and the functions with a form of their own. */
+/* reader_call.c: calls of R.name(...): operators by their rows, and the functions with a form
+ * of their own. */
 #include <math.h>
 
 #include "script/reader.h"
 
 static bool push_node(rlx_reader *r, const rlx_node *n)
 {
-    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) || rlx_no_memory(r->ctx));
+    return n && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)n) ||
+                 rlx_no_memory(r->ctx));
 }
-static const rlx_node *const *stacked(const rlx_reader *r, size_t mark) { return (const rlx_node *const *)(r->stack.data + mark); }
+static const rlx_node *const *stacked(const rlx_reader *r, size_t mark)
+{
+    return (const rlx_node *const *)(r->stack.data + mark);
+}
 
-/* ---- struct info arguments: one annotation, or a list --------------------------------------------------------- */
+/* ---- struct info arguments: one annotation, or a list --------------------------------------- */
 
 static bool push_infos(rlx_reader *r, const rlx_ast *a)
 {
@@ -34,12 +39,13 @@ static bool push_out_info(rlx_reader *r, const rlx_ast *a)
     if (a->kind != RLX_AST_LIST && a->kind != RLX_AST_TUPLE)
         return true;
     size_t n = r->stack.len - mark;
-    const rlx_sinfo *one = n == 1 ? stacked(r, mark)[0] : rlx_tuple_info(r->ctx, stacked(r, mark), n);
+    const rlx_sinfo *one =
+        n == 1 ? stacked(r, mark)[0] : rlx_tuple_info(r->ctx, stacked(r, mark), n);
     r->stack.len = mark;
     return push_node(r, one);
 }
 
-/* ---- arguments of operators -------------------------------------------------------------------------------------- */
+/* ---- arguments of operators ----------------------------------------------------------------- */
 
 static const rlx_expr *function_argument(rlx_reader *r, const rlx_ast *a, const rlx_val *v)
 {
@@ -79,7 +85,9 @@ static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t ki
     switch (kind) {
     case RLX_ARG_SHAPE:
         if (v.kind == RLX_VAL_INT || v.kind == RLX_VAL_PRIM) { /* R.full(4, ...) */
-            rlx_val one = { .kind = RLX_VAL_LIST, .begin = v.begin, .end = v.end, .list = { &v, 1 } };
+            rlx_val one = {
+                .kind = RLX_VAL_LIST, .begin = v.begin, .end = v.end, .list = { &v, 1 }
+            };
             return rlx_to_shape(r, a, &one);
         }
         return rlx_to_shape(r, a, &v);
@@ -99,7 +107,7 @@ static const rlx_attr *read_attribute(rlx_reader *r, const rlx_ast *a)
     return rlx_read_value(r, a, &v) ? rlx_to_attr(r, a, &v) : NULL;
 }
 
-/* ---- operators by their rows --------------------------------------------------------------------------------------- */
+/* ---- operators by their rows ---------------------------------------------------------------- */
 
 /* Parameters of an operator in the order of its function. */
 #define MAX_PARAMS 24
@@ -157,14 +165,19 @@ static const char *op_param_at(void *user, size_t i)
     const op_call *c = user;
     const op_param *p = &c->params[i];
     const rlx_op_row *row = c->row;
-    return p->what == PARAM_ARG ? row->args[p->index].name : p->what == PARAM_ATTR ? row->attrs[p->index].name : p->what == PARAM_SINFO ? "sinfo_args" : "out_sinfo";
+    return p->what == PARAM_ARG     ? row->args[p->index].name
+           : p->what == PARAM_ATTR  ? row->attrs[p->index].name
+           : p->what == PARAM_SINFO ? "sinfo_args"
+                                    : "out_sinfo";
 }
 
 /* Newer names of the same keyword. */
 static rlx_slice modern_keyword(rlx_reader *r, const rlx_ast *arg)
 {
     rlx_slice name = rlx_string_slice(arg->name->text);
-    static const struct { const char *newer, *here; } names[] = { { "out_ty", "out_sinfo" }, { "ty_args", "sinfo_args" } };
+    static const struct {
+        const char *newer, *here;
+    } names[] = { { "out_ty", "out_sinfo" }, { "ty_args", "sinfo_args" } };
     for (size_t i = 0; i < RLX_COUNT(names); i++)
         if (rlx_slice_is(name, names[i].newer)) {
             rlx_read_note(r, arg, "%s= is a newer spelling of %s=", names[i].newer, names[i].here);
@@ -191,12 +204,14 @@ static bool set_keyword(rlx_reader *r, op_call *c, const rlx_ast *arg)
     }
     if (i < c->num_params) {
         if (c->slots[i])
-            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice", c->row->short_name, arg->name->text->data);
+            return rlx_read_error(r, RLX_PA12, arg, "R.%s is given %s twice", c->row->short_name,
+                                  arg->name->text->data);
         c->slots[i] = arg->base;
         return true;
     }
     const char *near = rlx_nearest(r, name, op_param_at, c, c->num_params);
-    return rlx_read_error(r, RLX_PA12, arg, "R.%s has no parameter %s%s%s", c->row->short_name, arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
+    return rlx_read_error(r, RLX_PA12, arg, "R.%s has no parameter %s%s%s", c->row->short_name,
+                          arg->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
 static bool bind_op_args(rlx_reader *r, op_call *c)
@@ -216,7 +231,8 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
         if (a->kind == RLX_AST_STAR)
             return rlx_read_error(r, RLX_PA16, a, "an unpacked argument is not supported here");
         const op_param *p = position < c->num_params ? &c->params[position] : NULL;
-        bool repeats = p && p->what == PARAM_ARG && p->index == repeated && !rlx_slice_is(p->name, "format_args");
+        bool repeats = p && p->what == PARAM_ARG && p->index == repeated &&
+                       !rlx_slice_is(p->name, "format_args");
         if (repeats) {
             if (!c->rest)
                 c->rest = a;
@@ -224,7 +240,8 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
             continue;
         }
         if (!p)
-            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s", c->row->short_name, c->num_params, c->num_params == 1 ? "" : "s");
+            return rlx_read_error(r, RLX_PA12, a, "R.%s takes %zu argument%s", c->row->short_name,
+                                  c->num_params, c->num_params == 1 ? "" : "s");
         c->slots[position++] = a;
     }
     return true;
@@ -241,9 +258,11 @@ typedef struct rlx_known_keywords {
     const rlx_attr *given;
 } rlx_known_keywords;
 
-static rlx_known_keywords *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin, uint32_t len)
+static rlx_known_keywords *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin,
+                                         uint32_t len)
 {
-    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->hash) % KNOWN_KEYWORDS];
+    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->hash) %
+                        KNOWN_KEYWORDS];
 }
 
 /* R.add, R.nn.relu: the path below R, if it was looked up before; else NULL. */
@@ -254,22 +273,28 @@ static const rlx_word *known_path(const rlx_ast *callee)
     const rlx_ast *base = callee->base;
     const rlx_word *path = callee->name;
     if (base->kind == RLX_AST_ATTR) {
-        path = path->functions && path->functions->below == base->name ? path->functions->joined : NULL;
+        path = path->functions && path->functions->below == base->name ? path->functions->joined
+                                                                       : NULL;
         base = base->base;
     }
-    return base->kind == RLX_AST_NAME && base->name->value.kind == RLX_VAL_SPACE && base->name->value.sub == RLX_SPACE_R ? path : NULL;
+    return base->kind == RLX_AST_NAME && base->name->value.kind == RLX_VAL_SPACE &&
+                   base->name->value.sub == RLX_SPACE_R
+               ? path
+               : NULL;
 }
 
 rlx_ast *rlx_known_keywords_at(void *reader, const rlx_ast *call, uint32_t begin, uint32_t end)
 {
     rlx_reader *r = reader;
     const char *text = r->parser.lexer.text;
-    const rlx_word *path = r->keywords && r->dialect == RLX_DIALECT_RELAX ? known_path(call->base) : NULL;
+    const rlx_word *path =
+        r->keywords && r->dialect == RLX_DIALECT_RELAX ? known_path(call->base) : NULL;
     const rlx_known_keywords *k = path ? keywords_slot(r, path, begin, end - begin) : NULL;
     for (const rlx_ast *i = call->first; i; i = i->next)
         if (i->kind == RLX_AST_STAR)
             return NULL;
-    if (!k || k->path != path || k->before != call->count || k->len != end - begin || memcmp(text + k->begin, text + begin, k->len) != 0)
+    if (!k || k->path != path || k->before != call->count || k->len != end - begin ||
+        memcmp(text + k->begin, text + begin, k->len) != 0)
         return NULL;
     rlx_ast *a = rlx_region_alloc(&r->parser.region, sizeof *a);
     if (a)
@@ -279,7 +304,8 @@ rlx_ast *rlx_known_keywords_at(void *reader, const rlx_ast *call, uint32_t begin
 
 static bool is_plain_literal(const rlx_ast *a)
 {
-    return (a->kind >= RLX_AST_INT && a->kind <= RLX_AST_FALSE) || (a->kind == RLX_AST_UNARY && a->base->kind == RLX_AST_INT);
+    return (a->kind >= RLX_AST_INT && a->kind <= RLX_AST_FALSE) ||
+           (a->kind == RLX_AST_UNARY && a->base->kind == RLX_AST_INT);
 }
 
 /* A literal, or a list of literals. */
@@ -291,13 +317,15 @@ static bool is_literal(const rlx_ast *a)
     return list ? plain : is_plain_literal(a);
 }
 
-/* Where the keywords begin, if they are all there is to say about the attributes, and literals; else 0. */
+/* Where the keywords begin, if they are all there is to say about the attributes, and literals;
+ * else 0. */
 static uint32_t literal_keywords(const op_call *c, size_t *before)
 {
     uint32_t begin = 0;
     *before = 0;
     for (const rlx_ast *a = c->call->first; a; a = a->next) {
-        if (a->kind == RLX_AST_KEYWORD ? !is_literal(a->base) : begin || c->params[*before].what != PARAM_ARG)
+        if (a->kind == RLX_AST_KEYWORD ? !is_literal(a->base)
+                                       : begin || c->params[*before].what != PARAM_ARG)
             return 0;
         if (a->kind == RLX_AST_KEYWORD && !begin)
             begin = a->begin;
@@ -309,14 +337,17 @@ static uint32_t literal_keywords(const op_call *c, size_t *before)
     return begin;
 }
 
-static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *path, const rlx_attr *given)
+static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *path,
+                              const rlx_attr *given)
 {
     size_t before;
     const char *text = r->parser.lexer.text;
-    uint32_t begin = c->row->flags & RLX_OP_VARARGS ? 0 : literal_keywords(c, &before), len = c->call->end - 1 - begin;
+    uint32_t begin = c->row->flags & RLX_OP_VARARGS ? 0 : literal_keywords(c, &before),
+             len = c->call->end - 1 - begin;
     if (!begin || memchr(text + begin, ')', len) || memchr(text + begin, '\n', len))
         return;
-    if (!r->keywords && !(r->keywords = rlx_region_zero(&r->kept, KNOWN_KEYWORDS * sizeof *r->keywords)))
+    if (!r->keywords &&
+        !(r->keywords = rlx_region_zero(&r->kept, KNOWN_KEYWORDS * sizeof *r->keywords)))
         return; /* nothing is lost */
     *keywords_slot(r, path, begin, len) = (rlx_known_keywords){ begin, len, before, path, given };
 }
@@ -360,9 +391,11 @@ static bool push_args(rlx_reader *r, const op_call *c)
         bool left_out = !a || (a->kind == RLX_AST_NONE && (row->args[i].optional || row->prepare));
         if (!left_out && !(e = read_argument(r, a, row->args[i].kind)))
             return false;
-        if (e && row->prepare && row->args[i].optional && rlx_as_tuple(e) && !rlx_as_tuple(e)->num_fields)
+        if (e && row->prepare && row->args[i].optional && rlx_as_tuple(e) &&
+            !rlx_as_tuple(e)->num_fields)
             e = NULL; /* R.tuple() is how a part left out prints */
-        if (left_out && row->args[i].kind == RLX_ARG_STRING && !(e = rlx_string_imm_new(r->ctx, RLX_SLICE(""))))
+        if (left_out && row->args[i].kind == RLX_ARG_STRING &&
+            !(e = rlx_string_imm_new(r->ctx, RLX_SLICE(""))))
             return false;
         if (!rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e))
             return rlx_no_memory(r->ctx);
@@ -399,11 +432,14 @@ static bool needs(rlx_reader *r, const op_call *c)
 {
     const rlx_op_row *row = c->row;
     for (uint8_t i = 0; i < row->min_args; i++)
-        if (row->args[i].kind != RLX_ARG_STRING && !slot_of(c, PARAM_ARG, i) && !(row->flags & RLX_OP_VARARGS && i + 1 == row->num_args))
-            return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument %s", row->short_name, row->args[i].name);
+        if (row->args[i].kind != RLX_ARG_STRING && !slot_of(c, PARAM_ARG, i) &&
+            !(row->flags & RLX_OP_VARARGS && i + 1 == row->num_args))
+            return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument %s",
+                                  row->short_name, row->args[i].name);
     for (size_t i = 0; i < c->num_params; i++)
         if (c->params[i].what == PARAM_OUT_SINFO && !c->slots[i])
-            return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument out_sinfo", row->short_name);
+            return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument out_sinfo",
+                                  row->short_name);
     return true;
 }
 
@@ -415,7 +451,9 @@ static bool finish_op(rlx_reader *r, op_call *c, const rlx_word *path, rlx_val *
     if (bind_op_args(r, c) && needs(r, c) && push_args(r, c)) {
         size_t num_args = r->stack.len - mark;
         if (push_sinfo_args(r, c) && read_given(r, c, &given))
-            e = r->ctx->ops->call(r->ctx, c->row, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, given, rlx_read_place(r, c->call));
+            e = r->ctx->ops->call(r->ctx, c->row, stacked(r, mark), num_args,
+                                  stacked(r, mark) + num_args, r->stack.len - mark - num_args,
+                                  given, rlx_read_place(r, c->call));
     }
     r->stack.len = mark;
     if (e && given && !c->known && path && c->call->op)
@@ -431,20 +469,25 @@ static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call
     for (const rlx_ast *a = call->first; a; a = a->next, n++)
         if (!(args[n] = read_argument(r, a, row->args[n].kind)))
             return false;
-    return rlx_val_set(out, RLX_VAL_EXPR, r->ctx->ops->call(r->ctx, row, args, n, NULL, 0, NULL, rlx_read_place(r, call)), call);
+    return rlx_val_set(
+        out, RLX_VAL_EXPR,
+        r->ctx->ops->call(r->ctx, row, args, n, NULL, 0, NULL, rlx_read_place(r, call)), call);
 }
 
 static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
 {
-    if (row->params || row->prepare || row->flags & RLX_OP_VARARGS || call->count != row->num_args || call->count > 4)
+    if (row->params || row->prepare || row->flags & RLX_OP_VARARGS ||
+        call->count != row->num_args || call->count > 4)
         return false;
     for (const rlx_ast *a = call->first; a; a = a->next)
-        if (a->kind == RLX_AST_KEYWORD || a->kind == RLX_AST_KEYWORDS || a->kind == RLX_AST_STAR || a->kind == RLX_AST_NONE)
+        if (a->kind == RLX_AST_KEYWORD || a->kind == RLX_AST_KEYWORDS || a->kind == RLX_AST_STAR ||
+            a->kind == RLX_AST_NONE)
             return false;
     return true;
 }
 
-bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call, rlx_val *out)
+bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call,
+                  rlx_val *out)
 {
     struct rlx_op_params local;
     rlx_functions *known = path ? path->functions : NULL;
@@ -464,15 +507,22 @@ bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rl
     return c.call && finish_op(r, &c, path, out);
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
-typedef struct const_data { rlx_dtype dtype; int64_t shape[16]; size_t ndim; const rlx_val **items; size_t count; } const_data;
+typedef struct const_data {
+    rlx_dtype dtype;
+    int64_t shape[16];
+    size_t ndim;
+    const rlx_val **items;
+    size_t count;
+} const_data;
 
 /* Shape of nested lists by their first items. */
 static bool const_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const_data *d)
 {
     size_t total = 1;
-    for (; v && (v->kind == RLX_VAL_LIST || v->kind == RLX_VAL_TUPLE); v = v->list.count ? &v->list.items[0] : NULL) {
+    for (; v && (v->kind == RLX_VAL_LIST || v->kind == RLX_VAL_TUPLE);
+         v = v->list.count ? &v->list.items[0] : NULL) {
         if (d->ndim == RLX_COUNT(d->shape))
             return rlx_read_error(r, RLX_PA20, at, "a constant has at most 16 dimensions");
         d->shape[d->ndim++] = (int64_t)v->list.count;
@@ -483,7 +533,8 @@ static bool const_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v, cons
     return d->items || rlx_no_memory(r->ctx);
 }
 
-static bool const_items(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const_data *d, size_t level)
+static bool const_items(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const_data *d,
+                        size_t level)
 {
     bool list = v->kind == RLX_VAL_LIST || v->kind == RLX_VAL_TUPLE;
     if (list != (level < d->ndim) || (list && (int64_t)v->list.count != d->shape[level]))
@@ -504,9 +555,12 @@ static rlx_dtype const_dtype(const const_data *d)
 {
     uint8_t kind = RLX_VAL_BOOL;
     for (size_t i = 0; i < d->count; i++)
-        if (d->items[i]->kind == RLX_VAL_FLOAT || (d->items[i]->kind == RLX_VAL_INT && kind == RLX_VAL_BOOL))
+        if (d->items[i]->kind == RLX_VAL_FLOAT ||
+            (d->items[i]->kind == RLX_VAL_INT && kind == RLX_VAL_BOOL))
             kind = d->items[i]->kind;
-    return kind == RLX_VAL_FLOAT || !d->count ? RELAX_FLOAT32 : kind == RLX_VAL_INT ? RELAX_INT32 : RELAX_BOOL;
+    return kind == RLX_VAL_FLOAT || !d->count ? RELAX_FLOAT32
+           : kind == RLX_VAL_INT              ? RELAX_INT32
+                                              : RELAX_BOOL;
 }
 
 static bool int_fits(const rlx_val *v, rlx_dtype t)
@@ -520,7 +574,8 @@ static bool int_fits(const rlx_val *v, rlx_dtype t)
     return bits == 64 || (v->i >= -((int64_t)1 << (bits - 1)) && v->i < (int64_t)1 << (bits - 1));
 }
 
-static bool store_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t, unsigned char *to)
+static bool store_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t,
+                      unsigned char *to)
 {
     rlx_val whole = *v;
     if (v->kind == RLX_VAL_FLOAT) {
@@ -531,7 +586,8 @@ static bool store_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dt
     if (!rlx_dtype_is_bool(t) && !int_fits(&whole, t)) {
         char name[RLX_DTYPE_TEXT];
         rlx_dtype_name(t, name);
-        return rlx_read_error(r, RLX_PA24, at, "%lld does not fit into %s", (long long)whole.i, name);
+        return rlx_read_error(r, RLX_PA24, at, "%lld does not fit into %s", (long long)whole.i,
+                              name);
     }
     if (rlx_dtype_is_bool(t))
         whole.i = v->kind == RLX_VAL_FLOAT ? v->f != 0 : v->i != 0;
@@ -566,7 +622,9 @@ static const rlx_expr *make_const(rlx_reader *r, const rlx_ast *at, const const_
         return rlx_no_memory(r->ctx), NULL;
     for (size_t i = 0; i < d->count; i++) {
         const rlx_val *v = d->items[i];
-        double f = v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i;
+        double f = v->kind == RLX_VAL_FLOAT ? v->f
+                   : v->sub                 ? (double)(uint64_t)v->i
+                                            : (double)v->i;
         if (rlx_dtype_is_float(d->dtype))
             store_float(f, d->dtype, data + i * bytes);
         else if (!store_int(r, at, v, d->dtype, data + i * bytes))
@@ -590,30 +648,41 @@ static bool call_const(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
     const rlx_ast *slot[2];
     rlx_val v, t;
     rlx_dtype dtype = RELAX_VOID;
-    if (!rlx_bind_args(r, call, "R.const", RLX_PARAMS("value", "dtype"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "R.const", RLX_PARAMS("value", "dtype"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     if (slot[1] && (!rlx_read_value(r, slot[1], &t) || !rlx_to_dtype(r, slot[1], &t, &dtype)))
         return false;
     rlx_val number = v;
     if (v.kind == RLX_VAL_STR && rlx_dtype_is_float(dtype)) { /* what TVM prints for infinities */
-        rlx_ast item = { .kind = RLX_AST_VALUE, .begin = slot[0]->begin, .end = slot[0]->end, .value = &v };
-        rlx_ast fake = { .kind = RLX_AST_CALL, .count = 1, .begin = slot[0]->begin, .end = slot[0]->end, .first = &item };
+        rlx_ast item = {
+            .kind = RLX_AST_VALUE, .begin = slot[0]->begin, .end = slot[0]->end, .value = &v
+        };
+        rlx_ast fake = { .kind = RLX_AST_CALL,
+                         .count = 1,
+                         .begin = slot[0]->begin,
+                         .end = slot[0]->end,
+                         .first = &item };
         if (!rlx_call_python(r, RLX_PY_FLOAT, &fake, &number))
             return false;
     }
     return rlx_val_set(out, RLX_VAL_EXPR, rlx_const_of(r, call, &number, dtype), call);
 }
 
-/* ---- other values ---------------------------------------------------------------------------------------------------- */
+/* ---- other values --------------------------------------------------------------------------- */
 
 /* R.prim_value(n): numbers become int64 (also True), floats float32 */
-static bool call_prim_value(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_prim_value(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
+                            rlx_val *out)
 {
     const rlx_ast *slot[1];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.prim_value", RLX_PARAMS("value"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "R.prim_value", RLX_PARAMS("value"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
-    const rlx_prim *p = (v.kind == RLX_VAL_INT && !v.sub) || v.kind == RLX_VAL_BOOL ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, slot[0], &v);
+    const rlx_prim *p = (v.kind == RLX_VAL_INT && !v.sub) || v.kind == RLX_VAL_BOOL
+                            ? rlx_int64(r->ctx, v.i)
+                            : rlx_to_prim(r, slot[0], &v);
     return rlx_val_set(out, RLX_VAL_EXPR, p ? rlx_prim_value_new(r->ctx, p) : NULL, call);
 }
 
@@ -622,7 +691,8 @@ static bool call_str(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
     const rlx_ast *slot[1];
     rlx_val v;
     rlx_slice s;
-    if (!rlx_bind_args(r, call, "R.str", RLX_PARAMS("value"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
+    if (!rlx_bind_args(r, call, "R.str", RLX_PARAMS("value"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
         return false;
     return rlx_val_set(out, RLX_VAL_EXPR, rlx_string_imm_new(r->ctx, s), call);
 }
@@ -631,7 +701,8 @@ static bool call_dtype(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
 {
     const rlx_ast *slot[1];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.dtype", RLX_PARAMS("value"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "R.dtype", RLX_PARAMS("value"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     return rlx_val_set(out, RLX_VAL_EXPR, dtype_argument(r, slot[0], &v), call);
 }
@@ -640,7 +711,8 @@ static bool call_shape(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
 {
     const rlx_ast *slot[1];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.shape", RLX_PARAMS("values"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "R.shape", RLX_PARAMS("values"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     return rlx_val_set(out, RLX_VAL_EXPR, rlx_to_shape(r, slot[0], &v), call);
 }
@@ -651,8 +723,13 @@ static bool call_tuple(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
     const rlx_ast *from = rlx_expand_stars(r, call);
     bool ok = from != NULL;
     for (const rlx_ast *a = from ? from->first : NULL; a && ok; a = a->next)
-        ok = a->kind == RLX_AST_KEYWORD ? rlx_read_error(r, RLX_PA12, a, "R.tuple has no parameter %s", a->name->text->data) : push_node(r, rlx_read_expr(r, a, true));
-    const rlx_expr *e = ok ? rlx_tuple_new(r->ctx, stacked(r, mark), r->stack.len - mark, rlx_read_place(r, call)) : NULL;
+        ok = a->kind == RLX_AST_KEYWORD
+                 ? rlx_read_error(r, RLX_PA12, a, "R.tuple has no parameter %s",
+                                  a->name->text->data)
+                 : push_node(r, rlx_read_expr(r, a, true));
+    const rlx_expr *e =
+        ok ? rlx_tuple_new(r->ctx, stacked(r, mark), r->stack.len - mark, rlx_read_place(r, call))
+           : NULL;
     r->stack.len = mark;
     return rlx_val_set(out, RLX_VAL_EXPR, e, call);
 }
@@ -662,10 +739,13 @@ static bool call_extern(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     const rlx_ast *slot[2];
     rlx_val v;
     rlx_slice s;
-    if (!rlx_bind_args(r, call, "R.ExternFunc", RLX_PARAMS("global_symbol", "struct_info"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
+    if (!rlx_bind_args(r, call, "R.ExternFunc", RLX_PARAMS("global_symbol", "struct_info"), 1,
+                       slot) ||
+        !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &s))
         return false;
     if (slot[1])
-        return rlx_read_error(r, RLX_PA16, slot[1], "R.ExternFunc with an annotation is not supported");
+        return rlx_read_error(r, RLX_PA16, slot[1],
+                              "R.ExternFunc with an annotation is not supported");
     return rlx_val_set(out, RLX_VAL_EXPR, rlx_extern(r->ctx, s), call);
 }
 
@@ -679,10 +759,12 @@ static bool call_get_item(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *
     const rlx_expr *t = rlx_read_expr(r, slot[0], false);
     if (!t || !rlx_read_value(r, slot[1], &v) || !rlx_to_int(r, slot[1], &v, &i))
         return false;
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_tuple_get(r->ctx, t, i, rlx_read_place(r, call)), call);
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_tuple_get(r->ctx, t, i, rlx_read_place(r, call)),
+                       call);
 }
 
-static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
+                            rlx_val *out)
 {
     size_t mark = r->places.len;
     const rlx_sinfo *s = rlx_read_sinfo(r, call);
@@ -690,7 +772,7 @@ static bool call_annotation(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
     return rlx_val_set(out, RLX_VAL_SINFO, s, call);
 }
 
-/* ---- packed functions --------------------------------------------------------------------------------------------------- */
+/* ---- packed functions ----------------------------------------------------------------------- */
 
 static const rlx_attr *attrs_of_pairs(rlx_reader *r, const rlx_attr *const *pairs, size_t count)
 {
@@ -711,22 +793,26 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
     bool any = false;
     size_t mark = r->stack.len, count = 0;
     for (const rlx_ast *a = call->first; a; a = a->next) {
-        rlx_slice name = a->kind == RLX_AST_KEYWORD ? rlx_string_slice(a->name->text) : (rlx_slice){ NULL, 0 };
+        rlx_slice name =
+            a->kind == RLX_AST_KEYWORD ? rlx_string_slice(a->name->text) : (rlx_slice){ NULL, 0 };
         if (!name.data || rlx_slice_is(name, "sinfo_args") || rlx_slice_is(name, "ty_args"))
             continue;
         const rlx_attr *v = read_attribute(r, a->base);
         if (!v)
             return false;
-        if (rlx_slice_is(name, "attrs_type_key") && rlx_as_attr_string(v) && rlx_slice_is(rlx_string_slice(rlx_as_attr_string(v)->value), "DictAttrs")) {
+        if (rlx_slice_is(name, "attrs_type_key") && rlx_as_attr_string(v) &&
+            rlx_slice_is(rlx_string_slice(rlx_as_attr_string(v)->value), "DictAttrs")) {
             any = true;
             continue;
         }
         const rlx_attr *key = rlx_attr_string_new(r->ctx, name);
-        if (!key || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)key) || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)v))
+        if (!key || !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)key) ||
+            !rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)v))
             return rlx_no_memory(r->ctx);
         count++;
     }
-    if (count && !(attrs = attrs_of_pairs(r, (const rlx_attr *const *)(r->stack.data + mark), count)))
+    if (count &&
+        !(attrs = attrs_of_pairs(r, (const rlx_attr *const *)(r->stack.data + mark), count)))
         return false;
     r->stack.len = mark;
     if (any && !attrs && !(attrs = rlx_attrs_new(r->ctx, NULL, NULL, 0)))
@@ -739,7 +825,8 @@ static bool packed_attrs(rlx_reader *r, const rlx_ast *call, const rlx_attr **ou
 static bool call_packed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *given, rlx_val *out)
 {
     const rlx_ast *call = rlx_expand_stars(r, given);
-    const rlx_ast *func = call ? call->first : NULL, *infos = call ? rlx_keyword(call, "sinfo_args") : NULL;
+    const rlx_ast *func = call ? call->first : NULL,
+                  *infos = call ? rlx_keyword(call, "sinfo_args") : NULL;
     if (!call)
         return false;
     if (!infos)
@@ -756,13 +843,15 @@ static bool call_packed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *gi
         if (a->kind != RLX_AST_KEYWORD)
             ok = push_node(r, rlx_read_expr(r, a, true));
     num_args = r->stack.len - mark;
-    if (ok && (!infos || infos->kind == RLX_AST_NONE || push_infos(r, infos)) && packed_attrs(r, call, &attrs))
-        e = rlx_call_new(r->ctx, op, stacked(r, mark), num_args, stacked(r, mark) + num_args, r->stack.len - mark - num_args, attrs, rlx_read_place(r, call));
+    if (ok && (!infos || infos->kind == RLX_AST_NONE || push_infos(r, infos)) &&
+        packed_attrs(r, call, &attrs))
+        e = rlx_call_new(r->ctx, op, stacked(r, mark), num_args, stacked(r, mark) + num_args,
+                         r->stack.len - mark - num_args, attrs, rlx_read_place(r, call));
     r->stack.len = mark;
     return rlx_val_set(out, RLX_VAL_EXPR, e, call);
 }
 
-/* ---- the call_tir family in its older form --------------------------------------------------------------------------------- */
+/* ---- the call_tir family in its older form -------------------------------------------------- */
 
 /* R.call_tir(f, args, (m, k), dtype="float32"): the third argument is a shape */
 static const rlx_sinfo *older_out(rlx_reader *r, const rlx_ast *shape, const rlx_ast *type)
@@ -781,13 +870,15 @@ static bool looks_like_shape(const rlx_ast *a)
 {
     if (a->kind == RLX_AST_NAME)
         return a->name->value.kind == RLX_VAL_EXPR;
-    return (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST) && (!a->first || (a->first->kind != RLX_AST_CALL && a->first->kind != RLX_AST_ATTR));
+    return (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST) &&
+           (!a->first || (a->first->kind != RLX_AST_CALL && a->first->kind != RLX_AST_ATTR));
 }
 
 /* A copy of the call in the modern form; the call itself if it is modern. */
 static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call)
 {
-    const rlx_ast *type = rlx_keyword(call, "dtype"), *shape = rlx_keyword(call, "output_shape"), *third = call->first;
+    const rlx_ast *type = rlx_keyword(call, "dtype"), *shape = rlx_keyword(call, "output_shape"),
+                  *third = call->first;
     if (!type)
         type = rlx_keyword(call, "output_dtype");
     for (int i = 0; third && i < 2 && third->kind != RLX_AST_KEYWORD; i++)
@@ -796,7 +887,8 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
         shape = third;
     if (!shape)
         return call;
-    rlx_read_note(r, call, "the result of R.%s is described by out_sinfo=R.Tensor(shape, dtype)", row->short_name);
+    rlx_read_note(r, call, "the result of R.%s is described by out_sinfo=R.Tensor(shape, dtype)",
+                  row->short_name);
     const rlx_sinfo *info = older_out(r, shape, type);
     rlx_val *v = info ? rlx_region_alloc(&r->parser.region, sizeof *v) : NULL;
     rlx_ast *copies = rlx_region_array(&r->parser.region, 4, sizeof *copies);
@@ -806,7 +898,8 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     copies[0] = *call;
     copies[1] = *call->first;
     copies[2] = *call->first->next;
-    copies[3] = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = shape->begin, .end = shape->end, .value = v };
+    copies[3] =
+        (rlx_ast){ .kind = RLX_AST_VALUE, .begin = shape->begin, .end = shape->end, .value = v };
     copies[0].first = &copies[1];
     copies[0].count = 3;
     copies[1].next = &copies[2];
@@ -814,12 +907,14 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
     return &copies[0];
 }
 
-static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
+                            rlx_val *out)
 {
     const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->name));
     if (!row)
         return rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->name);
-    if (!rlx_keyword(call, "out_sinfo") && !rlx_keyword(call, "out_ty") && !(call = modern_call_tir(r, row, call)))
+    if (!rlx_keyword(call, "out_sinfo") && !rlx_keyword(call, "out_ty") &&
+        !(call = modern_call_tir(r, row, call)))
         return false;
     if (fn->what && call->first && call->first->kind == RLX_AST_STRING) {
         rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
@@ -828,7 +923,7 @@ static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
     return row && rlx_call_row(r, NULL, row, call, out);
 }
 
-/* ---- devices -------------------------------------------------------------------------------------------------------------- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 /* R.cpu(), R.cuda(1), R.device(dev_type=1, dev_id=0): a list of type and number */
 static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -839,7 +934,8 @@ static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     bool general = fn->what == 0;
     if (!items)
         return rlx_no_memory(r->ctx);
-    if (general ? !rlx_bind_args(r, call, "R.device", RLX_PARAMS("dev_type", "dev_id"), 1, slot) : !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dev_id"), 0, slot + 1))
+    if (general ? !rlx_bind_args(r, call, "R.device", RLX_PARAMS("dev_type", "dev_id"), 1, slot)
+                : !rlx_bind_args(r, call, fn->name, RLX_PARAMS("dev_id"), 0, slot + 1))
         return false;
     if (slot[0] && (!rlx_read_value(r, slot[0], &v) || !rlx_to_int(r, slot[0], &v, &type)))
         return false;
@@ -847,37 +943,49 @@ static bool call_device(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
         return false;
     items[0] = (rlx_val){ .kind = RLX_VAL_INT, .begin = call->begin, .end = call->end, .i = type };
     items[1] = (rlx_val){ .kind = RLX_VAL_INT, .begin = call->begin, .end = call->end, .i = id };
-    *out = (rlx_val){ .kind = RLX_VAL_TUPLE, .begin = call->begin, .end = call->end, .list = { items, 2 } };
+    *out = (rlx_val){
+        .kind = RLX_VAL_TUPLE, .begin = call->begin, .end = call->end, .list = { items, 2 }
+    };
     return true;
 }
 
-static bool device_call(rlx_reader *r, const rlx_ast *call, const char *name, const rlx_ast *data, const rlx_attr *const *keys, const rlx_attr *const *values, size_t count, rlx_val *out)
+static bool device_call(rlx_reader *r, const rlx_ast *call, const char *name, const rlx_ast *data,
+                        const rlx_attr *const *keys, const rlx_attr *const *values, size_t count,
+                        rlx_val *out)
 {
     const rlx_expr *x = rlx_read_expr(r, data, false);
     const rlx_attr *given = x ? rlx_attrs_new(r->ctx, keys, values, count) : NULL;
-    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_read_op_call(r, name, &x, 1, given, rlx_read_place(r, call)) : NULL, call);
+    return rlx_val_set(
+        out, RLX_VAL_EXPR,
+        given ? rlx_read_op_call(r, name, &x, 1, given, rlx_read_place(r, call)) : NULL, call);
 }
 
 static bool call_hint(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[2];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.hint_on_device", RLX_PARAMS("data", "dst_vdevice"), 2, slot) || !rlx_read_value(r, slot[1], &v))
+    if (!rlx_bind_args(r, call, "R.hint_on_device", RLX_PARAMS("data", "dst_vdevice"), 2, slot) ||
+        !rlx_read_value(r, slot[1], &v))
         return false;
-    if (v.kind != RLX_VAL_TUPLE || v.list.count != 2 || v.list.items[0].kind != RLX_VAL_INT || v.list.items[1].kind != RLX_VAL_INT)
+    if (v.kind != RLX_VAL_TUPLE || v.list.count != 2 || v.list.items[0].kind != RLX_VAL_INT ||
+        v.list.items[1].kind != RLX_VAL_INT)
         return rlx_read_expected(r, slot[1], "a device such as R.cpu()", &v);
-    const rlx_attr *keys[] = { rlx_attr_string_new(r->ctx, RLX_SLICE("dev_type")), rlx_attr_string_new(r->ctx, RLX_SLICE("dev_id")) };
-    const rlx_attr *values[] = { rlx_attr_int_new(r->ctx, v.list.items[0].i), rlx_attr_int_new(r->ctx, v.list.items[1].i) };
+    const rlx_attr *keys[] = { rlx_attr_string_new(r->ctx, RLX_SLICE("dev_type")),
+                               rlx_attr_string_new(r->ctx, RLX_SLICE("dev_id")) };
+    const rlx_attr *values[] = { rlx_attr_int_new(r->ctx, v.list.items[0].i),
+                                 rlx_attr_int_new(r->ctx, v.list.items[1].i) };
     if (!keys[0] || !keys[1] || !values[0] || !values[1])
         return false;
     return device_call(r, call, "relax.hint_on_device", slot[0], keys, values, 2, out);
 }
 
-static bool call_to_vdevice(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_to_vdevice(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
+                            rlx_val *out)
 {
     const rlx_ast *slot[2];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.to_vdevice", RLX_PARAMS("data", "dst_vdevice"), 2, slot) || !rlx_read_value(r, slot[1], &v))
+    if (!rlx_bind_args(r, call, "R.to_vdevice", RLX_PARAMS("data", "dst_vdevice"), 2, slot) ||
+        !rlx_read_value(r, slot[1], &v))
         return false;
     const rlx_node *device = v.kind == RLX_VAL_NODE && rlx_as_vdevice(v.node) ? v.node : NULL;
     if (!device && v.kind != RLX_VAL_STR)
@@ -888,23 +996,26 @@ static bool call_to_vdevice(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
     return key && device_call(r, call, "relax.to_vdevice", slot[0], &key, &device, 1, out);
 }
 
-/* ---- small ones ------------------------------------------------------------------------------------------------------------- */
+/* ---- small ones ----------------------------------------------------------------------------- */
 
 /* linear(x, w, b) is permute_dims, matmul and perhaps add */
 static bool call_linear(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[4];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "R.linear", RLX_PARAMS("data", "weight", "bias", "out_dtype"), 2, slot))
+    if (!rlx_bind_args(r, call, "R.linear", RLX_PARAMS("data", "weight", "bias", "out_dtype"), 2,
+                       slot))
         return false;
     rlx_place place = rlx_read_place(r, call);
-    const rlx_expr *x = rlx_read_expr(r, slot[0], false), *w = x ? rlx_read_expr(r, slot[1], false) : NULL;
+    const rlx_expr *x = rlx_read_expr(r, slot[0], false),
+                   *w = x ? rlx_read_expr(r, slot[1], false) : NULL;
     const rlx_expr *wt = w ? rlx_read_op_call(r, "relax.permute_dims", &w, 1, NULL, place) : NULL;
     const rlx_attr *given = NULL, *key, *value;
     if (!wt)
         return false;
     if (slot[3] && slot[3]->kind != RLX_AST_NONE) {
-        if (!rlx_read_value(r, slot[3], &v) || !(value = rlx_to_attr(r, slot[3], &v)) || !(key = rlx_attr_string_new(r->ctx, RLX_SLICE("out_dtype"))) ||
+        if (!rlx_read_value(r, slot[3], &v) || !(value = rlx_to_attr(r, slot[3], &v)) ||
+            !(key = rlx_attr_string_new(r->ctx, RLX_SLICE("out_dtype"))) ||
             !(given = rlx_attrs_new(r->ctx, &key, &value, 1)))
             return false;
     }
@@ -913,20 +1024,24 @@ static bool call_linear(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
     if (!product || !slot[2] || slot[2]->kind == RLX_AST_NONE)
         return rlx_val_set(out, RLX_VAL_EXPR, product, call);
     const rlx_expr *sum[] = { product, rlx_read_expr(r, slot[2], false) };
-    return rlx_val_set(out, RLX_VAL_EXPR, sum[1] ? rlx_read_op_call(r, "relax.add", sum, 2, NULL, place) : NULL, call);
+    return rlx_val_set(out, RLX_VAL_EXPR,
+                       sum[1] ? rlx_read_op_call(r, "relax.add", sum, 2, NULL, place) : NULL,
+                       call);
 }
 
 static bool call_renamed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     rlx_read_note(r, call, "R.%s is another spelling of R.%s", fn->name, fn->text);
     const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->text));
-    return row ? rlx_call_row(r, NULL, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
+    return row ? rlx_call_row(r, NULL, row, call, out)
+               : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
 static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->text));
-    return row ? rlx_call_row(r, NULL, row, call, out) : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
+    return row ? rlx_call_row(r, NULL, row, call, out)
+               : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
 static bool not_here(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -936,7 +1051,8 @@ static bool not_here(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
 
 static bool not_supported(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    return rlx_read_error(r, RLX_PA16, call, "R.%s is not supported%s%s", fn->name, fn->text ? ": " : "", fn->text ? fn->text : "");
+    return rlx_read_error(r, RLX_PA16, call, "R.%s is not supported%s%s", fn->name,
+                          fn->text ? ": " : "", fn->text ? fn->text : "");
 }
 
 static const rlx_relax_fn functions[] = {
@@ -999,7 +1115,8 @@ static const rlx_relax_fn functions[] = {
     { "dist.device_mesh", not_supported, 0, NULL },
 };
 
-/* What R.<path> is: a function with a form of its own, an operator, or neither. NULL: out of memory. */
+/* What R.<path> is: a function with a form of its own, an operator, or neither. NULL: out of
+ * memory. */
 static const rlx_functions *functions_of(rlx_reader *r, rlx_word *path)
 {
     rlx_functions *known = rlx_word_functions(&r->names, path);
@@ -1026,11 +1143,13 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
     const char *near = NULL;
     if (space == RLX_SPACE_TVM)
         return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported", path->text->data);
-    if (space == RLX_SPACE_R && !rlx_diags_full(&r->ctx->diags) && !(near = r->ctx->ops->suggest(name)))
+    if (space == RLX_SPACE_R && !rlx_diags_full(&r->ctx->diags) &&
+        !(near = r->ctx->ops->suggest(name)))
         near = rlx_nearest(r, name, function_at, NULL, RLX_COUNT(functions));
     if (near && strncmp(near, "relax.", 6) == 0)
         near += 6;
-    return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known%s%s", letters[space], path->text->data, near ? "; did you mean R." : "", near ? near : "");
+    return rlx_read_error(r, RLX_PA11, at, "%c.%s is not known%s%s", letters[space],
+                          path->text->data, near ? "; did you mean R." : "", near ? near : "");
 }
 
 bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)

@@ -1,13 +1,15 @@
-/* reader_missing.c: why a name means nothing where it stands. Only mistakes that are shown come here, a
- * hundred or so, so nothing needs to be fast. */
+/* reader_missing.c: why a name means nothing where it stands. Only mistakes that are shown come
+ * here, a hundred or so, so nothing needs to be fast. */
 #include "script/reader.h"
 
-/* Known names near an unknown one, from all names of the text in the order they came. user: the next one. */
+/* Known names near an unknown one, from all names of the text in the order they came. user: the
+ * next one. */
 static const char *known_at(void *user, size_t i)
 {
     const rlx_word **next = user, *n = *next;
     *next = n->next;
-    return n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data : NULL;
+    return n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data
+                                                                             : NULL;
 }
 
 /* So many names are compared for all suggestions together. */
@@ -19,8 +21,11 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
     const rlx_word *next = r->names.first;
     bool affordable = r->names.len <= MOST_COMPARED - r->names_compared;
     r->names_compared += affordable ? r->names.len : 0;
-    const char *near = affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &next, r->names.len) : NULL;
-    return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name, near ? "; did you mean " : "", near ? near : "");
+    const char *near =
+        affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &next, r->names.len)
+                   : NULL;
+    return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name,
+                          near ? "; did you mean " : "", near ? near : "");
 }
 
 /* ---- headers: dimensions that no parameter binds */
@@ -29,10 +34,15 @@ static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data, *function = r->where.function->name->text->data;
     if (r->where.part == RLX_PART_HEADER) {
-        rlx_read_error(r, RLX_WF06, a, "shape variable %s of %s has no dimension of its own in any parameter", name, function);
+        rlx_read_error(r, RLX_WF06, a,
+                       "shape variable %s of %s has no dimension of its own in any parameter",
+                       name, function);
         rlx_note(r->ctx, RLX_NO_PLACE, "add a parameter such as R.Shape([\"%s\"])", name);
     } else {
-        rlx_read_error(r, RLX_WF04, a, "return annotation of %s uses shape variable %s, which is not bound by its parameters", function, name);
+        rlx_read_error(
+            r, RLX_WF04, a,
+            "return annotation of %s uses shape variable %s, which is not bound by its parameters",
+            function, name);
         rlx_note(r->ctx, RLX_NO_PLACE, "leave the size open: R.Tensor(dtype=..., ndim=...)");
     }
     return false;
@@ -45,16 +55,19 @@ static bool out_of_scope(rlx_reader *r, const rlx_ast *a)
     const char *name = a->name->text->data;
     bool dataflow = rlx_is(a->name->gone, RLX_NODE_DATAFLOW_VAR);
     if (dataflow)
-        rlx_read_error(r, RLX_WF01, a, "dataflow variable %s is used outside its dataflow block", name);
+        rlx_read_error(r, RLX_WF01, a, "dataflow variable %s is used outside its dataflow block",
+                       name);
     else
         rlx_read_error(r, RLX_WF03, a, "variable %s is out of scope here", name);
-    rlx_note(r->ctx, rlx_place_of(a->name->gone), dataflow ? "it is bound here; add it to R.output" : "it is bound here");
+    rlx_note(r->ctx, rlx_place_of(a->name->gone),
+             dataflow ? "it is bound here; add it to R.output" : "it is bound here");
     return false;
 }
 
 static bool is_word_char(char c)
 {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80);
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || (c & 0x80);
 }
 
 static uint32_t skip_blanks(rlx_slice text, uint32_t at)
@@ -71,10 +84,12 @@ static uint32_t line_start(rlx_slice text, uint32_t at)
     return at;
 }
 
-/* After "NAME =" or "NAME: ... =" at the begin of the line: where the value starts; 0 if the line does not bind the name. */
+/* After "NAME =" or "NAME: ... =" at the begin of the line: where the value starts; 0 if the
+ * line does not bind the name. */
 static uint32_t value_of_binding(rlx_slice text, uint32_t first, rlx_slice name)
 {
-    if (first + name.len >= text.len || memcmp(text.data + first, name.data, name.len) || is_word_char(text.data[first + name.len]))
+    if (first + name.len >= text.len || memcmp(text.data + first, name.data, name.len) ||
+        is_word_char(text.data[first + name.len]))
         return 0;
     uint32_t at = skip_blanks(text, first + (uint32_t)name.len);
     if (at < text.len && text.data[at] == ':')
@@ -83,16 +98,20 @@ static uint32_t value_of_binding(rlx_slice text, uint32_t first, rlx_slice name)
     return binds ? skip_blanks(text, at + 1) : 0;
 }
 
-/* The line after `at`, still inside the function, that binds the name: its first character, 0 if there is none. */
-static uint32_t later_binding(rlx_reader *r, rlx_slice text, uint32_t at, rlx_slice name, uint32_t *value)
+/* The line after `at`, still inside the function, that binds the name: its first character, 0
+ * if there is none. */
+static uint32_t later_binding(rlx_reader *r, rlx_slice text, uint32_t at, rlx_slice name,
+                              uint32_t *value)
 {
-    uint32_t def = line_start(text, r->where.function->begin), margin = skip_blanks(text, def) - def;
+    uint32_t def = line_start(text, r->where.function->begin),
+             margin = skip_blanks(text, def) - def;
     for (;;) {
         const char *end = at < text.len ? memchr(text.data + at, '\n', text.len - at) : NULL;
         if (!end)
             return 0;
         uint32_t line = (uint32_t)(end - text.data) + 1, first = skip_blanks(text, line);
-        bool empty = first >= text.len || text.data[first] == '\n' || text.data[first] == '\r' || text.data[first] == '#';
+        bool empty = first >= text.len || text.data[first] == '\n' || text.data[first] == '\r' ||
+                     text.data[first] == '#';
         if (!empty && first - line <= margin)
             return 0;
         *value = empty ? 0 : value_of_binding(text, first, name);
@@ -104,10 +123,14 @@ static uint32_t later_binding(rlx_reader *r, rlx_slice text, uint32_t at, rlx_sl
 
 static bool bound_later(rlx_reader *r, const rlx_ast *a)
 {
-    rlx_slice text = { r->parser.lexer.text, r->parser.lexer.len }, name = rlx_string_slice(a->name->text);
+    rlx_slice text = { r->parser.lexer.text, r->parser.lexer.len },
+              name = rlx_string_slice(a->name->text);
     uint32_t value, line = line_start(text, a->begin), first = skip_blanks(text, line);
     if (value_of_binding(text, first, name) && first < a->begin)
-        return rlx_read_error(r, RLX_WF02, a, "variable %s occurs in its own value, which is not a function", name.data), true;
+        return rlx_read_error(r, RLX_WF02, a,
+                              "variable %s occurs in its own value, which is not a function",
+                              name.data),
+               true;
     uint32_t found = later_binding(r, text, a->end, name, &value);
     if (!found)
         return false;
@@ -116,7 +139,8 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
         rlx_read_error(r, RLX_WF05, a, "shape variable %s is used before it is bound", name.data);
     else
         rlx_read_error(r, RLX_WF03, a, "variable %s is used before it is bound", name.data);
-    rlx_note(r->ctx, rlx_place_make(r->source, found, (uint32_t)name.len), is_size ? "it is declared here" : "it is bound here");
+    rlx_note(r->ctx, rlx_place_make(r->source, found, (uint32_t)name.len),
+             is_size ? "it is declared here" : "it is bound here");
     return true;
 }
 

@@ -1,11 +1,17 @@
-/* reader_module.c: files and modules: imports, classes, declarations, then the bodies; functions of I and tvm. */
+/* reader_module.c: files and modules: imports, classes, declarations, then the bodies;
+ * functions of I and tvm. */
 #include "script/reader.h"
 
-/* ---- decorators ------------------------------------------------------------------------------------------- */
+/* ---- decorators ----------------------------------------------------------------------------- */
 
 enum decorator_kind { DECORATOR_UNKNOWN, DECORATOR_RELAX, DECORATOR_TIR, DECORATOR_MODULE };
 
-static const struct { const char *name; uint8_t space; uint8_t kind; const char *modern; } decorators[] = {
+static const struct {
+    const char *name;
+    uint8_t space;
+    uint8_t kind;
+    const char *modern;
+} decorators[] = {
     { "function", RLX_SPACE_R, DECORATOR_RELAX, NULL },
     { "func", RLX_SPACE_R, DECORATOR_RELAX, "R.function" },
     { "prim_func", RLX_SPACE_T, DECORATOR_TIR, NULL },
@@ -20,7 +26,8 @@ static enum decorator_kind decorator_kind(rlx_reader *r, const rlx_ast *a)
 {
     const rlx_ast *callee = a->kind == RLX_AST_CALL ? a->base : a;
     rlx_val v;
-    if (callee->kind == RLX_AST_NAME && !callee->name->value.kind) { /* @ir_module without its import */
+    /* @ir_module without its import */
+    if (callee->kind == RLX_AST_NAME && !callee->name->value.kind) {
         for (size_t i = 0; i < RLX_COUNT(decorators); i++)
             if (rlx_slice_is(rlx_string_slice(callee->name->text), decorators[i].name) && i != 1)
                 return decorators[i].kind;
@@ -28,28 +35,35 @@ static enum decorator_kind decorator_kind(rlx_reader *r, const rlx_ast *a)
     bool named = callee->kind == RLX_AST_ATTR || callee->kind == RLX_AST_NAME;
     if (named && !rlx_read_value(r, callee, &v))
         return DECORATOR_UNKNOWN;
-    for (size_t i = named ? 0 : RLX_COUNT(decorators); i < RLX_COUNT(decorators) && v.kind == RLX_VAL_FUNC; i++) {
-        if (v.sub != decorators[i].space || !rlx_slice_is(rlx_string_slice(v.fn.path->text), decorators[i].name))
+    for (size_t i = named ? 0 : RLX_COUNT(decorators);
+         i < RLX_COUNT(decorators) && v.kind == RLX_VAL_FUNC; i++) {
+        if (v.sub != decorators[i].space ||
+            !rlx_slice_is(rlx_string_slice(v.fn.path->text), decorators[i].name))
             continue;
         if (decorators[i].modern)
-            rlx_read_note(r, a, "@R.%s is an older spelling of @%s", decorators[i].name, decorators[i].modern);
+            rlx_read_note(r, a, "@R.%s is an older spelling of @%s", decorators[i].name,
+                          decorators[i].modern);
         return decorators[i].kind;
     }
-    rlx_read_error(r, RLX_PA23, a, "unknown decorator: modules have @I.ir_module, functions @R.function or @T.prim_func");
+    rlx_read_error(
+        r, RLX_PA23, a,
+        "unknown decorator: modules have @I.ir_module, functions @R.function or @T.prim_func");
     return DECORATOR_UNKNOWN;
 }
 
 static bool option(rlx_reader *r, const rlx_ast *a, bool *out)
 {
     if (a->base->kind != RLX_AST_TRUE && a->base->kind != RLX_AST_FALSE)
-        return rlx_read_error(r, RLX_PA23, a, "%s= of a decorator is True or False", a->name->text->data);
+        return rlx_read_error(r, RLX_PA23, a, "%s= of a decorator is True or False",
+                              a->name->text->data);
     *out = a->base->kind == RLX_AST_TRUE;
     return true;
 }
 
 static bool decorator_option(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
 {
-    rlx_slice name = a->kind == RLX_AST_KEYWORD ? rlx_string_slice(a->name->text) : (rlx_slice){ "", 0 };
+    rlx_slice name =
+        a->kind == RLX_AST_KEYWORD ? rlx_string_slice(a->name->text) : (rlx_slice){ "", 0 };
     bool value = false;
     if (a->kind != RLX_AST_KEYWORD)
         return rlx_read_error(r, RLX_PA23, a, "options of a decorator are given by name");
@@ -62,14 +76,17 @@ static bool decorator_option(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
     else if (rlx_slice_is(name, "s_tir") && f->tir)
         rlx_read_note(r, a, "s_tir= is a newer option without a meaning here");
     else if (!rlx_slice_is(name, "check_well_formed"))
-        return rlx_read_error(r, RLX_PA23, a, "unknown option %s of a decorator", a->name->text->data);
+        return rlx_read_error(r, RLX_PA23, a, "unknown option %s of a decorator",
+                              a->name->text->data);
     return true;
 }
 
 bool rlx_read_decorator(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
 {
     if (!a)
-        return rlx_read_error_at(r, RLX_PA23, f->begin, f->end, "function %s needs a decorator: @R.function or @T.prim_func", f->name->text->data);
+        return rlx_read_error_at(r, RLX_PA23, f->begin, f->end,
+                                 "function %s needs a decorator: @R.function or @T.prim_func",
+                                 f->name->text->data);
     enum decorator_kind kind = decorator_kind(r, a);
     if (kind == DECORATOR_UNKNOWN)
         return false;
@@ -82,12 +99,14 @@ bool rlx_read_decorator(rlx_reader *r, const rlx_ast *a, rlx_pending *f)
     return true;
 }
 
-/* ---- imports ------------------------------------------------------------------------------------------------ */
+/* ---- imports -------------------------------------------------------------------------------- */
 
 static bool bind_import(rlx_reader *r, rlx_word *alias, const rlx_ast *item)
 {
-    static const struct { const char *name; uint8_t space; } spaces[] = {
-        { "relax", RLX_SPACE_R }, { "tir", RLX_SPACE_T }, { "tirx", RLX_SPACE_T }, { "ir", RLX_SPACE_I }, { "tvm", RLX_SPACE_TVM },
+    static const struct { const char *name; uint8_t space;
+    } spaces[] = {
+        { "relax", RLX_SPACE_R }, { "tir", RLX_SPACE_T },   { "tirx", RLX_SPACE_T },
+        { "ir", RLX_SPACE_I },    { "tvm", RLX_SPACE_TVM },
     };
     rlx_slice name = rlx_string_slice(item->name->text);
     rlx_val v = { .begin = item->begin, .end = item->end };
@@ -96,7 +115,11 @@ static bool bind_import(rlx_reader *r, rlx_word *alias, const rlx_ast *item)
             v.kind = RLX_VAL_SPACE, v.sub = spaces[i].space;
     for (size_t i = 0; i < RLX_COUNT(decorators) && !v.kind; i++)
         if (rlx_slice_is(name, decorators[i].name))
-            v = (rlx_val){ .kind = RLX_VAL_FUNC, .sub = decorators[i].space, .begin = item->begin, .end = item->end, .fn = { item->name, NULL } };
+            v = (rlx_val){ .kind = RLX_VAL_FUNC,
+                           .sub = decorators[i].space,
+                           .begin = item->begin,
+                           .end = item->end,
+                           .fn = { item->name, NULL } };
     if (!v.kind) {
         if (r->notes)
             rlx_error(r->ctx, RLX_PA29, rlx_read_place(r, item), "this import has no effect");
@@ -111,13 +134,14 @@ static void read_import(rlx_reader *r, const rlx_line *line)
         bind_import(r, i->base ? i->base->name : i->name, i);
 }
 
-/* ---- declarations --------------------------------------------------------------------------------------------- */
+/* ---- declarations --------------------------------------------------------------------------- */
 
 static const rlx_sinfo *provisional(rlx_reader *r, const rlx_pending *f)
 {
     if (f->tir || f->broken)
         return NULL;
-    return rlx_signature(r->ctx, f->params, f->num_params, f->ret ? f->ret : r->ctx->object, !f->impure, NULL);
+    return rlx_signature(r->ctx, f->params, f->num_params, f->ret ? f->ret : r->ctx->object,
+                         !f->impure, NULL);
 }
 
 static rlx_pending *new_pending(rlx_reader *r, const rlx_line *def)
@@ -140,24 +164,32 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
     const rlx_lexer *lx = &r->parser.lexer;
     f->body = rlx_lexer_save(lx);
     f->indent = lx->indents[lx->num_indents - 1];
-    f->broken = !rlx_read_decorator(r, decorator, f) || !(f->tir ? rlx_rt_header(r, def, f) : rlx_relax_header(r, def, f));
+    f->broken = !rlx_read_decorator(r, decorator, f) ||
+                !(f->tir ? rlx_rt_header(r, def, f) : rlx_relax_header(r, def, f));
     size_t errors = r->ctx->diags.num_errors;
-    f->gvar = rlx_module_builder_declare(r->module, rlx_string_slice(f->name->text), provisional(r, f), rlx_place_make(r->source, f->begin, f->end - f->begin));
+    f->gvar =
+        rlx_module_builder_declare(r->module, rlx_string_slice(f->name->text), provisional(r, f),
+                                   rlx_place_make(r->source, f->begin, f->end - f->begin));
     if (!f->gvar) {
         f->broken = true;
         r->syntax_errors += r->ctx->diags.num_errors - errors;
     }
     if (!rlx_lexer_skip_suite(&r->parser.lexer)) {
         f->broken = true;
-        rlx_read_error_at(r, RLX_PA22, def->begin, def->end, "an indented block is missing after this line");
+        rlx_read_error_at(r, RLX_PA22, def->begin, def->end,
+                          "an indented block is missing after this line");
     }
 }
 
 static void declare_extern(rlx_reader *r, const rlx_ast *name, const rlx_expr *func)
 {
-    const rlx_sinfo *s = rlx_opaque_func_info(r->ctx, RLX_DERIVE_DEFAULT, NULL, r->ctx->object, false);
+    const rlx_sinfo *s =
+        rlx_opaque_func_info(r->ctx, RLX_DERIVE_DEFAULT, NULL, r->ctx->object, false);
     size_t errors = r->ctx->diags.num_errors;
-    const rlx_global_var *gv = s ? rlx_module_builder_declare(r->module, rlx_string_slice(name->name->text), s, rlx_read_place(r, name)) : NULL;
+    const rlx_global_var *gv =
+        s ? rlx_module_builder_declare(r->module, rlx_string_slice(name->name->text), s,
+                                       rlx_read_place(r, name))
+          : NULL;
     if (!gv || !rlx_module_builder_define(r->module, gv, func))
         r->syntax_errors += r->ctx->diags.num_errors - errors;
 }
@@ -177,8 +209,10 @@ static void read_alias(rlx_reader *r, const rlx_line *line, bool in_class)
         rlx_word_bind(r, line->target->name, &v);
 }
 
-/* A statement that stands in a class as well as at the top of a file. False: it is none of these. */
-static bool common_statement(rlx_reader *r, const rlx_line *line, const rlx_ast **decorator, bool in_class)
+/* A statement that stands in a class as well as at the top of a file. False: it is none of
+ * these. */
+static bool common_statement(rlx_reader *r, const rlx_line *line, const rlx_ast **decorator,
+                             bool in_class)
 {
     rlx_val v;
     switch (line->kind) {
@@ -198,16 +232,19 @@ static bool common_statement(rlx_reader *r, const rlx_line *line, const rlx_ast 
 
 static void misplaced(rlx_reader *r, const rlx_line *line, const char *where)
 {
-    rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "this statement has no place %s", where);
+    rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "this statement has no place %s",
+                      where);
     if (line->kind >= RLX_LINE_IF)
         rlx_lexer_skip_suite(&r->parser.lexer);
 }
 
 static void stray_decorator(rlx_reader *r, const rlx_ast **decorator, const rlx_line *line)
 {
-    if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_CLASS && line->kind != RLX_LINE_DECORATOR && line->kind != RLX_LINE_ERROR)
+    if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_CLASS &&
+        line->kind != RLX_LINE_DECORATOR && line->kind != RLX_LINE_ERROR)
         rlx_read_error(r, RLX_PA23, *decorator, "a decorator stands above a class or a function");
-    if (line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_CLASS && line->kind != RLX_LINE_DECORATOR)
+    if (line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_CLASS &&
+        line->kind != RLX_LINE_DECORATOR)
         *decorator = NULL;
 }
 
@@ -232,7 +269,8 @@ static void read_class(rlx_reader *r, const rlx_line *line, const rlx_ast *decor
     rlx_val v = { .kind = RLX_VAL_MODULE, .begin = line->name_begin, .end = line->name_end };
     size_t errors = r->syntax_errors;
     if (!decorator)
-        rlx_read_error_at(r, RLX_PA23, line->begin, line->end, "a module class needs the decorator @I.ir_module");
+        rlx_read_error_at(r, RLX_PA23, line->begin, line->end,
+                          "a module class needs the decorator @I.ir_module");
     else if (decorator_kind(r, decorator) != DECORATOR_MODULE && errors == r->syntax_errors)
         rlx_read_error(r, RLX_PA23, decorator, "a class has the decorator @I.ir_module");
     r->module_name = line->name;
@@ -246,7 +284,7 @@ static void read_class(rlx_reader *r, const rlx_line *line, const rlx_ast *decor
     r->in_module = false;
 }
 
-/* ---- bodies ---------------------------------------------------------------------------------------------------- */
+/* ---- bodies --------------------------------------------------------------------------------- */
 
 static void read_body(rlx_reader *r, rlx_pending *f)
 {
@@ -275,7 +313,7 @@ static void read_bodies(rlx_reader *r)
         }
 }
 
-/* ---- the file ----------------------------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static size_t read_units(rlx_reader *r)
 {
@@ -283,7 +321,8 @@ static size_t read_units(rlx_reader *r)
     size_t classes = 0;
     rlx_region_mark mark = rlx_region_save(&r->parser.region);
     while (!r->ctx->diags.out_of_memory) {
-        while (r->parser.lexer.tok.kind == RLX_TOK_NEWLINE || r->parser.lexer.tok.kind == RLX_TOK_DEDENT)
+        while (r->parser.lexer.tok.kind == RLX_TOK_NEWLINE ||
+               r->parser.lexer.tok.kind == RLX_TOK_DEDENT)
             rlx_lexer_next(&r->parser.lexer);
         if (r->parser.lexer.tok.kind == RLX_TOK_END)
             break;
@@ -324,11 +363,12 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
     return out->module != NULL;
 }
 
-/* ---- I.name(...) and tvm.name(...) ------------------------------------------------------------------------------------ */
+/* ---- I.name(...) and tvm.name(...) ---------------------------------------------------------- */
 
 static bool in_class(rlx_reader *r, const rlx_ast *call, const char *what)
 {
-    return (r->in_module && r->dialect == RLX_DIALECT_MODULE) || rlx_read_error(r, RLX_PA15, call, "%s stands in the class of a module", what);
+    return (r->in_module && r->dialect == RLX_DIALECT_MODULE) ||
+           rlx_read_error(r, RLX_PA15, call, "%s stands in the class of a module", what);
 }
 
 static bool module_attrs(rlx_reader *r, const rlx_ast *call, rlx_val *out)
@@ -336,7 +376,10 @@ static bool module_attrs(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     const rlx_ast *slot[2];
     rlx_val v;
     bool overwrite = false;
-    if (!in_class(r, call, "I.module_attrs") || !rlx_bind_args(r, call, "I.module_attrs", RLX_PARAMS("attrs", "allow_overwrite"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!in_class(r, call, "I.module_attrs") ||
+        !rlx_bind_args(r, call, "I.module_attrs", RLX_PARAMS("attrs", "allow_overwrite"), 1,
+                       slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     if (slot[1]) {
         rlx_val flag;
@@ -355,7 +398,9 @@ static bool global_infos(rlx_reader *r, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[1];
     rlx_val v;
-    if (!in_class(r, call, "I.module_global_infos") || !rlx_bind_args(r, call, "I.module_global_infos", RLX_PARAMS("global_infos"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!in_class(r, call, "I.module_global_infos") ||
+        !rlx_bind_args(r, call, "I.module_global_infos", RLX_PARAMS("global_infos"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     if (v.kind != RLX_VAL_DICT)
         return rlx_read_expected(r, slot[0], "a dictionary of lists", &v);
@@ -388,7 +433,9 @@ static bool lookup_vdevice(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     rlx_slice kind;
     int64_t index = 0;
     char text[96];
-    if (!rlx_bind_args(r, call, "I.lookup_vdevice", RLX_PARAMS("target_kind", "device_index"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &kind))
+    if (!rlx_bind_args(r, call, "I.lookup_vdevice", RLX_PARAMS("target_kind", "device_index"), 1,
+                       slot) ||
+        !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &kind))
         return false;
     if (slot[1] && (!rlx_read_value(r, slot[1], &v) || !rlx_to_int(r, slot[1], &v, &index)))
         return false;
@@ -401,7 +448,8 @@ static bool lookup_vdevice(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     text[n] = ':';
     for (size_t i = digits; i > 0; i--, index /= 10)
         text[n + i] = (char)('0' + index % 10);
-    return rlx_val_set(out, RLX_VAL_NODE, rlx_read_vdevice(r, call, (rlx_slice){ text, n + 1 + digits }), call);
+    return rlx_val_set(out, RLX_VAL_NODE,
+                       rlx_read_vdevice(r, call, (rlx_slice){ text, n + 1 + digits }), call);
 }
 
 static bool range(rlx_reader *r, const rlx_ast *call, rlx_val *out)
@@ -417,7 +465,8 @@ static bool load_json(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     const rlx_ast *slot[1];
     rlx_val v;
     rlx_slice text;
-    if (!rlx_bind_args(r, call, "tvm.ir.load_json", RLX_PARAMS("json_str"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &text))
+    if (!rlx_bind_args(r, call, "tvm.ir.load_json", RLX_PARAMS("json_str"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v) || !rlx_to_string(r, slot[0], &v, &text))
         return false;
     r->metadata = rlx_metadata_load(r, slot[0], text);
     *out = (rlx_val){ .kind = RLX_VAL_META, .begin = call->begin, .end = call->end };
@@ -426,10 +475,20 @@ static bool load_json(rlx_reader *r, const rlx_ast *call, rlx_val *out)
 
 bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)
 {
-    static const struct { const char *name; bool tvm; bool (*call)(rlx_reader *, const rlx_ast *, rlx_val *); } functions[] = {
-        { "module_attrs", false, module_attrs }, { "module_global_infos", false, global_infos }, { "vdevice", false, vdevice },
-        { "dummy_global_info", false, dummy_info }, { "lookup_vdevice", false, lookup_vdevice }, { "Range", false, range },
-        { "ir.load_json", true, load_json }, { "load_json", false, load_json }, { "ir.Range", true, range },
+    static const struct {
+        const char *name;
+        bool tvm;
+        bool (*call)(rlx_reader *, const rlx_ast *, rlx_val *);
+    } functions[] = {
+        { "module_attrs", false, module_attrs },
+        { "module_global_infos", false, global_infos },
+        { "vdevice", false, vdevice },
+        { "dummy_global_info", false, dummy_info },
+        { "lookup_vdevice", false, lookup_vdevice },
+        { "Range", false, range },
+        { "ir.load_json", true, load_json },
+        { "load_json", false, load_json },
+        { "ir.Range", true, range },
     };
     const rlx_val *root = call->base->kind == RLX_AST_ATTR ? NULL : &call->base->name->value;
     rlx_val callee;
@@ -437,7 +496,8 @@ bool rlx_call_ir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *ou
         return false;
     bool tvm = (root ? root->sub : callee.sub) == RLX_SPACE_TVM;
     for (size_t i = 0; i < RLX_COUNT(functions); i++)
-        if (functions[i].tvm == tvm && rlx_slice_is(rlx_string_slice(path->text), functions[i].name))
+        if (functions[i].tvm == tvm &&
+            rlx_slice_is(rlx_string_slice(path->text), functions[i].name))
             return functions[i].call(r, call, out);
     return rlx_unknown_function(r, tvm ? RLX_SPACE_TVM : RLX_SPACE_I, path, call->base);
 }

@@ -3,13 +3,25 @@
 
 #include "script/reader.h"
 
-/* ---- Python numbers ---------------------------------------------------------------------------------------- */
+/* ---- Python numbers ------------------------------------------------------------------------- */
 
-static bool is_number(const rlx_val *v) { return v->kind == RLX_VAL_INT || v->kind == RLX_VAL_BOOL || v->kind == RLX_VAL_FLOAT; }
-static double as_double(const rlx_val *v) { return v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i; }
+static bool is_number(const rlx_val *v)
+{
+    return v->kind == RLX_VAL_INT || v->kind == RLX_VAL_BOOL || v->kind == RLX_VAL_FLOAT;
+}
+static double as_double(const rlx_val *v)
+{
+    return v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i;
+}
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-static int64_t floor_mod(int64_t a, int64_t b) { return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0); }
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+static int64_t floor_mod(int64_t a, int64_t b)
+{
+    return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
+}
 
 static bool int_power(int64_t a, int64_t b, int64_t *out)
 {
@@ -35,11 +47,14 @@ static bool int_result(uint8_t op, int64_t a, int64_t b, int64_t *out)
     case RLX_TOK_PLUS: return rlx_add_i64(a, b, out);
     case RLX_TOK_MINUS: return rlx_sub_i64(a, b, out);
     case RLX_TOK_STAR: return rlx_mul_i64(a, b, out);
-    case RLX_TOK_DSLASH: return b && !(a == INT64_MIN && b == -1) && (*out = floor_div(a, b), true);
-    case RLX_TOK_PERCENT: return b && b != -1 ? (*out = floor_mod(a, b), true) : b ? (*out = 0, true) : false;
+    case RLX_TOK_DSLASH:
+        return b && !(a == INT64_MIN && b == -1) && (*out = floor_div(a, b), true);
+    case RLX_TOK_PERCENT:
+        return b && b != -1 ? (*out = floor_mod(a, b), true) : b ? (*out = 0, true) : false;
     case RLX_TOK_POWER: return b >= 0 && int_power(a, b, out);
     case RLX_TOK_SHL: return b >= 0 && b < 63 && rlx_mul_i64(a, (int64_t)1 << b, out);
-    case RLX_TOK_SHR: return b >= 0 && (*out = b > 62 ? (a < 0 ? -1 : 0) : a >= 0 ? a >> b : ~(~a >> b), true);
+    case RLX_TOK_SHR:
+        return b >= 0 && (*out = b > 62 ? (a < 0 ? -1 : 0) : a >= 0 ? a >> b : ~(~a >> b), true);
     case RLX_TOK_AMPERSAND: *out = a & b; return true;
     case RLX_TOK_PIPE: *out = a | b; return true;
     case RLX_TOK_CARET: *out = a ^ b; return true;
@@ -78,7 +93,8 @@ static bool compare_numbers(uint8_t op, const rlx_val *a, const rlx_val *b)
 
 static bool is_comparison(uint8_t op) { return op >= RLX_TOK_LT && op <= RLX_TOK_NE; }
 
-static bool number_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
+static bool number_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
+                          const rlx_val *b, rlx_val *out)
 {
     *out = (rlx_val){ .begin = at->begin, .end = at->end };
     if (is_comparison(op)) {
@@ -100,20 +116,33 @@ static bool number_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rl
         if (!a->sub && !b->sub && int_result(op, a->i, b->i, &out->i))
             return true;
     }
-    return rlx_read_error(r, RLX_PA24, at, "this calculation has no result that fits into 64 bits");
+    return rlx_read_error(r, RLX_PA24, at,
+                          "this calculation has no result that fits into 64 bits");
 }
 
-/* ---- PrimExprs ------------------------------------------------------------------------------------------------ */
+/* ---- PrimExprs ------------------------------------------------------------------------------ */
 
 static const uint8_t prim_kinds[RLX_TOK_COUNT] = {
-    [RLX_TOK_PLUS] = RLX_NODE_ADD, [RLX_TOK_MINUS] = RLX_NODE_SUB, [RLX_TOK_STAR] = RLX_NODE_MUL,
-    [RLX_TOK_SLASH] = RLX_NODE_DIV, [RLX_TOK_DSLASH] = RLX_NODE_FLOOR_DIV, [RLX_TOK_PERCENT] = RLX_NODE_FLOOR_MOD,
-    [RLX_TOK_LT] = RLX_NODE_LT, [RLX_TOK_LE] = RLX_NODE_LE, [RLX_TOK_GT] = RLX_NODE_GT, [RLX_TOK_GE] = RLX_NODE_GE,
-    [RLX_TOK_EQ] = RLX_NODE_EQ, [RLX_TOK_NE] = RLX_NODE_NE, [RLX_TOK_AND] = RLX_NODE_AND, [RLX_TOK_OR] = RLX_NODE_OR,
+    [RLX_TOK_PLUS] = RLX_NODE_ADD,
+    [RLX_TOK_MINUS] = RLX_NODE_SUB,
+    [RLX_TOK_STAR] = RLX_NODE_MUL,
+    [RLX_TOK_SLASH] = RLX_NODE_DIV,
+    [RLX_TOK_DSLASH] = RLX_NODE_FLOOR_DIV,
+    [RLX_TOK_PERCENT] = RLX_NODE_FLOOR_MOD,
+    [RLX_TOK_LT] = RLX_NODE_LT,
+    [RLX_TOK_LE] = RLX_NODE_LE,
+    [RLX_TOK_GT] = RLX_NODE_GT,
+    [RLX_TOK_GE] = RLX_NODE_GE,
+    [RLX_TOK_EQ] = RLX_NODE_EQ,
+    [RLX_TOK_NE] = RLX_NODE_NE,
+    [RLX_TOK_AND] = RLX_NODE_AND,
+    [RLX_TOK_OR] = RLX_NODE_OR,
 };
-static const struct { uint8_t tok; const char *name; } bit_calls[] = {
-    { RLX_TOK_SHL, "shift_left" }, { RLX_TOK_SHR, "shift_right" }, { RLX_TOK_AMPERSAND, "bitwise_and" },
-    { RLX_TOK_PIPE, "bitwise_or" }, { RLX_TOK_CARET, "bitwise_xor" }, { RLX_TOK_POWER, "pow" },
+static const struct { uint8_t tok; const char *name;
+} bit_calls[] = {
+    { RLX_TOK_SHL, "shift_left" },        { RLX_TOK_SHR, "shift_right" },
+    { RLX_TOK_AMPERSAND, "bitwise_and" }, { RLX_TOK_PIPE, "bitwise_or" },
+    { RLX_TOK_CARET, "bitwise_xor" },     { RLX_TOK_POWER, "pow" },
 };
 
 bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b)
@@ -121,14 +150,16 @@ bool rlx_prims_misfit(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, const
     char ta[RLX_DTYPE_TEXT], tb[RLX_DTYPE_TEXT];
     rlx_dtype_name(rlx_prim_dtype(a), ta);
     rlx_dtype_name(rlx_prim_dtype(b), tb);
-    return rlx_read_error(r, RLX_PA18, at, "operands of type %s and %s do not fit together", ta, tb);
+    return rlx_read_error(r, RLX_PA18, at, "operands of type %s and %s do not fit together", ta,
+                          tb);
 }
 
 bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
 {
     rlx_dtype t = rlx_prim_dtype(p);
     return (rlx_dtype_lanes(t) == 1 && rlx_dtype_is_int(t)) ||
-           rlx_read_error(r, RLX_PA18, at, "a bound, stride or offset is one integer, found %s", rlx_show(r->ctx, p));
+           rlx_read_error(r, RLX_PA18, at, "a bound, stride or offset is one integer, found %s",
+                          rlx_show(r->ctx, p));
 }
 
 /* What is printed as start : start + length has this length and no other form of it. */
@@ -138,7 +169,8 @@ static const rlx_prim *length_of(const rlx_prim *start, const rlx_prim *stop)
     return sum && sum->a == start ? sum->b : NULL;
 }
 
-/* Begin and length are of one type, or their sum, which is printed, has none; a literal takes that of the other. */
+/* Begin and length are of one type, or their sum, which is printed, has none; a literal takes
+ * that of the other. */
 static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *length)
 {
     if (!length)
@@ -148,7 +180,8 @@ static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *len
     return *begin != NULL;
 }
 
-const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start, const rlx_prim *stop)
+const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start,
+                              const rlx_prim *stop)
 {
     const rlx_prim *length = length_of(*start, stop);
     if (length || rlx_is_int_value(*start, 0))
@@ -161,7 +194,8 @@ const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *
 }
 
 /* From begin to end, which may be missing. The length keeps its form unless it is a number. */
-const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin, const rlx_prim *end)
+const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin,
+                                const rlx_prim *end)
 {
     if (!rlx_read_is_extent(r, at, begin) || (end && !rlx_read_is_extent(r, at, end)))
         return NULL;
@@ -178,13 +212,15 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
 }
 
 /* T.Range(begin, end), I.Range(begin, end) */
-const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin, const rlx_ast *end)
+const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin,
+                                  const rlx_ast *end)
 {
     const rlx_prim *a = rlx_read_prim(r, begin), *b = a && end ? rlx_read_prim(r, end) : NULL;
     return a && (b || !end) ? rlx_read_bounds(r, call, a, b) : NULL;
 }
 
-bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b, rlx_val *out)
+bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, const rlx_prim *a,
+                        const rlx_prim *b, rlx_val *out)
 {
     size_t errors = rlx_error_count(r->ctx);
     if (!a || !b)
@@ -197,13 +233,15 @@ bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, cons
         if (strcmp(bit_calls[i].name, name) == 0)
             op = bit_calls[i].tok;
     rlx_dtype t = rlx_prim_dtype(a);
-    if (op && op != RLX_TOK_POWER && rlx_dtype_is_int(t) && rlx_int_literal(a, &x) && rlx_int_literal(b, &y) && int_result(op, x, y, &z))
+    if (op && op != RLX_TOK_POWER && rlx_dtype_is_int(t) && rlx_int_literal(a, &x) &&
+        rlx_int_literal(b, &y) && int_result(op, x, y, &z))
         return rlx_val_set(out, RLX_VAL_PRIM, rlx_fold_cast(r->ctx, t, rlx_int64(r->ctx, z)), at);
     const rlx_prim *args[] = { a, b };
     return rlx_val_set(out, RLX_VAL_PRIM, rlx_prim_call_z(r->ctx, t, name, args, 2), at);
 }
 
-static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_prim *a, const rlx_prim *b, rlx_val *out)
+static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_prim *a,
+                        const rlx_prim *b, rlx_val *out)
 {
     if (!a || !b)
         return false;
@@ -211,13 +249,18 @@ static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_
         if (bit_calls[i].tok == op)
             return rlx_prim_intrinsic(r, bit_calls[i].name, at, a, b, out);
     if (!prim_kinds[op])
-        return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for scalar expressions", rlx_tok_text(op));
+        return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for scalar expressions",
+                              rlx_tok_text(op));
     rlx_dtype ta = rlx_prim_dtype(a), tb = rlx_prim_dtype(b);
-    bool ints = (rlx_dtype_is_int(ta) || rlx_dtype_is_bool(ta)) && (rlx_dtype_is_int(tb) || rlx_dtype_is_bool(tb));
+    bool ints = (rlx_dtype_is_int(ta) || rlx_dtype_is_bool(ta)) &&
+                (rlx_dtype_is_int(tb) || rlx_dtype_is_bool(tb));
     if (op == RLX_TOK_SLASH && ints)
-        return rlx_read_error(r, RLX_PA18, at, "/ of integers is ambiguous: write // or T.floordiv, T.truncdiv or T.Div");
+        return rlx_read_error(
+            r, RLX_PA18, at,
+            "/ of integers is ambiguous: write // or T.floordiv, T.truncdiv or T.Div");
     if ((op == RLX_TOK_DSLASH || op == RLX_TOK_PERCENT) && (!ints || rlx_is_int_value(b, 0)))
-        return ints ? rlx_read_error(r, RLX_PA18, at, "division by zero") : rlx_read_error(r, RLX_PA18, at, "%s is for integers", rlx_tok_text(op));
+        return ints ? rlx_read_error(r, RLX_PA18, at, "division by zero")
+                    : rlx_read_error(r, RLX_PA18, at, "%s is for integers", rlx_tok_text(op));
     size_t errors = rlx_error_count(r->ctx);
     const rlx_prim *p = rlx_fold_binary(r->ctx, (enum rlx_node_kind)prim_kinds[op], a, b);
     if (!p && errors == rlx_error_count(r->ctx))
@@ -225,30 +268,44 @@ static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_
     return rlx_val_set(out, RLX_VAL_PRIM, p, at);
 }
 
-/* ---- Relax expressions ------------------------------------------------------------------------------------------ */
+/* ---- Relax expressions ---------------------------------------------------------------------- */
 
-static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
+static bool relax_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
+                         const rlx_val *b, rlx_val *out)
 {
-    static const struct { uint8_t tok; const char *op; } ops[] = {
-        { RLX_TOK_PLUS, "relax.add" }, { RLX_TOK_MINUS, "relax.subtract" }, { RLX_TOK_STAR, "relax.multiply" },
-        { RLX_TOK_SLASH, "relax.divide" }, { RLX_TOK_DSLASH, "relax.floor_divide" }, { RLX_TOK_POWER, "relax.power" },
-        { RLX_TOK_LT, "relax.less" }, { RLX_TOK_GT, "relax.greater" }, { RLX_TOK_LE, "relax.less_equal" },
+    static const struct { uint8_t tok; const char *op;
+    } ops[] = {
+        { RLX_TOK_PLUS, "relax.add" },
+        { RLX_TOK_MINUS, "relax.subtract" },
+        { RLX_TOK_STAR, "relax.multiply" },
+        { RLX_TOK_SLASH, "relax.divide" },
+        { RLX_TOK_DSLASH, "relax.floor_divide" },
+        { RLX_TOK_POWER, "relax.power" },
+        { RLX_TOK_LT, "relax.less" },
+        { RLX_TOK_GT, "relax.greater" },
+        { RLX_TOK_LE, "relax.less_equal" },
         { RLX_TOK_GE, "relax.greater_equal" },
     };
     for (size_t i = 0; i < RLX_COUNT(ops); i++) {
         if (ops[i].tok != op)
             continue;
-        const rlx_ast pa = { .begin = a->begin, .end = a->end }, pb = { .begin = b->begin, .end = b->end };
-        const rlx_expr *x = rlx_to_expr(r, &pa, a, false), *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
+        const rlx_ast pa = { .begin = a->begin, .end = a->end },
+                      pb = { .begin = b->begin, .end = b->end };
+        const rlx_expr *x = rlx_to_expr(r, &pa, a, false),
+                       *y = x ? rlx_to_expr(r, &pb, b, false) : NULL;
         const rlx_expr *args[] = { x, y };
-        return rlx_val_set(out, RLX_VAL_EXPR, y ? rlx_read_op_call(r, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);
+        return rlx_val_set(
+            out, RLX_VAL_EXPR,
+            y ? rlx_read_op_call(r, ops[i].op, args, 2, NULL, rlx_read_place(r, at)) : NULL, at);
     }
-    return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions", rlx_tok_text(op));
+    return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions",
+                          rlx_tok_text(op));
 }
 
-/* ---- the operators ------------------------------------------------------------------------------------------------ */
+/* ---- the operators -------------------------------------------------------------------------- */
 
-static bool join_lists(rlx_reader *r, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
+static bool join_lists(rlx_reader *r, const rlx_ast *at, const rlx_val *a, const rlx_val *b,
+                       rlx_val *out)
 {
     size_t n = a->list.count + b->list.count;
     if (!rlx_take_items(r, at, n))
@@ -262,39 +319,51 @@ static bool join_lists(rlx_reader *r, const rlx_ast *at, const rlx_val *a, const
     return true;
 }
 
-static bool compare_strings(uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
+static bool compare_strings(uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b,
+                            rlx_val *out)
 {
-    *out = (rlx_val){ .kind = RLX_VAL_BOOL, .begin = at->begin, .end = at->end, .i = rlx_slice_equal(a->s, b->s) == (op == RLX_TOK_EQ) };
+    *out = (rlx_val){ .kind = RLX_VAL_BOOL,
+                      .begin = at->begin,
+                      .end = at->end,
+                      .i = rlx_slice_equal(a->s, b->s) == (op == RLX_TOK_EQ) };
     return true;
 }
 
-/* One operand of a scalar expression. A number beside an int64 becomes int64 when the types are matched: it is made so. */
+/* One operand of a scalar expression. A number beside an int64 becomes int64 when the types are
+ * matched: it is made so. */
 static const rlx_prim *prim_operand(rlx_reader *r, const rlx_val *v, const rlx_val *other)
 {
     const rlx_ast at = { .begin = v->begin, .end = v->end };
-    if (v->kind == RLX_VAL_INT && !v->sub && other->kind == RLX_VAL_PRIM && rlx_prim_dtype(other->node) == RELAX_INT64)
+    if (v->kind == RLX_VAL_INT && !v->sub && other->kind == RLX_VAL_PRIM &&
+        rlx_prim_dtype(other->node) == RELAX_INT64)
         return rlx_int64(r->ctx, v->i);
     return rlx_to_prim(r, &at, v);
 }
 
-bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, const rlx_val *b, rlx_val *out)
+bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
+                     const rlx_val *b, rlx_val *out)
 {
     if (is_number(a) && is_number(b))
         return number_binary(r, op, at, a, b, out);
     if (a->kind == RLX_VAL_STR && b->kind == RLX_VAL_STR && (op == RLX_TOK_EQ || op == RLX_TOK_NE))
         return compare_strings(op, at, a, b, out);
-    if (op == RLX_TOK_PLUS && (a->kind == RLX_VAL_LIST || a->kind == RLX_VAL_TUPLE) && a->kind == b->kind)
+    if (op == RLX_TOK_PLUS && (a->kind == RLX_VAL_LIST || a->kind == RLX_VAL_TUPLE) &&
+        a->kind == b->kind)
         return join_lists(r, at, a, b, out);
-    bool relax = (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node)) || (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
+    bool relax = (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node)) ||
+                 (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
     if (relax && r->dialect == RLX_DIALECT_RELAX)
         return relax_binary(r, op, at, a, b, out);
     const rlx_prim *x = prim_operand(r, a, b), *y = x ? prim_operand(r, b, a) : NULL;
     return prim_binary(r, op, at, x, y, out);
 }
 
-static bool number_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a, rlx_val *out)
+static bool number_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
+                         rlx_val *out)
 {
-    *out = (rlx_val){ .kind = a->kind == RLX_VAL_FLOAT ? RLX_VAL_FLOAT : RLX_VAL_INT, .begin = at->begin, .end = at->end };
+    *out = (rlx_val){ .kind = a->kind == RLX_VAL_FLOAT ? RLX_VAL_FLOAT : RLX_VAL_INT,
+                      .begin = at->begin,
+                      .end = at->end };
     if (op == RLX_TOK_NOT) {
         out->kind = RLX_VAL_BOOL;
         out->i = a->kind == RLX_VAL_FLOAT ? a->f == 0 : a->i == 0;
@@ -304,23 +373,33 @@ static bool number_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
         out->f = op == RLX_TOK_MINUS ? -a->f : a->f;
         return true;
     }
-    if (a->sub == 1 && op == RLX_TOK_MINUS && a->i == INT64_MIN) /* -2^63, written as its positive */
+    if (a->sub == 1 && op == RLX_TOK_MINUS &&
+        a->i == INT64_MIN) /* -2^63, written as its positive */
         return out->i = INT64_MIN, true;
-    if (a->kind != RLX_VAL_FLOAT && !a->sub && (op == RLX_TOK_PLUS || op == RLX_TOK_TILDE || a->i != INT64_MIN)) {
+    if (a->kind != RLX_VAL_FLOAT && !a->sub &&
+        (op == RLX_TOK_PLUS || op == RLX_TOK_TILDE || a->i != INT64_MIN)) {
         out->i = op == RLX_TOK_MINUS ? -a->i : op == RLX_TOK_TILDE ? ~a->i : a->i;
         return true;
     }
-    return rlx_read_error(r, RLX_PA24, at, "this calculation has no result that fits into 64 bits");
+    return rlx_read_error(r, RLX_PA24, at,
+                          "this calculation has no result that fits into 64 bits");
 }
 
-static bool prim_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_prim *a, rlx_val *out)
+static bool prim_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_prim *a,
+                       rlx_val *out)
 {
     rlx_dtype t = rlx_prim_dtype(a), one = rlx_dtype_with_lanes(t, 1);
     switch (op) {
     case RLX_TOK_MINUS:
-        return prim_binary(r, RLX_TOK_STAR, at, a, rlx_dtype_is_float(one) ? rlx_float(r->ctx, one, -1) : rlx_int(r->ctx, rlx_dtype_is_int(one) ? one : RELAX_INT32, -1), out);
+        return prim_binary(r, RLX_TOK_STAR, at, a,
+                           rlx_dtype_is_float(one)
+                               ? rlx_float(r->ctx, one, -1)
+                               : rlx_int(r->ctx, rlx_dtype_is_int(one) ? one : RELAX_INT32, -1),
+                           out);
     case RLX_TOK_NOT: return rlx_val_set(out, RLX_VAL_PRIM, rlx_not(r->ctx, a), at);
-    case RLX_TOK_TILDE: return rlx_val_set(out, RLX_VAL_PRIM, rlx_prim_call_z(r->ctx, t, "bitwise_not", &a, 1), at);
+    case RLX_TOK_TILDE:
+        return rlx_val_set(out, RLX_VAL_PRIM, rlx_prim_call_z(r->ctx, t, "bitwise_not", &a, 1),
+                           at);
     default: return rlx_val_set(out, RLX_VAL_PRIM, a, at);
     }
 }
@@ -329,16 +408,20 @@ bool rlx_read_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val 
 {
     if (is_number(a))
         return number_unary(r, op, at, a, out);
-    if (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node) && r->dialect == RLX_DIALECT_RELAX) {
+    if (a->kind == RLX_VAL_EXPR && !rlx_as_prim_value(a->node) &&
+        r->dialect == RLX_DIALECT_RELAX) {
         if (op != RLX_TOK_MINUS)
-            return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions", rlx_tok_text(op));
-        return rlx_val_set(out, RLX_VAL_EXPR, rlx_read_op_call(r, "relax.negative", &a->node, 1, NULL, rlx_read_place(r, at)), at);
+            return rlx_read_error(r, RLX_PA16, at, "%s has no meaning for Relax expressions",
+                                  rlx_tok_text(op));
+        return rlx_val_set(
+            out, RLX_VAL_EXPR,
+            rlx_read_op_call(r, "relax.negative", &a->node, 1, NULL, rlx_read_place(r, at)), at);
     }
     const rlx_prim *p = rlx_to_prim(r, at, a);
     return p && prim_unary(r, op, at, p, out);
 }
 
-/* ---- builtin functions ---------------------------------------------------------------------------------------------- */
+/* ---- builtin functions ---------------------------------------------------------------------- */
 
 static bool py_float(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_val *out)
 {
@@ -372,7 +455,8 @@ static bool py_extreme(rlx_reader *r, const rlx_ast *call, bool greatest, rlx_va
         if (!rlx_read_value(r, a, &v))
             return false;
         if (!is_number(&v))
-            return rlx_read_error(r, RLX_PA16, a, "%s is for Python numbers: write T.%s", greatest ? "max" : "min", greatest ? "max" : "min");
+            return rlx_read_error(r, RLX_PA16, a, "%s is for Python numbers: write T.%s",
+                                  greatest ? "max" : "min", greatest ? "max" : "min");
         if (first || compare_numbers(greatest ? RLX_TOK_GT : RLX_TOK_LT, &v, out))
             *out = v;
     }
@@ -383,7 +467,10 @@ static bool py_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_val *
 {
     if (!is_number(v) || (v->kind == RLX_VAL_FLOAT && !(v->f > -9.2e18 && v->f < 9.2e18)))
         return rlx_read_expected(r, at, "a number", v);
-    *out = (rlx_val){ .kind = RLX_VAL_INT, .begin = at->begin, .end = at->end, .i = v->kind == RLX_VAL_FLOAT ? (int64_t)v->f : v->i };
+    *out = (rlx_val){ .kind = RLX_VAL_INT,
+                      .begin = at->begin,
+                      .end = at->end,
+                      .i = v->kind == RLX_VAL_FLOAT ? (int64_t)v->f : v->i };
     return true;
 }
 
@@ -405,12 +492,17 @@ bool rlx_call_python(rlx_reader *r, int which, const rlx_ast *call, rlx_val *out
     case RLX_PY_BOOL:
         if (!is_number(&v))
             break;
-        *out = (rlx_val){ .kind = RLX_VAL_BOOL, .begin = call->begin, .end = call->end, .i = v.kind == RLX_VAL_FLOAT ? v.f != 0 : v.i != 0 };
+        *out = (rlx_val){ .kind = RLX_VAL_BOOL,
+                          .begin = call->begin,
+                          .end = call->end,
+                          .i = v.kind == RLX_VAL_FLOAT ? v.f != 0 : v.i != 0 };
         return true;
     case RLX_PY_LEN:
         if (!list)
             break;
-        *out = (rlx_val){ .kind = RLX_VAL_INT, .begin = call->begin, .end = call->end, .i = (int64_t)v.list.count };
+        *out = (rlx_val){
+            .kind = RLX_VAL_INT, .begin = call->begin, .end = call->end, .i = (int64_t)v.list.count
+        };
         return true;
     case RLX_PY_TUPLE: case RLX_PY_LIST:
         if (!list)

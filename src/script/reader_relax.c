@@ -1,11 +1,13 @@
-/* reader_relax.c: Relax functions: headers, statements, blocks, branches. Every binding goes through the block builder,
- * so that the function is normal and typed when its last line has been read. */
+/* reader_relax.c: Relax functions: headers, statements, blocks, branches. Every binding goes
+ * through the block builder, so that the function is normal and typed when its last line has
+ * been read. */
 #include "script/reader.h"
 
 typedef struct rlx_relax_state {
     rlx_pending *f;
     const rlx_expr *self;
-    bool begun;                 /* the builder has the function: no func_attr changes its purity any more */
+    /* the builder has the function: no func_attr changes its purity any more */
+    bool begun;
     const rlx_attr *attrs;
     const rlx_expr *result;
     bool returned;
@@ -14,7 +16,8 @@ typedef struct rlx_relax_state {
     RLX_VEC(rlx_meaning) outputs;  /* what it outputs */
 } rlx_relax_state;
 
-/* Where statements stand: in a function, a dataflow block, or a branch (whose last binding is its value). */
+/* Where statements stand: in a function, a dataflow block, or a branch (whose last binding is
+ * its value). */
 typedef struct relax_scope {
     const char *suffix;         /* branch: appended to the name of its last binding; else NULL */
     rlx_word *name;             /* branch: out: that name, NULL if there was no binding */
@@ -24,9 +27,13 @@ typedef struct relax_scope {
 
 static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope);
 
-/* ---- headers ----------------------------------------------------------------------------------------------- */
+/* ---- headers -------------------------------------------------------------------------------- */
 
-typedef struct bound_vars { rlx_memory *memory; rlx_prim_vars vars; const rlx_scope *outer; } bound_vars;
+typedef struct bound_vars {
+    rlx_memory *memory;
+    rlx_prim_vars vars;
+    const rlx_scope *outer;
+} bound_vars;
 
 static bool is_bound(void *user, const rlx_prim_var *v)
 {
@@ -37,26 +44,33 @@ static bool is_bound(void *user, const rlx_prim_var *v)
     return b->outer && rlx_scope_has(b->outer, v);
 }
 
-/* Shape variables of function descriptions that nothing else binds are placeholders of the description. */
+/* Shape variables of function descriptions that nothing else binds are placeholders of the
+ * description. */
 static const rlx_sinfo *close_annotation(rlx_reader *r, const rlx_sinfo *s)
 {
     if (!s || !(s->flags & RLX_FLAG_HAS_FUNC))
         return s;
-    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun ? rlx_builder_scope(r->builder) : NULL };
+    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun
+                                  ? rlx_builder_scope(r->builder)
+                                  : NULL };
     return rlx_close_binders(r->ctx, s, is_bound, &b);
 }
 
-static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count, const rlx_sinfo **ret)
+static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count,
+                         const rlx_sinfo **ret)
 {
     bool any = *ret && ((*ret)->flags & RLX_FLAG_HAS_FUNC);
     for (size_t i = 0; i < count; i++)
         any |= (infos[i]->flags & RLX_FLAG_HAS_FUNC) != 0;
     if (!any)
         return true;
-    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun ? rlx_builder_scope(r->builder) : NULL };
+    bound_vars b = { .outer = r->builder && r->relax && r->relax->begun
+                                  ? rlx_builder_scope(r->builder)
+                                  : NULL };
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++)
-        ok = rlx_collect_prim_vars(&r->ctx->memory, infos[i], true, &b.vars) || rlx_no_memory(r->ctx);
+        ok = rlx_collect_prim_vars(&r->ctx->memory, infos[i], true, &b.vars) ||
+             rlx_no_memory(r->ctx);
     for (size_t i = 0; i < count && ok; i++)
         ok = (infos[i] = rlx_close_binders(r->ctx, infos[i], is_bound, &b)) != NULL;
     if (ok && *ret)
@@ -67,18 +81,21 @@ static bool close_params(rlx_reader *r, const rlx_sinfo **infos, size_t count, c
 
 static bool duplicate_params(rlx_reader *r, const rlx_line *def)
 {
-    /* parameters bind in the header's own frame: a name bound there already is a second one, or a dimension */
+    /* parameters bind in the header's own frame: a name bound there already is a second one, or
+     * a dimension */
     for (const rlx_ast *p = def->target; p; p = p->next) {
         rlx_val v = { .kind = RLX_VAL_ERROR };
         if (rlx_word_in_frame(r, p->name))
-            return rlx_read_error(r, RLX_PA13, p, "%s is already defined in the signature", p->name->text->data);
+            return rlx_read_error(r, RLX_PA13, p, "%s is already defined in the signature",
+                                  p->name->text->data);
         if (!rlx_word_bind(r, p->name, &v))
             return false;
     }
     return true;
 }
 
-static const rlx_expr *make_param(rlx_reader *r, const rlx_ast *p, const rlx_sinfo *info, const rlx_place *places, size_t count)
+static const rlx_expr *make_param(rlx_reader *r, const rlx_ast *p, const rlx_sinfo *info,
+                                  const rlx_place *places, size_t count)
 {
     rlx_var *v = rlx_node_new(r->ctx, RLX_NODE_VAR);
     if (!v)
@@ -101,7 +118,11 @@ static bool is_void(const rlx_sinfo *s)
 static bool bind_var(rlx_reader *r, rlx_word *w, const rlx_expr *var, uint32_t begin, uint32_t end)
 {
     const rlx_var *v = rlx_as_var(var);
-    rlx_val value = { .kind = RLX_VAL_EXPR, .sub = v && is_void(v->sinfo), .begin = begin, .end = end, .node = var };
+    rlx_val value = { .kind = RLX_VAL_EXPR,
+                      .sub = v && is_void(v->sinfo),
+                      .begin = begin,
+                      .end = end,
+                      .node = var };
     return rlx_word_bind(r, w, &value);
 }
 
@@ -119,7 +140,8 @@ static bool read_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0 };
     for (const rlx_ast *p = def->target; p; p = p->next, n++)
         if (!p->base)
-            ok = rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation", p->name->text->data);
+            ok = rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
+                                p->name->text->data);
     for (const rlx_ast *p = def->target; p && ok; p = p->next)
         ok = rlx_define_dims(r, p->base);
     const rlx_sinfo **infos = rlx_region_array(&r->parser.region, n + 1, sizeof *infos);
@@ -170,7 +192,8 @@ bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
     if (!names)
         return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < n; i++)
-        names[i] = (rlx_meaning){ r->undo.data[mark + i].name, r->undo.data[mark + i].name->value };
+        names[i] =
+            (rlx_meaning){ r->undo.data[mark + i].name, r->undo.data[mark + i].name->value };
     f->names = names;
     f->num_names = n;
     return true;
@@ -195,9 +218,12 @@ bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     return ok;
 }
 
-/* ---- bindings ------------------------------------------------------------------------------------------------ */
+/* ---- bindings ------------------------------------------------------------------------------- */
 
-static rlx_place line_place(const rlx_reader *r, const rlx_line *line) { return rlx_place_make(r->source, line->begin, line->end - line->begin); }
+static rlx_place line_place(const rlx_reader *r, const rlx_line *line)
+{
+    return rlx_place_make(r->source, line->begin, line->end - line->begin);
+}
 
 /* The builder gets the function when its first binding comes: by then its attributes are known. */
 static bool begin(rlx_reader *r)
@@ -208,15 +234,22 @@ static bool begin(rlx_reader *r)
     const rlx_pending *f = s->f;
     const rlx_attr *forced = rlx_attrs_get(s->attrs, "relax.force_pure");
     int64_t value = 0;
-    bool force = forced && (rlx_as_attr_int(forced) ? rlx_as_attr_int(forced)->value != 0 : rlx_int_literal(forced, &value) && value);
-    s->begun = rlx_builder_begin_function(r->builder, f->params, f->num_params, !f->impure, force, rlx_string_slice(f->name->text), s->self);
+    bool force = forced && (rlx_as_attr_int(forced) ? rlx_as_attr_int(forced)->value != 0
+                                                    : rlx_int_literal(forced, &value) && value);
+    s->begun = rlx_builder_begin_function(r->builder, f->params, f->num_params, !f->impure, force,
+                                          rlx_string_slice(f->name->text), s->self);
     return s->begun;
 }
 
 static bool is_leaf(const rlx_expr *e)
 {
     switch (e->kind) {
-    case RLX_NODE_CALL: case RLX_NODE_TUPLE_GET_ITEM: case RLX_NODE_IF: case RLX_NODE_FUNCTION: case RLX_NODE_SEQ_EXPR: return false;
+    case RLX_NODE_CALL:
+    case RLX_NODE_TUPLE_GET_ITEM:
+    case RLX_NODE_IF:
+    case RLX_NODE_FUNCTION:
+    case RLX_NODE_SEQ_EXPR:
+        return false;
     default: return true;
     }
 }
@@ -236,7 +269,8 @@ typedef struct target {
 
 static bool is_output(const rlx_reader *r, const rlx_line *line, const rlx_word *w)
 {
-    return r->relax->block && w->output_block == r->relax->block && (w->last_bound == line->begin || w->last_bound == ANYWHERE);
+    return r->relax->block && w->output_block == r->relax->block &&
+           (w->last_bound == line->begin || w->last_bound == ANYWHERE);
 }
 
 static const rlx_string *with_suffix(rlx_reader *r, const rlx_word *w, const char *suffix)
@@ -257,8 +291,11 @@ static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, cons
     const rlx_sinfo *have = e && t->annotation ? rlx_builder_infer(r->builder, e) : NULL;
     if (!e || (t->annotation && !have))
         return false;
-    if (have && rlx_fit(r->ctx, rlx_builder_scope(r->builder), have, t->annotation, NULL) == RLX_FIT_NO) {
-        rlx_error(r->ctx, RLX_TY01, rlx_place_make(r->source, t->begin, t->end - t->begin), "value of %s is %s but its annotation says %s", t->word->text->data, rlx_show(r->ctx, have), rlx_show(r->ctx, t->annotation));
+    if (have &&
+        rlx_fit(r->ctx, rlx_builder_scope(r->builder), have, t->annotation, NULL) == RLX_FIT_NO) {
+        rlx_error(r->ctx, RLX_TY01, rlx_place_make(r->source, t->begin, t->end - t->begin),
+                  "value of %s is %s but its annotation says %s", t->word->text->data,
+                  rlx_show(r->ctx, have), rlx_show(r->ctx, t->annotation));
         return false;
     }
     rlx_builder_count_name(r->builder);
@@ -269,8 +306,13 @@ static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, cons
 
 static rlx_emit emit_how(rlx_reader *r, const rlx_line *line, const target *t)
 {
-    return (rlx_emit){ .name = t->word->text, .number = -1, .annotation = t->annotation, .annotation_places = t->places,
-                       .num_annotation_places = t->num_places, .output = is_output(r, line, t->word), .place = line_place(r, line),
+    return (rlx_emit){ .name = t->word->text,
+                       .number = -1,
+                       .annotation = t->annotation,
+                       .annotation_places = t->places,
+                       .num_annotation_places = t->num_places,
+                       .output = is_output(r, line, t->word),
+                       .place = line_place(r, line),
                        .var_place = rlx_place_make(r->source, t->begin, t->end - t->begin) };
 }
 
@@ -288,9 +330,11 @@ static bool bound(rlx_reader *r, relax_scope *scope, const target *t, const rlx_
 static bool misplaced(rlx_reader *r, const rlx_line *line)
 {
     if (r->relax->block_closed)
-        return rlx_read_error_at(r, RLX_PA27, line->begin, line->end, "nothing is bound after R.output in a dataflow block");
+        return rlx_read_error_at(r, RLX_PA27, line->begin, line->end,
+                                 "nothing is bound after R.output in a dataflow block");
     if (r->relax->returned)
-        return rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "nothing follows the return of a function");
+        return rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                                 "nothing follows the return of a function");
     return false;
 }
 
@@ -324,12 +368,14 @@ static const rlx_var *emit_checked(rlx_reader *r, const rlx_expr *e, const rlx_e
     size_t errors = r->ctx->diags.num_errors;
     bool silent = mentions_poisoned(r, e);
     const rlx_var *v = silent ? emit_silently(r, e, how) : rlx_builder_emit(r->builder, e, how);
-    if (v && !how->annotation && (silent || errors != r->ctx->diags.num_errors) && !rlx_ptrmap_put(&r->poisoned, v, 1))
+    if (v && !how->annotation && (silent || errors != r->ctx->diags.num_errors) &&
+        !rlx_ptrmap_put(&r->poisoned, v, 1))
         rlx_no_memory(r->ctx);
     return v;
 }
 
-static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t, const rlx_expr *e)
+static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
+                 const rlx_expr *e)
 {
     if (!e || misplaced(r, line) || r->relax->block_closed || !begin(r))
         return bind_error(r, t->word);
@@ -342,24 +388,27 @@ static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const 
     return bound(r, scope, t, emit_checked(r, e, &how));
 }
 
-/* ---- match_cast ------------------------------------------------------------------------------------------------ */
+/* ---- match_cast ----------------------------------------------------------------------------- */
 
 static const rlx_ast *match_call(rlx_reader *r, const rlx_ast *value, bool *older)
 {
     if (!value || value->kind != RLX_AST_CALL)
         return NULL;
     *older = rlx_is_function(r, value->base, RLX_SPACE_R, RLX_SPECIAL_match_shape);
-    return *older || rlx_is_function(r, value->base, RLX_SPACE_R, RLX_SPECIAL_match_cast) ? value : NULL;
+    return *older || rlx_is_function(r, value->base, RLX_SPACE_R, RLX_SPECIAL_match_cast) ? value
+                                                                                          : NULL;
 }
 
 /* R.match_shape(x, (m, n)): names of the pattern that mean nothing yet become shape variables */
 static const rlx_sinfo *older_pattern(rlx_reader *r, const rlx_expr *value, const rlx_ast *pattern)
 {
     rlx_val v;
-    for (const rlx_ast *a = pattern->first; a && (pattern->kind == RLX_AST_TUPLE || pattern->kind == RLX_AST_LIST); a = a->next) {
+    for (const rlx_ast *a = pattern->first;
+         a && (pattern->kind == RLX_AST_TUPLE || pattern->kind == RLX_AST_LIST); a = a->next) {
         if (a->kind != RLX_AST_NAME || a->name->value.kind)
             continue;
-        const rlx_prim_var *n = rlx_prim_var_new(r->ctx, a->name->text, RELAX_INT64, rlx_read_place(r, a));
+        const rlx_prim_var *n =
+            rlx_prim_var_new(r->ctx, a->name->text, RELAX_INT64, rlx_read_place(r, a));
         rlx_val fresh = rlx_val_node(RLX_VAL_PRIM, n ? &n->node : NULL, a);
         if (!n || !rlx_word_bind(r, a->name, &fresh))
             return NULL;
@@ -370,18 +419,23 @@ static const rlx_sinfo *older_pattern(rlx_reader *r, const rlx_expr *value, cons
     if (!have)
         return NULL;
     if (rlx_as_tensor_sinfo(have))
-        return rlx_tensor_info(r->ctx, shape, rlx_as_tensor_sinfo(have)->dtype, -1, rlx_as_tensor_sinfo(have)->vdevice);
+        return rlx_tensor_info(r->ctx, shape, rlx_as_tensor_sinfo(have)->dtype, -1,
+                               rlx_as_tensor_sinfo(have)->vdevice);
     return rlx_shape_info(r->ctx, s->values, s->num_values);
 }
 
-static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, target *t, const rlx_ast *call, bool older)
+static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, target *t,
+                       const rlx_ast *call, bool older)
 {
     const rlx_ast *slot[2];
     if (misplaced(r, line) || r->relax->block_closed || !begin(r))
         return bind_error(r, t->word);
     if (rlx_keyword(call, "ty"))
         rlx_read_note(r, call, "ty= is a newer spelling of struct_info=");
-    if (!rlx_bind_args(r, call, older ? "R.match_shape" : "R.match_cast", rlx_keyword(call, "ty") ? RLX_PARAMS("value", "ty") : RLX_PARAMS("value", "struct_info"), 2, slot))
+    if (!rlx_bind_args(r, call, older ? "R.match_shape" : "R.match_cast",
+                       rlx_keyword(call, "ty") ? RLX_PARAMS("value", "ty")
+                                               : RLX_PARAMS("value", "struct_info"),
+                       2, slot))
         return bind_error(r, t->word);
     const rlx_expr *value = rlx_read_expr(r, slot[0], true);
     const rlx_sinfo *info = NULL;
@@ -392,7 +446,8 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
     } else if (value) {
         info = close_annotation(r, rlx_read_sinfo(r, slot[1]));
     }
-    if (!t->places) /* without an annotation of its own, the parts of the pattern tell where the type comes from */
+    if (!t->places) /* without an annotation of its own, the parts of the pattern tell where the
+                       type comes from */
         t->places = rlx_take_places(r, mark, &t->num_places);
     r->places.len = mark;
     if (!info)
@@ -403,42 +458,49 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
     return bound(r, scope, t, rlx_builder_emit_match(r->builder, value, info, &how, false));
 }
 
-/* ---- assignments ------------------------------------------------------------------------------------------------ */
+/* ---- assignments ---------------------------------------------------------------------------- */
 
 /* n = T.int64(): declares a shape variable, or says again what the signature declared */
 static bool declares_var(rlx_reader *r, const rlx_ast *value, rlx_dtype *dtype)
 {
     rlx_val v;
-    if (value->kind != RLX_AST_CALL || value->base->kind != RLX_AST_ATTR || value->base->base->kind != RLX_AST_NAME)
+    if (value->kind != RLX_AST_CALL || value->base->kind != RLX_AST_ATTR ||
+        value->base->base->kind != RLX_AST_NAME)
         return false;
     if (value->count && !(value->count == 1 && value->first->kind == RLX_AST_KEYWORD))
         return false;
     const rlx_val *base = &value->base->base->name->value;
-    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T || !rlx_read_value(r, value->base, &v))
+    if (base->kind != RLX_VAL_SPACE || base->sub != RLX_SPACE_T ||
+        !rlx_read_value(r, value->base, &v))
         return false;
-    return rlx_rt_dtype_name(rlx_string_slice(v.fn.path->text), dtype) && *dtype != RELAX_HANDLE && *dtype != RELAX_VOID;
+    return rlx_rt_dtype_name(rlx_string_slice(v.fn.path->text), dtype) && *dtype != RELAX_HANDLE &&
+           *dtype != RELAX_VOID;
 }
 
 static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)
 {
     rlx_word *w = name->name;
-    const rlx_prim_var *known = w->value.kind == RLX_VAL_PRIM ? rlx_as_prim_var(w->value.node) : NULL;
+    const rlx_prim_var *known =
+        w->value.kind == RLX_VAL_PRIM ? rlx_as_prim_var(w->value.node) : NULL;
     if (known && known->name == w->text) {
         if (known->dtype == dtype)
             return true;
         char have[RLX_DTYPE_TEXT], want[RLX_DTYPE_TEXT];
         rlx_dtype_name(known->dtype, have);
         rlx_dtype_name(dtype, want);
-        return rlx_read_error(r, RLX_PA28, name, "shape variable %s is %s, declared here as %s", w->text->data, have, want);
+        return rlx_read_error(r, RLX_PA28, name, "shape variable %s is %s, declared here as %s",
+                              w->text->data, have, want);
     }
     if (rlx_word_in_frame(r, w) && w->value.kind == RLX_VAL_EXPR)
-        return rlx_read_error(r, RLX_PA13, name, "%s is already the name of a value", w->text->data);
+        return rlx_read_error(r, RLX_PA13, name, "%s is already the name of a value",
+                              w->text->data);
     const rlx_prim_var *v = rlx_prim_var_new(r->ctx, w->text, dtype, rlx_read_place(r, name));
     rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, name);
     return v && rlx_word_bind(r, w, &value);
 }
 
-static const rlx_expr *as_bound_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, const rlx_sinfo *annotation)
+static const rlx_expr *as_bound_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v,
+                                     const rlx_sinfo *annotation)
 {
     if (v->kind == RLX_VAL_EXPR)
         return rlx_to_expr(r, at, v, true);
@@ -454,15 +516,21 @@ static const rlx_expr *as_bound_expr(rlx_reader *r, const rlx_ast *at, const rlx
 /* Is the value bound to a variable of the program, or does the name only stand for it? */
 static bool makes_binding(const rlx_val *v, const rlx_sinfo *annotation)
 {
-    return v->kind == RLX_VAL_EXPR || v->kind == RLX_VAL_TUPLE || v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL || (v->kind == RLX_VAL_LIST && annotation);
+    return v->kind == RLX_VAL_EXPR || v->kind == RLX_VAL_TUPLE || v->kind == RLX_VAL_INT ||
+           v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL ||
+           (v->kind == RLX_VAL_LIST && annotation);
 }
 
-static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t, const rlx_ast *at, rlx_val *v)
+static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
+                         const rlx_ast *at, rlx_val *v)
 {
     const rlx_word *w = t->word;
     if (makes_binding(v, t->annotation)) {
-        if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) && rlx_as_prim_var(w->value.node)->name == w->text)
-            return rlx_read_error_at(r, RLX_PA13, t->begin, t->end, "%s is a shape variable here: a value needs another name", w->text->data);
+        if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) &&
+            rlx_as_prim_var(w->value.node)->name == w->text)
+            return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
+                                     "%s is a shape variable here: a value needs another name",
+                                     w->text->data);
         return emit(r, scope, line, t, as_bound_expr(r, at, v, t->annotation));
     }
     if (t->annotation && v->kind == RLX_VAL_PRIM)
@@ -471,11 +539,14 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
         return rlx_read_expected(r, at, "a Relax expression", v), bind_error(r, t->word);
     const rlx_prim_var *var = v->kind == RLX_VAL_PRIM ? rlx_as_prim_var(v->node) : NULL;
     if (var && var->name != w->text)
-        return rlx_read_error_at(r, RLX_PA13, t->begin, t->end, "shape variable %s cannot have the second name %s", var->name->data, w->text->data);
+        return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
+                                 "shape variable %s cannot have the second name %s",
+                                 var->name->data, w->text->data);
     return rlx_val_keep(r, v) && rlx_word_bind(r, t->word, v);
 }
 
-static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_ast *name, const rlx_ast *value, bool last)
+static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line,
+                       const rlx_ast *name, const rlx_ast *value, bool last)
 {
     target t = { .word = name->name, .begin = name->begin, .end = name->end, .last = last };
     rlx_dtype dtype;
@@ -483,7 +554,8 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
     if (declares_var(r, value, &dtype) && !line->annotation)
         return declare_var(r, name, dtype);
     if (line->annotation) {
-        t.annotation = close_annotation(r, rlx_annotation_of(r, line->annotation, &t.places, &t.num_places));
+        t.annotation =
+            close_annotation(r, rlx_annotation_of(r, line->annotation, &t.places, &t.num_places));
         if (!t.annotation)
             return bind_error(r, t.word);
     }
@@ -493,7 +565,8 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
     rlx_val v;
     if (!rlx_read_value(r, value, &v))
         return bind_error(r, t.word);
-    return assign_value(r, scope, line, &t, value, &v) || (t.word->value.kind != RLX_VAL_PRIM && bind_error(r, t.word));
+    return assign_value(r, scope, line, &t, value, &v) ||
+           (t.word->value.kind != RLX_VAL_PRIM && bind_error(r, t.word));
 }
 
 /* The names of a tuple target fail together. */
@@ -514,13 +587,15 @@ static bool check_names(rlx_reader *r, const rlx_ast *targets)
             return rlx_read_error(r, RLX_PA26, i, "only names can be bound in Relax");
         for (const rlx_ast *k = targets->first; k != i; k = k->next)
             if (k->name == i->name && targets->count <= 64)
-                return rlx_read_error(r, RLX_PA13, i, "%s stands twice on the left side", i->name->text->data);
+                return rlx_read_error(r, RLX_PA13, i, "%s stands twice on the left side",
+                                      i->name->text->data);
     }
     return true;
 }
 
 /* Field i of a tuple expression for each name. */
-static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *e, bool last)
+static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *e,
+                        bool last)
 {
     const rlx_ast *targets = line->target;
     if (!begin(r))
@@ -532,12 +607,15 @@ static bool unpack_expr(rlx_reader *r, relax_scope *scope, const rlx_line *line,
     if (!info)
         return false;
     if (!s || s->num_fields != targets->count)
-        return rlx_read_error_at(r, RLX_PA12, line->begin, line->end, "%u names cannot be bound to a value that is %s", (unsigned)targets->count, rlx_show(r->ctx, info));
+        return rlx_read_error_at(r, RLX_PA12, line->begin, line->end,
+                                 "%u names cannot be bound to a value that is %s",
+                                 (unsigned)targets->count, rlx_show(r->ctx, info));
     int64_t i = 0;
     for (const rlx_ast *a = targets->first; a; a = a->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
         const rlx_tuple *literal = rlx_as_tuple(e);
-        const rlx_expr *field = literal ? literal->fields[i] : rlx_tuple_get(r->ctx, e, i, line_place(r, line));
+        const rlx_expr *field =
+            literal ? literal->fields[i] : rlx_tuple_get(r->ctx, e, i, line_place(r, line));
         if (!emit(r, scope, line, &t, field))
             return false;
     }
@@ -559,7 +637,8 @@ static bool assign_each(rlx_reader *r, relax_scope *scope, const rlx_line *line,
     i = 0;
     for (const rlx_ast *a = line->target->first; a; a = a->next, value = value->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
-        if (declares_var(r, value, &dtype) ? !declare_var(r, a, dtype) : !assign_value(r, scope, line, &t, value, &values[i]))
+        if (declares_var(r, value, &dtype) ? !declare_var(r, a, dtype)
+                                           : !assign_value(r, scope, line, &t, value, &values[i]))
             return false;
     }
     return true;
@@ -579,7 +658,8 @@ static bool assign_tuple(rlx_reader *r, relax_scope *scope, const rlx_line *line
     if (v.kind == RLX_VAL_EXPR)
         return unpack_expr(r, scope, line, v.node, last);
     if ((v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST) || v.list.count != line->target->count)
-        return rlx_read_error(r, RLX_PA12, line->value, "%u names cannot be bound to %s", (unsigned)line->target->count, rlx_val_text(&v));
+        return rlx_read_error(r, RLX_PA12, line->value, "%u names cannot be bound to %s",
+                              (unsigned)line->target->count, rlx_val_text(&v));
     size_t i = 0;
     for (const rlx_ast *a = line->target->first; a; a = a->next, i++) {
         target t = { .word = a->name, .begin = a->begin, .end = a->end, .last = last && !a->next };
@@ -596,16 +676,19 @@ static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_line *line,
         assign_one(r, scope, line, t, line->value, last);
         return;
     }
-    bool ok = t->kind == RLX_AST_TUPLE || t->kind == RLX_AST_LIST ? assign_tuple(r, scope, line, last) : rlx_read_error(r, RLX_PA26, t, "only names can be bound in Relax");
+    bool ok = t->kind == RLX_AST_TUPLE || t->kind == RLX_AST_LIST
+                  ? assign_tuple(r, scope, line, last)
+                  : rlx_read_error(r, RLX_PA26, t, "only names can be bound in Relax");
     if (!ok)
         fail_targets(r, t);
 }
 
-/* ---- other statements -------------------------------------------------------------------------------------------- */
+/* ---- other statements ----------------------------------------------------------------------- */
 
 static bool push(rlx_reader *r, const rlx_attr *a)
 {
-    return a && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a) || rlx_no_memory(r->ctx));
+    return a && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)a) ||
+                 rlx_no_memory(r->ctx));
 }
 
 /* Keys are interned: the same text, the same node. */
@@ -617,19 +700,22 @@ static bool push_key(rlx_reader *r, rlx_ptrmap *seen, const rlx_val *key)
         return false;
     const rlx_attr *a = rlx_attr_string_new(r->ctx, text);
     if (a && rlx_ptrmap_has(seen, a))
-        return rlx_read_error(r, RLX_PA13, &at, "attribute \"%.*s\" is given twice", (int)(text.len > 60 ? 60 : text.len), text.data);
+        return rlx_read_error(r, RLX_PA13, &at, "attribute \"%.*s\" is given twice",
+                              (int)(text.len > 60 ? 60 : text.len), text.data);
     return push(r, a) && (rlx_ptrmap_put(seen, a, 1) || rlx_no_memory(r->ctx));
 }
 
 /* The entries of `before` (may be NULL) and those of a dictionary, made into a map at once. */
 static const rlx_attr *join_attrs(rlx_reader *r, const rlx_attrs *before, const rlx_val *dict)
 {
-    size_t mark = r->stack.len, old = before ? before->num_keys : 0, count = old + dict->list.count / 2;
+    size_t mark = r->stack.len, old = before ? before->num_keys : 0,
+           count = old + dict->list.count / 2;
     rlx_ptrmap seen;
     bool ok = true;
     rlx_ptrmap_init(&seen, &r->ctx->memory);
     for (size_t i = 0; i < old && ok; i++)
-        ok = push(r, before->keys[i]) && (rlx_ptrmap_put(&seen, before->keys[i], 1) || rlx_no_memory(r->ctx));
+        ok = push(r, before->keys[i]) &&
+             (rlx_ptrmap_put(&seen, before->keys[i], 1) || rlx_no_memory(r->ctx));
     for (size_t i = 0; i < dict->list.count && ok; i += 2)
         ok = push_key(r, &seen, &dict->list.items[i]);
     for (size_t i = 0; i < old && ok; i++)
@@ -645,11 +731,13 @@ static const rlx_attr *join_attrs(rlx_reader *r, const rlx_attrs *before, const 
     return attrs;
 }
 
-const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before, const char *what)
+const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before,
+                                   const char *what)
 {
     const rlx_ast *slot[1];
     rlx_val v;
-    if (!rlx_bind_args(r, call, what, RLX_PARAMS("attrs"), 1, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, what, RLX_PARAMS("attrs"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return NULL;
     if (v.kind != RLX_VAL_DICT)
         return rlx_read_expected(r, slot[0], "a dictionary", &v), NULL;
@@ -671,16 +759,21 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
 {
     rlx_relax_state *s = r->relax;
     if (!s->block || s->block_closed) {
-        rlx_read_error(r, RLX_PA27, call, s->block ? "a dataflow block has one R.output" : "R.output stands in a dataflow block");
+        rlx_read_error(r, RLX_PA27, call,
+                       s->block ? "a dataflow block has one R.output"
+                                : "R.output stands in a dataflow block");
         return;
     }
     for (const rlx_ast *a = call->first; a; a = a->next) {
         const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
         if (w && w->value.kind == RLX_VAL_ERROR)
             continue;
-        const rlx_var *v = w && w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w) ? rlx_as_var(w->value.node) : NULL;
+        const rlx_var *v = w && w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w)
+                               ? rlx_as_var(w->value.node)
+                               : NULL;
         if (!v || v->node.kind != RLX_NODE_VAR)
-            rlx_read_error(r, RLX_PA27, a, "R.output lists variables that this dataflow block binds");
+            rlx_read_error(r, RLX_PA27, a,
+                           "R.output lists variables that this dataflow block binds");
         else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value })))
             rlx_no_memory(r->ctx);
     }
@@ -691,21 +784,26 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
 {
     const rlx_ast *a = line->value;
     rlx_val v;
-    if (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_func_attr)) {
+    if (a->kind == RLX_AST_CALL &&
+        rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_func_attr)) {
         read_func_attr(r, a);
         return;
     }
-    bool older = a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_outputs);
+    bool older =
+        a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_outputs);
     if (older)
         rlx_read_note(r, a, "R.outputs is an older spelling of R.output");
-    if (older || (a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_output))) {
+    if (older || (a->kind == RLX_AST_CALL &&
+                  rlx_is_function(r, a->base, RLX_SPACE_R, RLX_SPECIAL_output))) {
         read_output(r, a);
         return;
     }
     if (!rlx_read_value(r, a, &v))
         return;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE) {
-        rlx_read_error(r, RLX_PA15, a, "a statement of its own is a call without a result, found %s", rlx_val_text(&v));
+        rlx_read_error(r, RLX_PA15, a,
+                       "a statement of its own is a call without a result, found %s",
+                       rlx_val_text(&v));
         return;
     }
     const rlx_expr *e = rlx_to_expr(r, a, &v, true);
@@ -715,7 +813,8 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
         return;
     const rlx_var *var = w->value.kind == RLX_VAL_EXPR ? rlx_as_var(w->value.node) : NULL;
     if (var && !is_void(var->sinfo))
-        rlx_read_error(r, RLX_PA15, a, "the result %s is not used: bind it to a name", rlx_show(r->ctx, var->sinfo));
+        rlx_read_error(r, RLX_PA15, a, "the result %s is not used: bind it to a name",
+                       rlx_show(r->ctx, var->sinfo));
 }
 
 static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *scope)
@@ -723,7 +822,8 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
     rlx_relax_state *s = r->relax;
     rlx_val v = { .kind = RLX_VAL_TUPLE };
     if (scope->suffix) {
-        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "a branch has no return: bind its value, and return after the if");
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                          "a branch has no return: bind its value, and return after the if");
         return;
     }
     if (s->returned) {
@@ -737,9 +837,10 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
     s->result = rlx_to_expr(r, line->value ? line->value : &at, &v, true);
 }
 
-/* ---- if ------------------------------------------------------------------------------------------------------------- */
+/* ---- if ------------------------------------------------------------------------------------- */
 
-/* last: it is known to be the last statement of its branch; otherwise that shows after its own branches. */
+/* last: it is known to be the last statement of its branch; otherwise that shows after its own
+ * branches. */
 static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last);
 
 static const rlx_expr *read_condition(rlx_reader *r, const rlx_ast *a)
@@ -754,8 +855,10 @@ static const rlx_expr *read_condition(rlx_reader *r, const rlx_ast *a)
     return rlx_to_expr(r, a, &v, v.kind == RLX_VAL_PRIM);
 }
 
-/* A branch: statements of a suite, or an elif as the only statement. False if the builder could not open it. */
-static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx_line *elif, const rlx_line *header)
+/* A branch: statements of a suite, or an elif as the only statement. False if the builder could
+ * not open it. */
+static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx_line *elif,
+                                   const rlx_line *header)
 {
     rlx_suite s;
     bool open = rlx_builder_begin_branch(r->builder);
@@ -773,24 +876,31 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
         return NULL;
     rlx_place place = line_place(r, header);
     const rlx_expr *unit = branch->value ? NULL : rlx_tuple_new(r->ctx, NULL, 0, place);
-    const rlx_expr *seq = rlx_builder_end_branch(r->builder, branch->value ? branch->value : unit, place);
+    const rlx_expr *seq =
+        rlx_builder_end_branch(r->builder, branch->value ? branch->value : unit, place);
     return branch->value ? seq : NULL;
 }
 
-static bool no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch, size_t errors)
+static bool no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch,
+                     size_t errors)
 {
     if (!branch->value && errors == r->syntax_errors && !r->ctx->diags.out_of_memory)
-        rlx_read_error_at(r, RLX_PA32, header->begin, header->end, "a branch ends by binding its value to a name");
+        rlx_read_error_at(r, RLX_PA32, header->begin, header->end,
+                          "a branch ends by binding its value to a name");
     return false;
 }
 
-static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *cond, const rlx_expr *yes, const rlx_expr *no, const relax_scope *branches, bool last)
+static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *cond,
+                    const rlx_expr *yes, const rlx_expr *no, const relax_scope *branches,
+                    bool last)
 {
     uint8_t next = r->parser.lexer.tok.kind;
     last = last || (scope->suffix && (next == RLX_TOK_DEDENT || next == RLX_TOK_END));
     rlx_word *name = branches[0].name;
     if (name != branches[1].name) {
-        rlx_read_error_at(r, RLX_PA32, line->begin, line->end, "one branch binds %s last, the other %s", name->text->data, branches[1].name->text->data);
+        rlx_read_error_at(r, RLX_PA32, line->begin, line->end,
+                          "one branch binds %s last, the other %s", name->text->data,
+                          branches[1].name->text->data);
         bind_error(r, branches[1].name);
         return bind_error(r, name);
     }
@@ -800,20 +910,24 @@ static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, con
 
 static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
 {
-    relax_scope branches[2] = { { .suffix = "_then", .begin = line->begin, .end = line->end }, { .suffix = "_else" } };
+    relax_scope branches[2] = { { .suffix = "_then", .begin = line->begin, .end = line->end },
+                                { .suffix = "_else" } };
     size_t errors = r->syntax_errors;
     if (r->relax->block)
-        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "an if cannot stand in a dataflow block");
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                          "an if cannot stand in a dataflow block");
     bool usable = !misplaced(r, line) && begin(r);
     const rlx_expr *cond = usable ? read_condition(r, line->value) : NULL;
     if (cond)
         cond = rlx_builder_operand(r->builder, cond);
-    const rlx_expr *yes = usable ? read_branch(r, &branches[0], NULL, line) : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
+    const rlx_expr *yes = usable ? read_branch(r, &branches[0], NULL, line)
+                                 : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
     uint8_t next = r->parser.lexer.tok.kind;
     if (next != RLX_TOK_ELSE && next != RLX_TOK_ELIF) {
         if (branches[0].name)
             bind_error(r, branches[0].name);
-        return rlx_read_error_at(r, RLX_PA32, line->begin, line->end, "an if of Relax needs an else");
+        return rlx_read_error_at(r, RLX_PA32, line->begin, line->end,
+                                 "an if of Relax needs an else");
     }
     rlx_line other;
     rlx_parse_line(&r->parser, &other);
@@ -821,9 +935,13 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
         return r->syntax_errors++, false;
     bool deep = other.kind == RLX_LINE_ELIF && r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS;
     if (deep)
-        rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks", RLX_SCRIPT_MAX_BLOCKS);
+        rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
+                          RLX_SCRIPT_MAX_BLOCKS);
     r->parser.blocks += other.kind == RLX_LINE_ELIF;
-    const rlx_expr *no = usable && !deep ? read_branch(r, &branches[1], other.kind == RLX_LINE_ELIF ? &other : NULL, &other) : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
+    const rlx_expr *no =
+        usable && !deep
+            ? read_branch(r, &branches[1], other.kind == RLX_LINE_ELIF ? &other : NULL, &other)
+            : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
     r->parser.blocks -= other.kind == RLX_LINE_ELIF;
     branches[0].begin = line->begin, branches[0].end = line->end;
     if (!yes || !no || !cond) {
@@ -835,9 +953,13 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
     return emit_if(r, scope, line, cond, yes, no, branches, last);
 }
 
-/* ---- dataflow -------------------------------------------------------------------------------------------------------- */
+/* ---- dataflow ------------------------------------------------------------------------------- */
 
-static bool in_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80); }
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || (c & 0x80);
+}
 
 /* The identifier at `at`; an empty slice if there is none. */
 static rlx_slice word_at(const char *text, uint32_t at, uint32_t end)
@@ -852,8 +974,10 @@ static uint32_t skip_blanks(const char *text, uint32_t at, uint32_t end)
     return at;
 }
 
-/* Every identifier of text[at..end) is an output of the block. missing: how many have not been found where they are bound. */
-static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last_bound, size_t *missing)
+/* Every identifier of text[at..end) is an output of the block. missing: how many have not been
+ * found where they are bound. */
+static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last_bound,
+                         size_t *missing)
 {
     const char *text = r->parser.lexer.text;
     while (at < end) {
@@ -871,7 +995,8 @@ static bool mark_outputs(rlx_reader *r, uint32_t at, uint32_t end, uint32_t last
     return true;
 }
 
-/* A name that is bound at `line`; lines come last to first, and only of outputs it matters where they are bound. */
+/* A name that is bound at `line`; lines come last to first, and only of outputs it matters
+ * where they are bound. */
 static void mark_last(rlx_reader *r, rlx_slice name, uint32_t line, size_t *missing)
 {
     rlx_word *w = rlx_words_find(&r->names, name);
@@ -890,7 +1015,8 @@ static void mark_bound(rlx_reader *r, uint32_t line, uint32_t end, size_t *missi
         at = skip_blanks(text, at + (uint32_t)name.len, end);
         if (rlx_slice_is(name, "def"))
             name = word_at(text, at, end);
-        else if (at >= end || (text[at] != ':' && text[at] != ',' && (text[at] != '=' || (at + 1 < end && text[at + 1] == '='))))
+        else if (at >= end || (text[at] != ':' && text[at] != ',' &&
+                               (text[at] != '=' || (at + 1 < end && text[at + 1] == '='))))
             return;
         if (name.len)
             mark_last(r, name, line, missing);
@@ -910,15 +1036,18 @@ static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, size_t *
         member = word_at(text, at + 1, end);
     else if (!rlx_slice_is(name, "return"))
         return true;
-    bool output = !member.data || rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs");
-    if (output && !mark_outputs(r, at + (member.data ? 1 + (uint32_t)member.len : 0), end, NOT_FOUND, missing))
+    bool output =
+        !member.data || rlx_slice_is(member, "output") || rlx_slice_is(member, "outputs");
+    if (output && !mark_outputs(r, at + (member.data ? 1 + (uint32_t)member.len : 0), end,
+                                NOT_FOUND, missing))
         return rlx_no_memory(r->ctx);
     return false;
 }
 
 typedef struct line_span { uint32_t begin, end; } line_span;
 
-/* Whether a binding is an output of its block is said at the end of the block: its lines are looked through first. */
+/* Whether a binding is an output of its block is said at the end of the block: its lines are
+ * looked through first. */
 static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
 {
     const rlx_lexer *lx = &r->parser.lexer;
@@ -936,7 +1065,8 @@ static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
         bool inside = l.column > column;
         rlx_lines_skip(&l);
         line.end = l.pos;
-        if (!inside && marks_no_output(r, line.begin, line.end, &missing) && !rlx_vec_push(&r->ctx->memory, &others, line))
+        if (!inside && marks_no_output(r, line.begin, line.end, &missing) &&
+            !rlx_vec_push(&r->ctx->memory, &others, line))
             rlx_no_memory(r->ctx);
     }
     while (missing && others.len) {
@@ -966,7 +1096,8 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
     s->block_closed = false;
     s->outputs.len = 0;
     relax_scope inside = { 0 };
-    bool open = scan_dataflow(r, &suite) && rlx_builder_begin_block(r->builder, true, line_place(r, line));
+    bool open =
+        scan_dataflow(r, &suite) && rlx_builder_begin_block(r->builder, true, line_place(r, line));
     if (open) {
         read_statements(r, &suite, &inside);
         rlx_builder_end_block(r->builder);
@@ -983,16 +1114,19 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
 static void read_with(rlx_reader *r, const rlx_line *line)
 {
     const rlx_ast *item = line->target;
-    bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL && !item->base->count && rlx_is_function(r, item->base->base, RLX_SPACE_R, RLX_SPECIAL_dataflow);
+    bool dataflow = item && !item->next && !item->first && item->base->kind == RLX_AST_CALL &&
+                    !item->base->count &&
+                    rlx_is_function(r, item->base->base, RLX_SPACE_R, RLX_SPECIAL_dataflow);
     if (dataflow) {
         read_dataflow(r, line);
         return;
     }
-    rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "the only with of a Relax function is 'with R.dataflow():'");
+    rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                      "the only with of a Relax function is 'with R.dataflow():'");
     rlx_lexer_skip_suite(&r->parser.lexer);
 }
 
-/* ---- local functions ---------------------------------------------------------------------------------------------------- */
+/* ---- local functions ------------------------------------------------------------------------ */
 
 /* Does the suite at the current token call `name`? Looks at tokens only. */
 static bool calls_itself(rlx_reader *r, const rlx_word *name)
@@ -1012,16 +1146,19 @@ static bool calls_itself(rlx_reader *r, const rlx_word *name)
         if (!hit)
             return false;
         at = (uint32_t)(hit - text);
-        if (at + len < l.pos && memcmp(hit, word, len) == 0 && hit[len] == '(' && (at == 0 || (!in_word(text[at - 1]) && text[at - 1] != '.')))
+        if (at + len < l.pos && memcmp(hit, word, len) == 0 && hit[len] == '(' &&
+            (at == 0 || (!in_word(text[at - 1]) && text[at - 1] != '.')))
             return true;
     }
     return false;
 }
 
-static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s, const rlx_place place)
+static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
+                                           const rlx_place place)
 {
     const rlx_pending *f = s->f;
-    rlx_function *fn = (rlx_function *)rlx_builder_end_function(r->builder, s->result, f->ret, s->attrs, place);
+    rlx_function *fn =
+        (rlx_function *)rlx_builder_end_function(r->builder, s->result, f->ret, s->attrs, place);
     if (fn && f->ret) { /* not shared with anybody yet */
         fn->ret_places = f->ret_places;
         fn->num_ret_places = f->num_ret_places;
@@ -1029,7 +1166,8 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s, co
     return fn;
 }
 
-/* Body of f, whose suite starts at the current token: statements, return, end of the builder's function. */
+/* Body of f, whose suite starts at the current token: statements, return, end of the builder's
+ * function. */
 static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rlx_expr *self)
 {
     rlx_relax_state *outer = r->relax, state = { .f = f, .self = self };
@@ -1050,7 +1188,8 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
         }
     }
     if (!state.returned && errors == r->syntax_errors && !r->ctx->diags.out_of_memory)
-        rlx_read_error_at(r, RLX_PA14, f->begin, f->end, "function %s has no return", f->name->text->data);
+        rlx_read_error_at(r, RLX_PA14, f->begin, f->end, "function %s has no return",
+                          f->name->text->data);
     if (!f->is_private && !rlx_attrs_get(state.attrs, "global_symbol")) {
         const rlx_attr *symbol = rlx_attr_string_new(r->ctx, rlx_string_slice(f->name->text));
         state.attrs = symbol ? rlx_attrs_with(r->ctx, state.attrs, "global_symbol", symbol) : NULL;
@@ -1064,12 +1203,16 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     return errors == r->syntax_errors ? fn : NULL;
 }
 
-static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_line *def, const rlx_ast *decorator)
+static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_line *def,
+                                const rlx_ast *decorator)
 {
-    rlx_pending f = { .name = def->name, .begin = def->name_begin, .end = def->name_end, .is_private = true };
+    rlx_pending f = {
+        .name = def->name, .begin = def->name_begin, .end = def->name_end, .is_private = true
+    };
     bool ok = !misplaced(r, def) && rlx_read_decorator(r, decorator, &f);
     if (ok && f.tir)
-        ok = rlx_read_error_at(r, RLX_PA15, def->begin, def->end, "a PrimFunc cannot stand inside a Relax function");
+        ok = rlx_read_error_at(r, RLX_PA15, def->begin, def->end,
+                               "a PrimFunc cannot stand inside a Relax function");
     f.is_private = true;
     ok = ok && begin(r) && rlx_relax_header(r, def, &f);
     if (!ok) {
@@ -1082,7 +1225,9 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     const rlx_var *self = NULL;
     if (calls_itself(r, def->name)) {
         const rlx_sinfo *ret = f.ret ? f.ret : rlx_tuple_info(r->ctx, NULL, 0);
-        const rlx_sinfo *sig = ret ? rlx_signature(r->ctx, f.params, f.num_params, ret, true, rlx_builder_scope(r->builder)) : NULL;
+        const rlx_sinfo *sig = ret ? rlx_signature(r->ctx, f.params, f.num_params, ret, true,
+                                                   rlx_builder_scope(r->builder))
+                                   : NULL;
         bool dataflow = rlx_builder_in_dataflow(r->builder) && !how.output;
         self = sig ? rlx_var_new(r->ctx, dataflow, def->name->text, -1, sig, how.var_place) : NULL;
         if (!self || !bind_var(r, def->name, &self->node, t.begin, t.end)) {
@@ -1098,7 +1243,7 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     bound(r, scope, &t, fn ? rlx_builder_emit(r->builder, &fn->node, &how) : NULL);
 }
 
-/* ---- statements ------------------------------------------------------------------------------------------------------------ */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static bool skip_header(rlx_reader *r, const rlx_line *line)
 {
@@ -1107,7 +1252,8 @@ static bool skip_header(rlx_reader *r, const rlx_line *line)
     return false;
 }
 
-static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, const rlx_line *line, const rlx_ast **decorator)
+static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, const rlx_line *line,
+                           const rlx_ast **decorator)
 {
     bool last = scope->suffix && line->kind < RLX_LINE_IF && rlx_suite_at_end(&r->parser, s);
     if (*decorator && line->kind != RLX_LINE_DEF && line->kind != RLX_LINE_DECORATOR) {
@@ -1129,7 +1275,8 @@ static void read_statement(rlx_reader *r, relax_scope *scope, rlx_suite *s, cons
         fail_targets(r, line->target);
         break;
     default:
-        rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "this statement has no place in a Relax function");
+        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                          "this statement has no place in a Relax function");
         skip_header(r, line);
     }
 }
@@ -1153,13 +1300,15 @@ static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
         rlx_read_error(r, RLX_PA23, decorator, "a decorator stands above a function");
 }
 
-/* ---- bodies of module functions ------------------------------------------------------------------------------------------------ */
+/* ---- bodies of module functions ------------------------------------------------------------- */
 
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
 {
     r->dialect = RLX_DIALECT_RELAX;
     if (!r->builder) {
-        rlx_builder_options options = { .keep_op_form = true, .count_names = true, .keep_going = true };
+        rlx_builder_options options = { .keep_op_form = true,
+                                        .count_names = true,
+                                        .keep_going = true };
         r->builder = rlx_builder_create(r->ctx, r->env, &options);
         if (!r->builder)
             return rlx_no_memory(r->ctx);

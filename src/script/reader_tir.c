@@ -1,11 +1,12 @@
 /* reader_tir.c: PrimFuncs: headers, suites, statements. */
 #include "script/reader_tir.h"
 
-/* ---- lists --------------------------------------------------------------------------------------------------- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 bool rlx_rt_push(rlx_reader *r, rlx_ptrs *to, const void *node)
 {
-    return node && (rlx_vec_push(&r->ctx->memory, to, (void *)(uintptr_t)node) || rlx_no_memory(r->ctx));
+    return node &&
+           (rlx_vec_push(&r->ctx->memory, to, (void *)(uintptr_t)node) || rlx_no_memory(r->ctx));
 }
 
 bool rlx_rt_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **out, size_t *count)
@@ -16,7 +17,7 @@ bool rlx_rt_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **ou
     return ok;
 }
 
-/* ---- suites --------------------------------------------------------------------------------------------------- */
+/* ---- suites --------------------------------------------------------------------------------- */
 
 bool rlx_rt_add(rlx_reader *r, const rlx_stmt *s) { return rlx_rt_push(r, &r->tir->stmts, s); }
 
@@ -42,7 +43,8 @@ static bool is_nothing(const rlx_stmt *s)
     return e && rlx_is_int_value(e->value, 0);
 }
 
-/* Statements since `mark` as one. T.evaluate(0) beside others says nothing; an empty suite holds it. */
+/* Statements since `mark` as one. T.evaluate(0) beside others says nothing; an empty suite
+ * holds it. */
 static const rlx_stmt *fold_stmts(rlx_reader *r, size_t mark)
 {
     rlx_ptrs *s = &r->tir->stmts;
@@ -54,7 +56,8 @@ static const rlx_stmt *fold_stmts(rlx_reader *r, size_t mark)
     s->len = mark;
     if (n == mark)
         return first ? first : evaluate(r, rlx_int(r->ctx, RELAX_INT32, 0), RLX_NO_PLACE);
-    return rlx_seq_stmt_new(r->ctx, (const rlx_stmt *const *)(s->data + mark), n - mark, rlx_place_of(s->data[mark]));
+    return rlx_seq_stmt_new(r->ctx, (const rlx_stmt *const *)(s->data + mark), n - mark,
+                            rlx_place_of(s->data[mark]));
 }
 
 /* Where the body of a scoped statement goes. */
@@ -71,7 +74,8 @@ static const rlx_node **body_of(rlx_node *n)
     }
 }
 
-/* Closes the scoped statements opened since `scoped`: each becomes the last statement of what is around it. */
+/* Closes the scoped statements opened since `scoped`: each becomes the last statement of what
+ * is around it. */
 static bool close_scoped(rlx_reader *r, size_t scoped)
 {
     struct rlx_rt_state *t = r->tir;
@@ -121,18 +125,20 @@ const rlx_stmt *rlx_rt_read_suite(rlx_reader *r)
     return fold_stmts(r, stmts);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool same_value(const rlx_val *a, const rlx_val *b)
 {
-    return a->kind == b->kind && a->kind >= RLX_VAL_EXPR && a->kind <= RLX_VAL_NODE && a->node == b->node;
+    return a->kind == b->kind && a->kind >= RLX_VAL_EXPR && a->kind <= RLX_VAL_NODE &&
+           a->node == b->node;
 }
 
 bool rlx_rt_define(rlx_reader *r, const rlx_ast *target, const rlx_val *v)
 {
     rlx_word *w = target->name;
     if (rlx_word_in_frame(r, w) && w->value.kind != RLX_VAL_ERROR && !same_value(&w->value, v))
-        return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope", w->text->data);
+        return rlx_read_error(r, RLX_PA13, target, "%s is already defined in this scope",
+                              w->text->data);
     return rlx_word_bind(r, w, v);
 }
 
@@ -171,16 +177,19 @@ static bool is_fresh(const rlx_val *v)
 static bool fail_target(rlx_reader *r, const rlx_ast *target)
 {
     rlx_val v = { .kind = RLX_VAL_ERROR };
-    const rlx_ast *name = target && (target->kind == RLX_AST_TUPLE || target->kind == RLX_AST_LIST) ? target->first : target;
+    const rlx_ast *name = target && (target->kind == RLX_AST_TUPLE || target->kind == RLX_AST_LIST)
+                              ? target->first
+                              : target;
     for (; name; name = name == target ? NULL : name->next)
         if (name->kind == RLX_AST_NAME)
             rlx_word_bind(r, name->name, &v);
     return false;
 }
 
-/* ---- let ------------------------------------------------------------------------------------------------------------- */
+/* ---- let ------------------------------------------------------------------------------------ */
 
-static rlx_node *make_let(rlx_reader *r, const rlx_prim *var, const rlx_prim *value, rlx_place place)
+static rlx_node *make_let(rlx_reader *r, const rlx_prim *var, const rlx_prim *value,
+                          rlx_place place)
 {
     rlx_let_stmt *let = rlx_node_new(r->ctx, RLX_NODE_LET_STMT);
     if (!let)
@@ -191,14 +200,18 @@ static rlx_node *make_let(rlx_reader *r, const rlx_prim *var, const rlx_prim *va
     return &let->node;
 }
 
-static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value, const rlx_prim *var)
+static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
+                     const rlx_prim *var)
 {
     if (!value)
         return false;
     if (!var) {
         const rlx_prim_var *of = rlx_as_prim_var(value);
-        var = of && of->scope ? rlx_pointer_var(r->ctx, target->name->text, of->elem_dtype, of->scope, rlx_read_place(r, target))
-                              : (const rlx_prim *)rlx_prim_var_new(r->ctx, target->name->text, rlx_prim_dtype(value), rlx_read_place(r, target));
+        var = of && of->scope ? rlx_pointer_var(r->ctx, target->name->text, of->elem_dtype,
+                                                of->scope, rlx_read_place(r, target))
+                              : (const rlx_prim *)rlx_prim_var_new(r->ctx, target->name->text,
+                                                                   rlx_prim_dtype(value),
+                                                                   rlx_read_place(r, target));
     }
     rlx_val v = rlx_val_node(RLX_VAL_PRIM, var, target);
     if (!var)
@@ -206,7 +219,8 @@ static bool bind_let(rlx_reader *r, const rlx_ast *target, const rlx_prim *value
     name_var(&v, target->name->text);
     if (rlx_prim_dtype(var) != rlx_prim_dtype(value))
         return rlx_prims_misfit(r, target, var, value);
-    return rlx_rt_define(r, target, &v) && rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
+    return rlx_rt_define(r, target, &v) &&
+           rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, target)));
 }
 
 /* The variable that an annotation describes: x: T.int32, x: T.handle("float32") */
@@ -219,7 +233,9 @@ static const rlx_prim *annotated_var(rlx_reader *r, const rlx_ast *a)
     if (is_fresh(&v))
         return v.node;
     const rlx_string *empty = rlx_string_z(r->ctx, "");
-    return empty && rlx_to_dtype(r, a, &v, &t) ? (const rlx_prim *)rlx_prim_var_new(r->ctx, empty, t, rlx_read_place(r, a)) : NULL;
+    return empty && rlx_to_dtype(r, a, &v, &t)
+               ? (const rlx_prim *)rlx_prim_var_new(r->ctx, empty, t, rlx_read_place(r, a))
+               : NULL;
 }
 
 static bool typed_let(rlx_reader *r, const rlx_line *line)
@@ -238,37 +254,45 @@ static bool typed_let(rlx_reader *r, const rlx_line *line)
 }
 
 /* with T.LetStmt(value, type, var=x) as name */
-static bool let_stmt(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool let_stmt(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                     const rlx_ast *target)
 {
     const rlx_ast *slot[3];
-    if (!rlx_bind_args(r, call, "T.LetStmt", RLX_PARAMS("value", "type_annotation", "var"), 1, slot))
+    if (!rlx_bind_args(r, call, "T.LetStmt", RLX_PARAMS("value", "type_annotation", "var"), 1,
+                       slot))
         return false;
     const rlx_prim *value = rlx_read_prim_operand(r, slot[0]), *var = NULL;
-    if (!value || (slot[2] && !(var = rlx_read_prim(r, slot[2]))) || (slot[1] && slot[1]->kind != RLX_AST_NONE && !var && !(var = annotated_var(r, slot[1]))))
+    if (!value || (slot[2] && !(var = rlx_read_prim(r, slot[2]))) ||
+        (slot[1] && slot[1]->kind != RLX_AST_NONE && !var && !(var = annotated_var(r, slot[1]))))
         return false;
     if (var && !rlx_as_prim_var(var))
         return rlx_read_error(r, RLX_PA12, slot[2], "T.LetStmt binds a variable");
     if (target)
         return (target = rlx_rt_one_target(r, call, target)) && bind_let(r, target, value, var);
     if (!var)
-        return rlx_read_error(r, RLX_PA12, call, "T.LetStmt needs a name: 'with T.LetStmt(...) as x:'");
+        return rlx_read_error(r, RLX_PA12, call,
+                              "T.LetStmt needs a name: 'with T.LetStmt(...) as x:'");
     return rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, call)));
 }
 
 /* with T.let(x, value): the older form */
-static bool older_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool older_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                      const rlx_ast *target)
 {
     const rlx_ast *slot[2];
     if (!rlx_bind_args(r, call, "T.let", RLX_PARAMS("v", "value"), 2, slot))
         return false;
-    rlx_read_note(r, call, "'with T.let(x, value):' is an older spelling of 'with T.LetStmt(value, var=x):'");
-    const rlx_prim *var = rlx_read_prim(r, slot[0]), *value = var ? rlx_read_prim_operand(r, slot[1]) : NULL;
+    rlx_read_note(
+        r, call,
+        "'with T.let(x, value):' is an older spelling of 'with T.LetStmt(value, var=x):'");
+    const rlx_prim *var = rlx_read_prim(r, slot[0]),
+                   *value = var ? rlx_read_prim_operand(r, slot[1]) : NULL;
     if (var && !rlx_as_prim_var(var))
         return rlx_read_error(r, RLX_PA12, slot[0], "T.let binds a variable");
     return value && rlx_rt_open_scoped(r, make_let(r, var, value, rlx_read_place(r, call)));
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static bool push_extents(rlx_reader *r, const rlx_ast *a, rlx_ptrs *to)
 {
@@ -284,7 +308,8 @@ static bool push_extents(rlx_reader *r, const rlx_ast *a, rlx_ptrs *to)
     return true;
 }
 
-static bool read_extents(rlx_reader *r, const rlx_ast *a, const rlx_node *const **out, size_t *count)
+static bool read_extents(rlx_reader *r, const rlx_ast *a, const rlx_node *const **out,
+                         size_t *count)
 {
     rlx_ptrs list = { 0 };
     bool ok = push_extents(r, a, &list) && rlx_rt_copy(r, &list, out, count);
@@ -302,7 +327,8 @@ static const rlx_string *read_string(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
     rlx_slice s;
-    return rlx_read_value(r, a, &v) && rlx_to_string(r, a, &v, &s) ? rlx_string_intern(r->ctx, s) : NULL;
+    return rlx_read_value(r, a, &v) && rlx_to_string(r, a, &v, &s) ? rlx_string_intern(r->ctx, s)
+                                                                   : NULL;
 }
 
 static bool annotations(rlx_reader *r, const rlx_ast *a, const rlx_attr **out)
@@ -313,20 +339,28 @@ static bool annotations(rlx_reader *r, const rlx_ast *a, const rlx_attr **out)
 }
 
 /* p = T.allocate([n], "float32", "global", condition) */
-static bool allocate(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool allocate(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                     const rlx_ast *target)
 {
     const rlx_ast *slot[5];
     rlx_allocate *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE);
-    if (!n || !(target = rlx_rt_one_target(r, call, target)) || !rlx_bind_args(r, call, "T.allocate", RLX_PARAMS("extents", "dtype", "scope", "condition", "annotations"), 2, slot))
+    if (!n || !(target = rlx_rt_one_target(r, call, target)) ||
+        !rlx_bind_args(r, call, "T.allocate",
+                       RLX_PARAMS("extents", "dtype", "scope", "condition", "annotations"), 2,
+                       slot))
         return false;
     n->place = rlx_read_place(r, call);
     const rlx_string *scope = slot[2] ? read_string(r, slot[2]) : rlx_string_z(r->ctx, "global");
-    if (!scope || !read_extents(r, slot[0], &n->extents, &n->num_extents) || !read_dtype(r, slot[1], &n->dtype) || !annotations(r, slot[4], &n->annotations))
+    if (!scope || !read_extents(r, slot[0], &n->extents, &n->num_extents) ||
+        !read_dtype(r, slot[1], &n->dtype) || !annotations(r, slot[4], &n->annotations))
         return false;
-    n->condition = slot[3] && slot[3]->kind != RLX_AST_NONE ? rlx_read_prim_operand(r, slot[3]) : rlx_bool_prim(r, true);
-    n->var = rlx_pointer_var(r->ctx, target->name->text, n->dtype, scope, rlx_read_place(r, target));
+    n->condition = slot[3] && slot[3]->kind != RLX_AST_NONE ? rlx_read_prim_operand(r, slot[3])
+                                                            : rlx_bool_prim(r, true);
+    n->var =
+        rlx_pointer_var(r->ctx, target->name->text, n->dtype, scope, rlx_read_place(r, target));
     rlx_val v = rlx_val_node(RLX_VAL_PRIM, n->var, target);
-    return n->condition && n->var && rlx_rt_define(r, target, &v) && rlx_rt_open_scoped(r, &n->node);
+    return n->condition && n->var && rlx_rt_define(r, target, &v) &&
+           rlx_rt_open_scoped(r, &n->node);
 }
 
 static bool same_shape(const rlx_constant *c, const rlx_allocate_const *n)
@@ -342,15 +376,20 @@ static bool same_shape(const rlx_constant *c, const rlx_allocate_const *n)
 }
 
 /* c = T.allocate_const([1, 2], "int32", [2]) */
-static bool allocate_const(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool allocate_const(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                           const rlx_ast *target)
 {
     const rlx_ast *slot[4];
     rlx_val data;
     rlx_allocate_const *n = rlx_node_new(r->ctx, RLX_NODE_ALLOCATE_CONST);
-    if (!n || !(target = rlx_rt_one_target(r, call, target)) || !rlx_bind_args(r, call, "T.allocate_const", RLX_PARAMS("data", "dtype", "extents", "annotations"), 3, slot))
+    if (!n || !(target = rlx_rt_one_target(r, call, target)) ||
+        !rlx_bind_args(r, call, "T.allocate_const",
+                       RLX_PARAMS("data", "dtype", "extents", "annotations"), 3, slot))
         return false;
     n->place = rlx_read_place(r, call);
-    if (!read_dtype(r, slot[1], &n->dtype) || !read_extents(r, slot[2], &n->extents, &n->num_extents) || !annotations(r, slot[3], &n->annotations) || !rlx_read_value(r, slot[0], &data))
+    if (!read_dtype(r, slot[1], &n->dtype) ||
+        !read_extents(r, slot[2], &n->extents, &n->num_extents) ||
+        !annotations(r, slot[3], &n->annotations) || !rlx_read_value(r, slot[0], &data))
         return false;
     const rlx_constant *c = rlx_as_constant(n->data = rlx_const_of(r, slot[0], &data, n->dtype));
     if (!c)
@@ -358,7 +397,9 @@ static bool allocate_const(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *ca
     if (!same_shape(c, n))
         return rlx_read_error(r, RLX_PA12, slot[0], "the data does not fill the extents");
     const rlx_string *scope = rlx_string_z(r->ctx, "global");
-    n->var = scope ? rlx_pointer_var(r->ctx, target->name->text, n->dtype, scope, rlx_read_place(r, target)) : NULL;
+    n->var = scope ? rlx_pointer_var(r->ctx, target->name->text, n->dtype, scope,
+                                     rlx_read_place(r, target))
+                   : NULL;
     rlx_val v = rlx_val_node(RLX_VAL_PRIM, n->var, target);
     return n->var && rlx_rt_define(r, target, &v) && rlx_rt_open_scoped(r, &n->node);
 }
@@ -374,10 +415,12 @@ static bool open_decl(rlx_reader *r, const rlx_buffer *b, rlx_place place)
 }
 
 /* B = T.decl_buffer(shape, ...): without data= it brings its own memory */
-static bool decl_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool decl_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                        const rlx_ast *target)
 {
     const rlx_ast *slot[RLX_BUF_COUNT];
-    if (!(target = rlx_rt_one_target(r, call, target)) || !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
+    if (!(target = rlx_rt_one_target(r, call, target)) ||
+        !rlx_bind_args(r, call, "T.decl_buffer", RLX_PARAMS(RLX_BUF_PARAMS), 1, slot))
         return false;
     const rlx_buffer *b = rlx_make_buffer(r, target->name->text, target, slot, NULL);
     rlx_val v = rlx_val_node(RLX_VAL_BUFFER, b ? &b->node : NULL, target);
@@ -404,7 +447,9 @@ static bool realize(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, con
 {
     const rlx_ast *slot[3];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "T.realize", RLX_PARAMS("buffer_slice", "storage_scope", "condition"), 2, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "T.realize",
+                       RLX_PARAMS("buffer_slice", "storage_scope", "condition"), 2, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     const rlx_buffer_region *region = (const rlx_buffer_region *)rlx_to_region(r, slot[0], &v);
     const rlx_string *scope = region ? read_string(r, slot[1]) : NULL;
@@ -421,16 +466,19 @@ static bool realize(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, con
     n->bounds = region->region;
     n->num_bounds = region->num_region;
     n->condition = slot[2] ? rlx_read_prim_operand(r, slot[2]) : rlx_bool_prim(r, true);
-    return attr->key && attr->value && n->condition && rlx_rt_open_scoped(r, &attr->node) && rlx_rt_open_scoped(r, &n->node);
+    return attr->key && attr->value && n->condition && rlx_rt_open_scoped(r, &attr->node) &&
+           rlx_rt_open_scoped(r, &n->node);
 }
 
-static bool prefetch(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool prefetch(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                     const rlx_ast *target)
 {
     const rlx_ast *slot[2];
     rlx_val b, v;
     rlx_prefetch *n = rlx_node_new(r->ctx, RLX_NODE_PREFETCH);
     rlx_ptrs list = { 0 };
-    if (!n || !rlx_bind_args(r, call, "T.prefetch", RLX_PARAMS("buffer", "bounds"), 2, slot) || !rlx_read_value(r, slot[0], &b) || !rlx_read_value(r, slot[1], &v))
+    if (!n || !rlx_bind_args(r, call, "T.prefetch", RLX_PARAMS("buffer", "bounds"), 2, slot) ||
+        !rlx_read_value(r, slot[0], &b) || !rlx_read_value(r, slot[1], &v))
         return false;
     if (b.kind != RLX_VAL_BUFFER || v.kind != RLX_VAL_LIST)
         return rlx_read_error(r, RLX_PA12, call, "T.prefetch takes a buffer and a list of ranges");
@@ -444,9 +492,10 @@ static bool prefetch(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, co
     return ok;
 }
 
-/* ---- attributes, threads -------------------------------------------------------------------------------------------------- */
+/* ---- attributes, threads -------------------------------------------------------------------- */
 
-static bool open_attr(rlx_reader *r, const rlx_node *node, const rlx_string *key, const rlx_prim *value, rlx_place place)
+static bool open_attr(rlx_reader *r, const rlx_node *node, const rlx_string *key,
+                      const rlx_prim *value, rlx_place place)
 {
     rlx_attr_stmt *n = node && key && value ? rlx_node_new(r->ctx, RLX_NODE_ATTR_STMT) : NULL;
     if (!n)
@@ -463,19 +512,26 @@ static bool attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const 
 {
     const rlx_ast *slot[3];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "T.attr", RLX_PARAMS("node", "attr_key", "value"), 3, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "T.attr", RLX_PARAMS("node", "attr_key", "value"), 3, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
-    const rlx_node *node = v.kind == RLX_VAL_INT || v.kind == RLX_VAL_BOOL || v.kind == RLX_VAL_FLOAT || v.kind == RLX_VAL_STR ? rlx_to_prim(r, slot[0], &v) : rlx_to_attr(r, slot[0], &v);
+    const rlx_node *node = v.kind == RLX_VAL_INT || v.kind == RLX_VAL_BOOL ||
+                                   v.kind == RLX_VAL_FLOAT || v.kind == RLX_VAL_STR
+                               ? rlx_to_prim(r, slot[0], &v)
+                               : rlx_to_attr(r, slot[0], &v);
     const rlx_string *key = node ? read_string(r, slot[1]) : NULL;
-    return key && open_attr(r, node, key, rlx_read_prim_operand(r, slot[2]), rlx_read_place(r, call));
+    return key &&
+           open_attr(r, node, key, rlx_read_prim_operand(r, slot[2]), rlx_read_place(r, call));
 }
 
-static const rlx_iter_var *make_thread(rlx_reader *r, const rlx_prim *var, const rlx_string *tag, const rlx_prim *extent)
+static const rlx_iter_var *make_thread(rlx_reader *r, const rlx_prim *var, const rlx_string *tag,
+                                       const rlx_prim *extent)
 {
     rlx_iter_var *iter = rlx_node_new(r->ctx, RLX_NODE_ITER_VAR);
     if (!iter || !var || !tag)
         return NULL;
-    if (extent && !(iter->dom = rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(extent), 0), extent)))
+    if (extent &&
+        !(iter->dom = rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(extent), 0), extent)))
         return NULL;
     iter->var = var;
     iter->iter_type = RLX_ITER_THREAD;
@@ -484,35 +540,49 @@ static const rlx_iter_var *make_thread(rlx_reader *r, const rlx_prim *var, const
 }
 
 /* tx = T.env_thread("threadIdx.x") */
-static bool env_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool env_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                       const rlx_ast *target)
 {
     const rlx_ast *slot[2];
     rlx_dtype t = RELAX_INT32;
-    if (!(target = rlx_rt_one_target(r, call, target)) || !rlx_bind_args(r, call, "T.env_thread", RLX_PARAMS("thread_tag", "dtype"), 1, slot) || (slot[1] && !read_dtype(r, slot[1], &t)))
+    if (!(target = rlx_rt_one_target(r, call, target)) ||
+        !rlx_bind_args(r, call, "T.env_thread", RLX_PARAMS("thread_tag", "dtype"), 1, slot) ||
+        (slot[1] && !read_dtype(r, slot[1], &t)))
         return false;
     const rlx_string *tag = read_string(r, slot[0]);
-    const rlx_prim_var *var = tag ? rlx_prim_var_new(r->ctx, target->name->text, t, rlx_read_place(r, target)) : NULL;
+    const rlx_prim_var *var =
+        tag ? rlx_prim_var_new(r->ctx, target->name->text, t, rlx_read_place(r, target)) : NULL;
     const rlx_iter_var *iter = var ? make_thread(r, &var->node, tag, NULL) : NULL;
     rlx_val v = rlx_val_node(RLX_VAL_ITER, iter ? &iter->node : NULL, target);
     return iter && rlx_rt_define(r, target, &v);
 }
 
 /* tx = T.launch_thread("threadIdx.x", 32); with T.launch_thread(tx, 32) */
-static bool launch_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool launch_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                          const rlx_ast *target)
 {
     const rlx_ast *slot[2];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "T.launch_thread", RLX_PARAMS("thread", "extent"), 2, slot) || !rlx_read_value(r, slot[0], &v))
+    if (!rlx_bind_args(r, call, "T.launch_thread", RLX_PARAMS("thread", "extent"), 2, slot) ||
+        !rlx_read_value(r, slot[0], &v))
         return false;
     const rlx_prim *extent = rlx_read_prim_operand(r, slot[1]), *var = NULL;
-    const rlx_iter_var *known = v.kind == RLX_VAL_ITER ? (const rlx_iter_var *)v.node : NULL, *iter = NULL;
-    const rlx_string *tag = known ? known->thread_tag : v.kind == RLX_VAL_STR ? rlx_string_intern(r->ctx, v.s) : NULL;
+    const rlx_iter_var *known = v.kind == RLX_VAL_ITER ? (const rlx_iter_var *)v.node : NULL,
+                       *iter = NULL;
+    const rlx_string *tag = known                   ? known->thread_tag
+                            : v.kind == RLX_VAL_STR ? rlx_string_intern(r->ctx, v.s)
+                                                    : NULL;
     if (!extent || !tag)
-        return extent && !tag ? rlx_read_expected(r, slot[0], "a thread tag or T.env_thread", &v) : false;
+        return extent && !tag ? rlx_read_expected(r, slot[0], "a thread tag or T.env_thread", &v)
+                              : false;
     if (!rlx_read_is_extent(r, slot[1], extent))
         return false;
-    const rlx_string *name = target && target->kind == RLX_AST_NAME ? target->name->text : rlx_string_z(r->ctx, "");
-    var = known ? known->var : name ? (const rlx_prim *)rlx_prim_var_new(r->ctx, name, rlx_prim_dtype(extent), rlx_read_place(r, call)) : NULL;
+    const rlx_string *name =
+        target && target->kind == RLX_AST_NAME ? target->name->text : rlx_string_z(r->ctx, "");
+    var = known  ? known->var
+          : name ? (const rlx_prim *)rlx_prim_var_new(r->ctx, name, rlx_prim_dtype(extent),
+                                                      rlx_read_place(r, call))
+                 : NULL;
     iter = make_thread(r, var, tag, extent);
     if (!iter)
         return false;
@@ -522,10 +592,12 @@ static bool launch_thread(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
             return false;
     }
     bool virtual = strncmp(tag->data, "vthread", 7) == 0;
-    return open_attr(r, &iter->node, rlx_string_z(r->ctx, virtual ? "virtual_thread" : "thread_extent"), extent, rlx_read_place(r, call));
+    return open_attr(r, &iter->node,
+                     rlx_string_z(r->ctx, virtual ? "virtual_thread" : "thread_extent"), extent,
+                     rlx_read_place(r, call));
 }
 
-/* ---- assert, evaluate --------------------------------------------------------------------------------------------------------- */
+/* ---- assert, evaluate ----------------------------------------------------------------------- */
 
 /* A message; newer texts have ("RuntimeError", ["part", ...]). */
 static const rlx_prim *message_of(rlx_reader *r, const rlx_ast *a)
@@ -539,31 +611,40 @@ static const rlx_prim *message_of(rlx_reader *r, const rlx_ast *a)
         rlx_read_note(r, a, "assert with a tuple is a newer spelling of assert with one text");
         for (size_t i = 0; i < v.list.items[1].list.count; i++)
             if (v.list.items[1].list.items[i].kind == RLX_VAL_STR)
-                rlx_buf_put(&b, v.list.items[1].list.items[i].s.data, v.list.items[1].list.items[i].s.len);
-        rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING }, .value = b.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len }) };
+                rlx_buf_put(&b, v.list.items[1].list.items[i].s.data,
+                            v.list.items[1].list.items[i].s.len);
+        rlx_tir_string key = {
+            .node = { .kind = RLX_NODE_TIR_STRING },
+            .value = b.failed ? NULL : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len })
+        };
         rlx_buf_free(&b);
         return key.value ? rlx_node_intern(r->ctx, &key.node) : (rlx_no_memory(r->ctx), NULL);
     }
     return rlx_to_prim(r, a, &v);
 }
 
-static bool open_assert(rlx_reader *r, const rlx_ast *cond, const rlx_ast *message, rlx_place place)
+static bool open_assert(rlx_reader *r, const rlx_ast *cond, const rlx_ast *message,
+                        rlx_place place)
 {
     const rlx_ast none = { .kind = RLX_AST_STRING, .op = 1, .string = { "", 0 } };
     rlx_assert_stmt *n = rlx_node_new(r->ctx, RLX_NODE_ASSERT_STMT);
-    if (!n || !(n->cond = rlx_read_prim_operand(r, cond)) || !(n->message = message_of(r, message ? message : &none)))
+    if (!n || !(n->cond = rlx_read_prim_operand(r, cond)) ||
+        !(n->message = message_of(r, message ? message : &none)))
         return false;
     n->place = place;
     return rlx_rt_open_scoped(r, &n->node);
 }
 
-static bool assert_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool assert_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                        const rlx_ast *target)
 {
     const rlx_ast *slot[2];
-    return rlx_bind_args(r, call, "T.Assert", RLX_PARAMS("condition", "message"), 2, slot) && open_assert(r, slot[0], slot[1], rlx_read_place(r, call));
+    return rlx_bind_args(r, call, "T.Assert", RLX_PARAMS("condition", "message"), 2, slot) &&
+           open_assert(r, slot[0], slot[1], rlx_read_place(r, call));
 }
 
-static bool evaluate_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool evaluate_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                          const rlx_ast *target)
 {
     const rlx_ast *slot[1];
     if (!rlx_bind_args(r, call, "T.evaluate", RLX_PARAMS("value"), 1, slot))
@@ -572,70 +653,107 @@ static bool evaluate_call(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
     return s && rlx_rt_add(r, s);
 }
 
-static bool buffer_store(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool buffer_store(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                         const rlx_ast *target)
 {
     const rlx_ast *slot[4];
-    if (!rlx_bind_args(r, call, "T.buffer_store", RLX_PARAMS("buffer", "value", "indices", "predicate"), 3, slot))
+    if (!rlx_bind_args(r, call, "T.buffer_store",
+                       RLX_PARAMS("buffer", "value", "indices", "predicate"), 3, slot))
         return false;
-    rlx_ast index = { .kind = RLX_AST_INDEX, .begin = slot[2]->begin, .end = slot[2]->end, .op = 1, .count = slot[2]->count };
+    rlx_ast index = { .kind = RLX_AST_INDEX,
+                      .begin = slot[2]->begin,
+                      .end = slot[2]->end,
+                      .op = 1,
+                      .count = slot[2]->count };
     index.base = (rlx_ast *)slot[0];
-    index.first = slot[2]->kind == RLX_AST_LIST || slot[2]->kind == RLX_AST_TUPLE ? slot[2]->first : NULL;
-    const rlx_prim *value = index.first ? rlx_read_prim_operand(r, slot[1]) : NULL, *predicate = NULL;
+    index.first =
+        slot[2]->kind == RLX_AST_LIST || slot[2]->kind == RLX_AST_TUPLE ? slot[2]->first : NULL;
+    const rlx_prim *value = index.first ? rlx_read_prim_operand(r, slot[1]) : NULL,
+                   *predicate = NULL;
     if (!index.first)
         return rlx_read_error(r, RLX_PA12, slot[2], "indices are a list");
-    if (value && slot[3] && slot[3]->kind != RLX_AST_NONE && !(predicate = rlx_read_prim_operand(r, slot[3])))
+    if (value && slot[3] && slot[3]->kind != RLX_AST_NONE &&
+        !(predicate = rlx_read_prim_operand(r, slot[3])))
         return false;
     return value && rlx_read_store(r, &index, value, predicate, rlx_read_place(r, call));
 }
 
-static bool func_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool func_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                      const rlx_ast *target)
 {
     struct rlx_rt_state *t = r->tir;
     if (t->level != 1 || t->block)
         return rlx_read_error(r, RLX_PA15, call, "T.func_attr stands at the top of the function");
     const rlx_attr *attrs = rlx_read_attr_dict(r, call, t->attrs, "T.func_attr");
-    if (attrs && t->f->is_private && rlx_attrs_get(attrs, "global_symbol") && !rlx_attrs_get(t->attrs, "global_symbol"))
+    if (attrs && t->f->is_private && rlx_attrs_get(attrs, "global_symbol") &&
+        !rlx_attrs_get(t->attrs, "global_symbol"))
         return rlx_read_error(r, RLX_PA23, call, "a private function has no global_symbol");
     if (attrs)
         t->attrs = attrs;
     return attrs != NULL;
 }
 
-static bool misplaced(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target)
+static bool misplaced(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                      const rlx_ast *target)
 {
     return rlx_read_error(r, RLX_PA15, call, "T.%s stands %s", fn->name, fn->text);
 }
 
 #define IN_WITH "in a with statement"
 const rlx_rt_fn rlx_rt_statements[] = {
-    { "match_buffer", NULL, rlx_rt_match_buffer, 0, NULL }, { "alloc_buffer", NULL, rlx_rt_alloc_buffer, 0, NULL },
-    { "sblock_alloc_buffer", NULL, rlx_rt_alloc_buffer, 0, NULL }, { "axis.spatial", NULL, rlx_rt_axis, RLX_ITER_SPATIAL, NULL },
-    { "axis.S", NULL, rlx_rt_axis, RLX_ITER_SPATIAL, NULL }, { "axis.reduce", NULL, rlx_rt_axis, RLX_ITER_REDUCE, NULL },
-    { "axis.R", NULL, rlx_rt_axis, RLX_ITER_REDUCE, NULL }, { "axis.scan", NULL, rlx_rt_axis, RLX_ITER_SCAN, NULL },
-    { "axis.opaque", NULL, rlx_rt_axis, RLX_ITER_OPAQUE, NULL }, { "axis.remap", NULL, rlx_rt_remap, 0, NULL },
-    { "reads", NULL, rlx_rt_reads, 0, NULL }, { "writes", NULL, rlx_rt_reads, 1, NULL }, { "where", NULL, rlx_rt_where, 0, NULL },
-    { "block_attr", NULL, rlx_rt_block_attr, 0, NULL }, { "sblock_attr", NULL, rlx_rt_block_attr, 0, NULL },
-    { "allocate", NULL, allocate, 0, NULL }, { "allocate_const", NULL, allocate_const, 0, NULL }, { "decl_buffer", NULL, decl_buffer, 0, NULL },
-    { "realize", NULL, realize, 0, NULL }, { "prefetch", NULL, prefetch, 0, NULL }, { "attr", NULL, attr, 0, NULL },
-    { "env_thread", NULL, env_thread, 0, NULL }, { "launch_thread", NULL, launch_thread, 0, NULL }, { "LetStmt", NULL, let_stmt, 0, NULL },
-    { "let", NULL, older_let, 0, NULL }, { "Assert", NULL, assert_call, 0, NULL }, { "evaluate", NULL, evaluate_call, 0, NULL },
-    { "buffer_store", NULL, buffer_store, 0, NULL }, { "func_attr", NULL, func_attr, 0, NULL },
-    { "block", NULL, misplaced, 0, IN_WITH }, { "sblock", NULL, misplaced, 0, IN_WITH }, { "init", NULL, misplaced, 0, IN_WITH },
-    { "grid", NULL, misplaced, 0, "in a for loop" }, { "serial", NULL, misplaced, 0, "in a for loop" },
-    { "parallel", NULL, misplaced, 0, "in a for loop" }, { "vectorized", NULL, misplaced, 0, "in a for loop" },
-    { "unroll", NULL, misplaced, 0, "in a for loop" }, { "thread_binding", NULL, misplaced, 0, "in a for loop" },
+    { "match_buffer", NULL, rlx_rt_match_buffer, 0, NULL },
+    { "alloc_buffer", NULL, rlx_rt_alloc_buffer, 0, NULL },
+    { "sblock_alloc_buffer", NULL, rlx_rt_alloc_buffer, 0, NULL },
+    { "axis.spatial", NULL, rlx_rt_axis, RLX_ITER_SPATIAL, NULL },
+    { "axis.S", NULL, rlx_rt_axis, RLX_ITER_SPATIAL, NULL },
+    { "axis.reduce", NULL, rlx_rt_axis, RLX_ITER_REDUCE, NULL },
+    { "axis.R", NULL, rlx_rt_axis, RLX_ITER_REDUCE, NULL },
+    { "axis.scan", NULL, rlx_rt_axis, RLX_ITER_SCAN, NULL },
+    { "axis.opaque", NULL, rlx_rt_axis, RLX_ITER_OPAQUE, NULL },
+    { "axis.remap", NULL, rlx_rt_remap, 0, NULL },
+    { "reads", NULL, rlx_rt_reads, 0, NULL },
+    { "writes", NULL, rlx_rt_reads, 1, NULL },
+    { "where", NULL, rlx_rt_where, 0, NULL },
+    { "block_attr", NULL, rlx_rt_block_attr, 0, NULL },
+    { "sblock_attr", NULL, rlx_rt_block_attr, 0, NULL },
+    { "allocate", NULL, allocate, 0, NULL },
+    { "allocate_const", NULL, allocate_const, 0, NULL },
+    { "decl_buffer", NULL, decl_buffer, 0, NULL },
+    { "realize", NULL, realize, 0, NULL },
+    { "prefetch", NULL, prefetch, 0, NULL },
+    { "attr", NULL, attr, 0, NULL },
+    { "env_thread", NULL, env_thread, 0, NULL },
+    { "launch_thread", NULL, launch_thread, 0, NULL },
+    { "LetStmt", NULL, let_stmt, 0, NULL },
+    { "let", NULL, older_let, 0, NULL },
+    { "Assert", NULL, assert_call, 0, NULL },
+    { "evaluate", NULL, evaluate_call, 0, NULL },
+    { "buffer_store", NULL, buffer_store, 0, NULL },
+    { "func_attr", NULL, func_attr, 0, NULL },
+    { "block", NULL, misplaced, 0, IN_WITH },
+    { "sblock", NULL, misplaced, 0, IN_WITH },
+    { "init", NULL, misplaced, 0, IN_WITH },
+    { "grid", NULL, misplaced, 0, "in a for loop" },
+    { "serial", NULL, misplaced, 0, "in a for loop" },
+    { "parallel", NULL, misplaced, 0, "in a for loop" },
+    { "vectorized", NULL, misplaced, 0, "in a for loop" },
+    { "unroll", NULL, misplaced, 0, "in a for loop" },
+    { "thread_binding", NULL, misplaced, 0, "in a for loop" },
     { "prim_func", NULL, misplaced, 0, "above a function" },
     { NULL, NULL, NULL, 0, NULL },
 };
 
-/* ---- assignments -------------------------------------------------------------------------------------------------------------- */
+/* ---- assignments ---------------------------------------------------------------------------- */
 
-/* A value bound to a name: fresh variables and buffers take the name, PrimExprs make a let, the rest is an alias. */
-static bool bind_value(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, rlx_val *v, bool alias)
+/* A value bound to a name: fresh variables and buffers take the name, PrimExprs make a let, the
+ * rest is an alias. */
+static bool bind_value(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, rlx_val *v,
+                       bool alias)
 {
     if (target->kind != RLX_AST_NAME)
         return rlx_read_error(r, RLX_PA26, target, "a value is bound to a name");
-    bool prim = v->kind == RLX_VAL_PRIM || v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL;
+    bool prim = v->kind == RLX_VAL_PRIM || v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT ||
+                v->kind == RLX_VAL_BOOL;
     if (is_fresh(v)) {
         name_var(v, target->name->text);
         return rlx_rt_define(r, target, v);
@@ -646,7 +764,11 @@ static bool bind_value(rlx_reader *r, const rlx_ast *target, const rlx_ast *at, 
     return rlx_val_keep(r, v) && rlx_rt_define(r, target, v);
 }
 
-static bool is_meta_var(rlx_reader *r, const rlx_ast *a) { return a->kind == RLX_AST_CALL && rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_meta_var); }
+static bool is_meta_var(rlx_reader *r, const rlx_ast *a)
+{
+    return a->kind == RLX_AST_CALL &&
+           rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_meta_var);
+}
 
 static bool assign_list(rlx_reader *r, const rlx_line *line)
 {
@@ -655,7 +777,8 @@ static bool assign_list(rlx_reader *r, const rlx_line *line)
     if (!rlx_read_operand(r, line->value, &v))
         return false;
     if ((v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST) || v.list.count != target->count)
-        return rlx_read_error(r, RLX_PA12, line->value, "%u names cannot be bound to %s", (unsigned)target->count, rlx_val_text(&v));
+        return rlx_read_error(r, RLX_PA12, line->value, "%u names cannot be bound to %s",
+                              (unsigned)target->count, rlx_val_text(&v));
     size_t i = 0;
     for (const rlx_ast *a = target->first; a; a = a->next, i++)
         if (!bind_value(r, a, line->value, &v.list.items[i], false))
@@ -673,23 +796,28 @@ static bool read_assign(rlx_reader *r, const rlx_line *line)
     if (line->annotation)
         return typed_let(r, line);
     if (target->kind == RLX_AST_INDEX)
-        return rlx_read_store(r, target, rlx_read_prim_operand(r, value), NULL, rlx_place_make(r->source, line->begin, line->end - line->begin));
+        return rlx_read_store(r, target, rlx_read_prim_operand(r, value), NULL,
+                              rlx_place_make(r->source, line->begin, line->end - line->begin));
     if (target->kind == RLX_AST_TUPLE || target->kind == RLX_AST_LIST)
         return assign_list(r, line);
-    return rlx_read_operand(r, value, &v) && bind_value(r, target, value, &v, is_meta_var(r, value));
+    return rlx_read_operand(r, value, &v) &&
+           bind_value(r, target, value, &v, is_meta_var(r, value));
 }
 
 static bool read_augment(rlx_reader *r, const rlx_line *line)
 {
     rlx_val a, b, out;
     if (line->target->kind != RLX_AST_INDEX)
-        return rlx_read_error(r, RLX_PA26, line->target, "only elements of buffers are changed in place");
-    if (!rlx_read_operand(r, line->target, &a) || !rlx_read_operand(r, line->value, &b) || !rlx_read_binary(r, line->op, line->value, &a, &b, &out))
+        return rlx_read_error(r, RLX_PA26, line->target,
+                              "only elements of buffers are changed in place");
+    if (!rlx_read_operand(r, line->target, &a) || !rlx_read_operand(r, line->value, &b) ||
+        !rlx_read_binary(r, line->op, line->value, &a, &b, &out))
         return false;
-    return rlx_read_store(r, line->target, rlx_to_prim(r, line->value, &out), NULL, rlx_place_make(r->source, line->begin, line->end - line->begin));
+    return rlx_read_store(r, line->target, rlx_to_prim(r, line->value, &out), NULL,
+                          rlx_place_make(r->source, line->begin, line->end - line->begin));
 }
 
-/* ---- other statements ------------------------------------------------------------------------------------------------------------ */
+/* ---- other statements ----------------------------------------------------------------------- */
 
 static bool read_expression(rlx_reader *r, const rlx_line *line)
 {
@@ -705,7 +833,8 @@ static bool read_expression(rlx_reader *r, const rlx_line *line)
     if (v.kind == RLX_VAL_NONE)
         return true; /* a method that stored */
     if (a->kind != RLX_AST_CALL)
-        return rlx_read_error(r, RLX_PA15, a, "a statement of its own is a call, found %s", rlx_val_text(&v));
+        return rlx_read_error(r, RLX_PA15, a, "a statement of its own is a call, found %s",
+                              rlx_val_text(&v));
     const rlx_prim *p = rlx_to_prim(r, a, &v);
     const rlx_stmt *s = evaluate(r, p, rlx_read_place(r, a));
     return s && rlx_rt_add(r, s);
@@ -714,9 +843,13 @@ static bool read_expression(rlx_reader *r, const rlx_line *line)
 static bool read_return(rlx_reader *r, const rlx_line *line)
 {
     if (!line->value)
-        return rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "return of a PrimFunc has a value");
+        return rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                                 "return of a PrimFunc has a value");
     const rlx_prim *p = rlx_read_prim_operand(r, line->value);
-    const rlx_stmt *s = p ? evaluate(r, rlx_prim_call_z(r->ctx, rlx_prim_dtype(p), "ret", &p, 1), rlx_place_make(r->source, line->begin, line->end - line->begin)) : NULL;
+    const rlx_stmt *s =
+        p ? evaluate(r, rlx_prim_call_z(r->ctx, rlx_prim_dtype(p), "ret", &p, 1),
+                     rlx_place_make(r->source, line->begin, line->end - line->begin))
+          : NULL;
     return s && rlx_rt_add(r, s);
 }
 
@@ -760,7 +893,8 @@ static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt *
         return constant ? inline_suite(r, taken) : (*out = read_frame_suite(r)) != NULL;
     if (r->parser.blocks >= RLX_SCRIPT_MAX_BLOCKS) {
         rlx_lexer_skip_suite(&r->parser.lexer);
-        return rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks", RLX_SCRIPT_MAX_BLOCKS);
+        return rlx_read_error_at(r, RLX_PA09, other.begin, other.end, "more than %d nested blocks",
+                                 RLX_SCRIPT_MAX_BLOCKS);
     }
     struct rlx_rt_state *t = r->tir;
     size_t stmts = t->stmts.len, scoped = t->scoped.len;
@@ -832,9 +966,12 @@ static bool read_scoped_with(rlx_reader *r, const rlx_line *line)
     uint32_t frame = rlx_frame_enter(r);
     bool ok = true;
     for (const rlx_ast *item = line->target; item && ok; item = item->next) {
-        const rlx_rt_fn *fn = item->base->kind == RLX_AST_CALL ? rlx_rt_callee(r, item->base->base) : NULL;
+        const rlx_rt_fn *fn =
+            item->base->kind == RLX_AST_CALL ? rlx_rt_callee(r, item->base->base) : NULL;
         size_t before = t->scoped.len;
-        ok = fn && fn->stmt ? fn->stmt(r, fn, item->base, item->first) : rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
+        ok = fn && fn->stmt
+                 ? fn->stmt(r, fn, item->base, item->first)
+                 : rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
         if (ok && t->scoped.len == before)
             ok = rlx_read_error(r, RLX_PA15, item, "this is nothing that 'with' can open");
         if (!ok)
@@ -864,7 +1001,8 @@ static bool read_with(rlx_reader *r, const rlx_line *line)
 
 static bool no_place(rlx_reader *r, const rlx_line *line)
 {
-    rlx_read_error_at(r, RLX_PA15, line->begin, line->end, "this statement has no place in a PrimFunc");
+    rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
+                      "this statement has no place in a PrimFunc");
     if (line->kind >= RLX_LINE_IF)
         rlx_lexer_skip_suite(&r->parser.lexer);
     return false;
@@ -879,7 +1017,9 @@ static bool read_statement(rlx_reader *r, const rlx_line *line)
     case RLX_LINE_AUGMENT: return read_augment(r, line);
     case RLX_LINE_EXPR: return read_expression(r, line);
     case RLX_LINE_RETURN: return read_return(r, line);
-    case RLX_LINE_ASSERT: return open_assert(r, line->value, line->annotation, rlx_place_make(r->source, line->begin, line->end - line->begin));
+    case RLX_LINE_ASSERT:
+        return open_assert(r, line->value, line->annotation,
+                           rlx_place_make(r->source, line->begin, line->end - line->begin));
     case RLX_LINE_IF: return read_if(r, line);
     case RLX_LINE_FOR: return rlx_rt_read_for(r, line);
     case RLX_LINE_WHILE: return read_while(r, line);
@@ -888,14 +1028,15 @@ static bool read_statement(rlx_reader *r, const rlx_line *line)
     }
 }
 
-/* ---- headers ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- headers -------------------------------------------------------------------------------- */
 
 static const rlx_string *handle_name(rlx_reader *r, const rlx_string *name)
 {
     rlx_buf b;
     rlx_buf_init(&b, &r->ctx->memory);
     rlx_buf_format(&b, "%s_handle", name->data);
-    const rlx_string *s = b.failed ? (rlx_no_memory(r->ctx), NULL) : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len });
+    const rlx_string *s = b.failed ? (rlx_no_memory(r->ctx), NULL)
+                                   : rlx_string_intern(r->ctx, (rlx_slice){ b.data, b.len });
     rlx_buf_free(&b);
     return s;
 }
@@ -918,7 +1059,8 @@ static bool param_value(rlx_reader *r, const rlx_ast *p, rlx_val *v)
     const rlx_ast *a = p->base;
     rlx_dtype t;
     if (!a)
-        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation", p->name->text->data);
+        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
+                              p->name->text->data);
     if (a->kind == RLX_AST_INDEX && rlx_is_function(r, a->base, RLX_SPACE_T, RLX_SPECIAL_Buffer))
         return older_buffer(r, a, p, v);
     if (!rlx_read_value(r, a, v))
@@ -926,7 +1068,10 @@ static bool param_value(rlx_reader *r, const rlx_ast *p, rlx_val *v)
     if (v->kind == RLX_VAL_BUFFER || is_fresh(v))
         return true;
     if (v->kind != RLX_VAL_FUNC && v->kind != RLX_VAL_DTYPE)
-        return rlx_read_error(r, RLX_PA17, a, "a parameter is T.Buffer(...), T.handle or a dtype such as T.int32, found %s", rlx_val_text(v));
+        return rlx_read_error(
+            r, RLX_PA17, a,
+            "a parameter is T.Buffer(...), T.handle or a dtype such as T.int32, found %s",
+            rlx_val_text(v));
     if (!rlx_to_dtype(r, a, v, &t))
         return false;
     const rlx_prim_var *var = rlx_prim_var_new(r->ctx, p->name->text, t, rlx_read_place(r, p));
@@ -944,7 +1089,9 @@ static bool read_param(rlx_reader *r, const rlx_ast *p, rlx_pending *f, size_t i
     if (v.kind == RLX_VAL_BUFFER && !name)
         return false;
     f->tir_buffers[i] = v.kind == RLX_VAL_BUFFER ? v.node : NULL;
-    f->params[i] = name ? (const rlx_expr *)rlx_prim_var_new(r->ctx, name, RELAX_HANDLE, rlx_read_place(r, p)) : v.node;
+    f->params[i] =
+        name ? (const rlx_expr *)rlx_prim_var_new(r->ctx, name, RELAX_HANDLE, rlx_read_place(r, p))
+             : v.node;
     return f->params[i] && rlx_rt_define(r, p, &v);
 }
 
@@ -985,7 +1132,7 @@ bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     return ok;
 }
 
-/* ---- bodies --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- bodies --------------------------------------------------------------------------------- */
 
 /* Blocks that might have been the root but are not: their regions are found now. */
 static bool complete_rest(rlx_reader *r, const rlx_stmt *body)
@@ -1025,7 +1172,8 @@ static const rlx_prim_func *make_func(rlx_reader *r, const rlx_stmt *body)
     p->num_buffers = f->num_params;
     p->ret_dtype = f->ret_dtype;
     p->attrs = t->attrs;
-    p->body = rlx_tir_add_root(r->ctx, body, (const rlx_buffer *const *)t->root_allocs.data, t->root_allocs.len, p->place);
+    p->body = rlx_tir_add_root(r->ctx, body, (const rlx_buffer *const *)t->root_allocs.data,
+                               t->root_allocs.len, p->place);
     return p->body ? p : NULL;
 }
 

@@ -29,11 +29,13 @@ struct rlx_rt_state {
     rlx_ptrmap loops;                   /* loop variable -> RANGE */
 };
 
-/* Functions of T by name. expr: a value; stmt: a statement, target is the name (or names) it binds, NULL if none. */
+/* Functions of T by name. expr: a value; stmt: a statement, target is the name (or names) it
+ * binds, NULL if none. */
 typedef struct rlx_rt_fn {
     const char *name;
     bool (*expr)(rlx_reader *r, const struct rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out);
-    bool (*stmt)(rlx_reader *r, const struct rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
+    bool (*stmt)(rlx_reader *r, const struct rlx_rt_fn *fn, const rlx_ast *call,
+                 const rlx_ast *target);
     uint8_t what;
     const char *text;
 } rlx_rt_fn;
@@ -44,30 +46,43 @@ extern const rlx_rt_fn rlx_rt_values[], rlx_rt_statements[];  /* end with a NULL
 
 /* ---- statements under construction */
 bool rlx_rt_add(rlx_reader *r, const rlx_stmt *s);               /* appends to the open suite */
-bool rlx_rt_open_scoped(rlx_reader *r, rlx_node *node);          /* node's body will be the rest of the suite */
+/* node's body will be the rest of the suite */
+bool rlx_rt_open_scoped(rlx_reader *r, rlx_node *node);
 /* Binds a name that must not be bound in this frame yet, except to the same value. */
 bool rlx_rt_define(rlx_reader *r, const rlx_ast *target, const rlx_val *v);
 bool rlx_rt_push(rlx_reader *r, rlx_ptrs *to, const void *node);
 /* Copies a list of nodes into the context and empties nothing. */
 bool rlx_rt_copy(rlx_reader *r, const rlx_ptrs *from, const rlx_node *const **out, size_t *count);
-const rlx_ast *rlx_rt_one_target(rlx_reader *r, const rlx_ast *call, const rlx_ast *target); /* a single name; NULL after a report */
-const rlx_stmt *rlx_rt_read_suite(rlx_reader *r);                /* enters, reads, leaves; NULL after failure */
+/* a single name; NULL after a report */
+const rlx_ast *rlx_rt_one_target(rlx_reader *r, const rlx_ast *call, const rlx_ast *target);
+/* enters, reads, leaves; NULL after failure */
+const rlx_stmt *rlx_rt_read_suite(rlx_reader *r);
 
 /* ---- expressions */
 /* An argument: slices of buffers are vector loads. */
 bool rlx_read_operand(rlx_reader *r, const rlx_ast *a, rlx_val *out);
 const rlx_prim *rlx_read_prim_operand(rlx_reader *r, const rlx_ast *a);
-const rlx_attr *rlx_read_annotations(rlx_reader *r, const rlx_ast *a);   /* a dictionary; NULL: failure. a NULL: NULL without failure */
+/* a dictionary; NULL: failure. a NULL: NULL without failure */
+const rlx_attr *rlx_read_annotations(rlx_reader *r, const rlx_ast *a);
 const rlx_prim *rlx_bool_prim(rlx_reader *r, bool value);
 
 /* ---- buffers */
-/* T.Buffer(...) and relatives: arguments from `params[first]` on are shape, dtype, data, strides, elem_offset, scope, align, offset_factor,
- * buffer_type, axis_separators. region: where shape and dtype come from if they are left out; may be NULL. */
-enum { RLX_BUF_SHAPE, RLX_BUF_DTYPE, RLX_BUF_DATA, RLX_BUF_STRIDES, RLX_BUF_OFFSET, RLX_BUF_SCOPE, RLX_BUF_ALIGN, RLX_BUF_FACTOR, RLX_BUF_TYPE, RLX_BUF_SEPARATORS, RLX_BUF_COUNT };
-#define RLX_BUF_PARAMS "shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators"
-rlx_buffer *rlx_make_buffer(rlx_reader *r, const rlx_string *name, const rlx_ast *at, const rlx_ast *const *slots, const rlx_buffer_region *region);
-const rlx_node *rlx_to_region(rlx_reader *r, const rlx_ast *a, const rlx_val *v);   /* BUFFER_REGION of a buffer, load or region */
-bool rlx_read_store(rlx_reader *r, const rlx_ast *target, const rlx_prim *value, const rlx_prim *predicate, rlx_place place);
+/* T.Buffer(...) and relatives: arguments from `params[first]` on are shape, dtype, data,
+ * strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators. region:
+ * where shape and dtype come from if they are left out; may be NULL. */
+enum {
+    RLX_BUF_SHAPE, RLX_BUF_DTYPE, RLX_BUF_DATA, RLX_BUF_STRIDES, RLX_BUF_OFFSET, RLX_BUF_SCOPE,
+    RLX_BUF_ALIGN, RLX_BUF_FACTOR, RLX_BUF_TYPE, RLX_BUF_SEPARATORS, RLX_BUF_COUNT
+};
+#define RLX_BUF_PARAMS                                                                     \
+    "shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", \
+        "buffer_type", "axis_separators"
+rlx_buffer *rlx_make_buffer(rlx_reader *r, const rlx_string *name, const rlx_ast *at,
+                            const rlx_ast *const *slots, const rlx_buffer_region *region);
+/* BUFFER_REGION of a buffer, load or region */
+const rlx_node *rlx_to_region(rlx_reader *r, const rlx_ast *a, const rlx_val *v);
+bool rlx_read_store(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
+                    const rlx_prim *predicate, rlx_place place);
 
 /* ---- blocks, loops */
 bool rlx_rt_read_block(rlx_reader *r, const rlx_ast *call);
@@ -76,9 +91,12 @@ bool rlx_rt_axis(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const 
 bool rlx_rt_remap(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
 bool rlx_rt_reads(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
 bool rlx_rt_where(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
-bool rlx_rt_block_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
-bool rlx_rt_alloc_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
-bool rlx_rt_match_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, const rlx_ast *target);
+bool rlx_rt_block_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                       const rlx_ast *target);
+bool rlx_rt_alloc_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                         const rlx_ast *target);
+bool rlx_rt_match_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                         const rlx_ast *target);
 /* (begin, end), [begin, end], a Range, or an extent. */
 const rlx_node *rlx_read_range(rlx_reader *r, const rlx_ast *a, const rlx_val *v);
 

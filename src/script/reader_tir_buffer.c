@@ -1,10 +1,13 @@
 /* reader_tir_buffer.c: buffers: declaration, attributes, indexing, loads and stores. */
 #include "script/reader_tir.h"
 
-static bool set_prim(rlx_val *out, const rlx_prim *p, const rlx_ast *at) { return rlx_val_set(out, RLX_VAL_PRIM, p, at); }
+static bool set_prim(rlx_val *out, const rlx_prim *p, const rlx_ast *at)
+{
+    return rlx_val_set(out, RLX_VAL_PRIM, p, at);
+}
 static bool absent(const rlx_ast *a) { return !a || a->kind == RLX_AST_NONE; }
 
-/* ---- declaring ---------------------------------------------------------------------------------------------- */
+/* ---- declaring ------------------------------------------------------------------------------ */
 
 static bool read_int(rlx_reader *r, const rlx_ast *a, int64_t low, int64_t high, int32_t *out)
 {
@@ -35,12 +38,16 @@ static bool push_shape(rlx_reader *r, const rlx_ast *a)
         const rlx_val *item = list ? &v.list.items[i] : &v;
         const rlx_ast at = { .begin = item->begin, .end = item->end };
         if (item->kind == RLX_VAL_STR)
-            return rlx_read_error(r, RLX_PA16, a, "dimensions of a buffer as text are not supported: declare variables by n = T.int32()");
+            return rlx_read_error(r, RLX_PA16, a,
+                                  "dimensions of a buffer as text are not supported: declare "
+                                  "variables by n = T.int32()");
         const rlx_prim *p = rlx_to_prim(r, &at, item);
         if (!p)
             return false;
         if (!rlx_dtype_is_int(rlx_prim_dtype(p)) || rlx_dtype_lanes(rlx_prim_dtype(p)) != 1)
-            return rlx_read_error(r, RLX_PA28, &at, "a dimension is an integer expression, found %s", rlx_show(r->ctx, p));
+            return rlx_read_error(r, RLX_PA28, &at,
+                                  "a dimension is an integer expression, found %s",
+                                  rlx_show(r->ctx, p));
         if (!rlx_rt_push(r, &r->stack, p))
             return false;
     }
@@ -61,7 +68,9 @@ static const rlx_prim *stride_var(rlx_reader *r, const rlx_buffer *b, size_t i)
     rlx_buf text;
     rlx_buf_init(&text, &r->ctx->memory);
     rlx_buf_format(&text, "%s_s%zu", b->name->data, i);
-    const rlx_string *name = text.failed ? (rlx_no_memory(r->ctx), NULL) : rlx_string_intern(r->ctx, (rlx_slice){ text.data, text.len });
+    const rlx_string *name = text.failed
+                                 ? (rlx_no_memory(r->ctx), NULL)
+                                 : rlx_string_intern(r->ctx, (rlx_slice){ text.data, text.len });
     rlx_buf_free(&text);
     rlx_dtype t = b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32;
     return name ? (const rlx_prim *)rlx_prim_var_new(r->ctx, name, t, b->place) : NULL;
@@ -75,12 +84,15 @@ static bool set_strides(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
     if (ok && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
         ok = rlx_read_expected(r, a, "a list of strides", &v);
     for (size_t i = 0; ok && i < v.list.count; i++) {
-        const rlx_prim *p = v.list.items[i].kind == RLX_VAL_STR ? stride_var(r, b, i) : rlx_to_prim(r, a, &v.list.items[i]);
+        const rlx_prim *p = v.list.items[i].kind == RLX_VAL_STR
+                                ? stride_var(r, b, i)
+                                : rlx_to_prim(r, a, &v.list.items[i]);
         ok = p && rlx_read_is_extent(r, a, p) && rlx_rt_push(r, &r->stack, p);
     }
     if (ok) {
         b->num_strides = r->stack.len - mark;
-        b->strides = rlx_nodes_copy(r->ctx, (const rlx_node *const *)(r->stack.data + mark), b->num_strides, &ok);
+        b->strides = rlx_nodes_copy(r->ctx, (const rlx_node *const *)(r->stack.data + mark),
+                                    b->num_strides, &ok);
     }
     r->stack.len = mark;
     return ok;
@@ -93,7 +105,8 @@ static bool set_offset(rlx_reader *r, rlx_buffer *b, const rlx_ast *offset, cons
         return false;
     b->offset_factor = f ? f : 1;
     if (!absent(offset))
-        return (b->elem_offset = rlx_read_prim(r, offset)) && rlx_read_is_extent(r, offset, b->elem_offset);
+        return (b->elem_offset = rlx_read_prim(r, offset)) &&
+               rlx_read_is_extent(r, offset, b->elem_offset);
     if (!f)
         return true;
     const rlx_string *name = rlx_string_z(r->ctx, "elem_offset");
@@ -108,7 +121,8 @@ static bool set_type(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
     if (!read_text(r, a, &text))
         return false;
     b->auto_broadcast = rlx_slice_is(text, "auto") || rlx_slice_is(text, "auto_broadcast");
-    return b->auto_broadcast || text.len == 0 || rlx_slice_is(text, "default") || rlx_read_error(r, RLX_PA12, a, "buffer_type is \"\", \"default\" or \"auto\"");
+    return b->auto_broadcast || text.len == 0 || rlx_slice_is(text, "default") ||
+           rlx_read_error(r, RLX_PA12, a, "buffer_type is \"\", \"default\" or \"auto\"");
 }
 
 static bool set_separators(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
@@ -138,51 +152,65 @@ static bool set_data(rlx_reader *r, rlx_buffer *b, const rlx_ast *a)
     return p != NULL;
 }
 
-rlx_buffer *rlx_make_buffer(rlx_reader *r, const rlx_string *name, const rlx_ast *at, const rlx_ast *const *slots, const rlx_buffer_region *region)
+rlx_buffer *rlx_make_buffer(rlx_reader *r, const rlx_string *name, const rlx_ast *at,
+                            const rlx_ast *const *slots, const rlx_buffer_region *region)
 {
     size_t mark = r->stack.len;
     rlx_dtype dtype = region ? ((const rlx_buffer *)region->buffer)->dtype : RELAX_FLOAT32;
     rlx_slice scope = RLX_SLICE("global");
     rlx_val v;
     rlx_buffer *b = NULL;
-    bool ok = absent(slots[RLX_BUF_SHAPE]) && region ? push_region_shape(r, region) : !absent(slots[RLX_BUF_SHAPE]) && push_shape(r, slots[RLX_BUF_SHAPE]);
+    bool ok = absent(slots[RLX_BUF_SHAPE]) && region
+                  ? push_region_shape(r, region)
+                  : !absent(slots[RLX_BUF_SHAPE]) && push_shape(r, slots[RLX_BUF_SHAPE]);
     if (absent(slots[RLX_BUF_SHAPE]) && !region)
         rlx_read_error(r, RLX_PA12, at, "a buffer needs a shape");
     if (ok && !absent(slots[RLX_BUF_DTYPE]))
-        ok = rlx_read_value(r, slots[RLX_BUF_DTYPE], &v) && rlx_to_dtype(r, slots[RLX_BUF_DTYPE], &v, &dtype);
+        ok = rlx_read_value(r, slots[RLX_BUF_DTYPE], &v) &&
+             rlx_to_dtype(r, slots[RLX_BUF_DTYPE], &v, &dtype);
     if (ok && !absent(slots[RLX_BUF_SCOPE]))
         ok = read_text(r, slots[RLX_BUF_SCOPE], &scope);
     if (ok)
-        b = (rlx_buffer *)rlx_buffer_new(r->ctx, name, dtype, (const rlx_prim *const *)(r->stack.data + mark), r->stack.len - mark,
-                                         rlx_string_intern(r->ctx, scope), rlx_read_place(r, at));
+        b = (rlx_buffer *)rlx_buffer_new(
+            r->ctx, name, dtype, (const rlx_prim *const *)(r->stack.data + mark),
+            r->stack.len - mark, rlx_string_intern(r->ctx, scope), rlx_read_place(r, at));
     r->stack.len = mark;
     if (!b)
         return NULL;
     int32_t align = 0;
-    ok = (absent(slots[RLX_BUF_DATA]) || set_data(r, b, slots[RLX_BUF_DATA])) && (absent(slots[RLX_BUF_STRIDES]) || set_strides(r, b, slots[RLX_BUF_STRIDES])) &&
-         set_offset(r, b, slots[RLX_BUF_OFFSET], slots[RLX_BUF_FACTOR]) && (absent(slots[RLX_BUF_ALIGN]) || read_int(r, slots[RLX_BUF_ALIGN], -1, 1 << 30, &align)) &&
-         (absent(slots[RLX_BUF_TYPE]) || set_type(r, b, slots[RLX_BUF_TYPE])) && (absent(slots[RLX_BUF_SEPARATORS]) || set_separators(r, b, slots[RLX_BUF_SEPARATORS]));
+    ok =
+        (absent(slots[RLX_BUF_DATA]) || set_data(r, b, slots[RLX_BUF_DATA])) &&
+        (absent(slots[RLX_BUF_STRIDES]) || set_strides(r, b, slots[RLX_BUF_STRIDES])) &&
+        set_offset(r, b, slots[RLX_BUF_OFFSET], slots[RLX_BUF_FACTOR]) &&
+        (absent(slots[RLX_BUF_ALIGN]) || read_int(r, slots[RLX_BUF_ALIGN], -1, 1 << 30, &align)) &&
+        (absent(slots[RLX_BUF_TYPE]) || set_type(r, b, slots[RLX_BUF_TYPE])) &&
+        (absent(slots[RLX_BUF_SEPARATORS]) || set_separators(r, b, slots[RLX_BUF_SEPARATORS]));
     if (align > 0)
         b->align = align;
     return ok ? b : NULL;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------- */
+/* ---- attributes ----------------------------------------------------------------------------- */
 
-static bool prim_tuple(rlx_reader *r, const rlx_node *const *nodes, size_t n, const rlx_ast *at, rlx_val *out)
+static bool prim_tuple(rlx_reader *r, const rlx_node *const *nodes, size_t n, const rlx_ast *at,
+                       rlx_val *out)
 {
     rlx_val *items = rlx_region_array(&r->parser.region, n ? n : 1, sizeof *items);
     if (!items)
         return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < n; i++)
         items[i] = rlx_val_node(RLX_VAL_PRIM, nodes[i], at);
-    *out = (rlx_val){ .kind = RLX_VAL_TUPLE, .begin = at->begin, .end = at->end, .list = { items, n } };
+    *out = (rlx_val){
+        .kind = RLX_VAL_TUPLE, .begin = at->begin, .end = at->end, .list = { items, n }
+    };
     return true;
 }
 
-bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const rlx_ast *at, rlx_val *out)
+bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const rlx_ast *at,
+                     rlx_val *out)
 {
-    static const char *const methods[] = { "scope", "access_ptr", "vload", "vstore", "offset_of", "get_flattened_buffer" };
+    static const char *const methods[] = { "scope",  "access_ptr", "vload",
+                                           "vstore", "offset_of",  "get_flattened_buffer" };
     rlx_slice text = rlx_string_slice(name->text);
     if (rlx_slice_is(text, "data"))
         return set_prim(out, b->data, at);
@@ -193,36 +221,58 @@ bool rlx_buffer_attr(rlx_reader *r, const rlx_buffer *b, rlx_word *name, const r
     if (rlx_slice_is(text, "elem_offset"))
         return set_prim(out, b->elem_offset, at);
     if (rlx_slice_is(text, "dtype")) {
-        *out = (rlx_val){ .kind = RLX_VAL_DTYPE, .begin = at->begin, .end = at->end, .i = b->dtype };
+        *out =
+            (rlx_val){ .kind = RLX_VAL_DTYPE, .begin = at->begin, .end = at->end, .i = b->dtype };
         return true;
     }
     for (size_t i = 0; i < RLX_COUNT(methods); i++)
         if (rlx_slice_is(text, methods[i])) {
-            *out = (rlx_val){ .kind = RLX_VAL_METHOD, .sub = RLX_VAL_BUFFER, .begin = at->begin, .end = at->end, .fn = { name, b } };
+            *out = (rlx_val){ .kind = RLX_VAL_METHOD,
+                              .sub = RLX_VAL_BUFFER,
+                              .begin = at->begin,
+                              .end = at->end,
+                              .fn = { name, b } };
             return true;
         }
     return rlx_read_error(r, RLX_PA10, at, "a buffer has no attribute %s", name->text->data);
 }
 
-/* ---- indices ---------------------------------------------------------------------------------------------------------- */
+/* ---- indices -------------------------------------------------------------------------------- */
 
-static bool part_given(const rlx_ast *a) { return !(a->kind == RLX_AST_NONE && a->begin == a->end); }
+static bool part_given(const rlx_ast *a)
+{
+    return !(a->kind == RLX_AST_NONE && a->begin == a->end);
+}
 
-static const rlx_prim *zero_like(rlx_reader *r, const rlx_prim *p) { return rlx_int(r->ctx, p && rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p) : RELAX_INT32, 0); }
+static const rlx_prim *zero_like(rlx_reader *r, const rlx_prim *p)
+{
+    return rlx_int(r->ctx,
+                   p && rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p) : RELAX_INT32, 0);
+}
 
 /* start:stop:step as a vector index */
-static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axis, const rlx_ast *s)
+static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axis,
+                                  const rlx_ast *s)
 {
     const rlx_ast *stop_at = s->first->next, *step_at = stop_at->next;
-    const rlx_prim *start = part_given(s->first) ? rlx_read_prim_operand(r, s->first) : zero_like(r, b->shape[axis]);
-    const rlx_prim *stop = part_given(stop_at) ? rlx_read_prim_operand(r, stop_at) : b->shape[axis];
-    const rlx_prim *step = part_given(step_at) ? rlx_read_prim_operand(r, step_at) : start ? rlx_int(r->ctx, rlx_prim_dtype(start), 1) : NULL;
-    if (!start || !stop || !step || !rlx_read_is_extent(r, s, start) || !rlx_read_is_extent(r, s, stop) || !rlx_read_is_extent(r, s, step))
+    const rlx_prim *start =
+        part_given(s->first) ? rlx_read_prim_operand(r, s->first) : zero_like(r, b->shape[axis]);
+    const rlx_prim *stop =
+        part_given(stop_at) ? rlx_read_prim_operand(r, stop_at) : b->shape[axis];
+    const rlx_prim *step = part_given(step_at) ? rlx_read_prim_operand(r, step_at)
+                           : start             ? rlx_int(r->ctx, rlx_prim_dtype(start), 1)
+                                               : NULL;
+    if (!start || !stop || !step || !rlx_read_is_extent(r, s, start) ||
+        !rlx_read_is_extent(r, s, stop) || !rlx_read_is_extent(r, s, step))
         return NULL;
     if (!rlx_match_types(r->ctx, &start, &step))
         return rlx_prims_misfit(r, s, start, step), NULL;
-    const rlx_prim *one = rlx_int(r->ctx, RELAX_INT32, 1), *room = rlx_fold_sub(r->ctx, stop, start);
-    const rlx_prim *lanes = room ? rlx_fold_binary(r->ctx, RLX_NODE_FLOOR_DIV, rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, room, step), one), step) : NULL;
+    const rlx_prim *one = rlx_int(r->ctx, RELAX_INT32, 1),
+                   *room = rlx_fold_sub(r->ctx, stop, start);
+    const rlx_prim *lanes =
+        room ? rlx_fold_binary(r->ctx, RLX_NODE_FLOOR_DIV,
+                               rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, room, step), one), step)
+             : NULL;
     if (!lanes)
         return rlx_prims_misfit(r, s, start, stop), NULL;
     lanes = rlx_simplify(r->ctx, NULL, lanes);
@@ -230,22 +280,35 @@ static const rlx_prim *ramp_index(rlx_reader *r, const rlx_buffer *b, size_t axi
     if (!lanes)
         return NULL;
     if (!rlx_int_literal(lanes, &n) || n < 1 || n > 32767)
-        return rlx_read_error(r, RLX_PA16, s, "the length of a vector index must be a literal from 1 to 32767, found %s", rlx_show(r->ctx, lanes)), NULL;
+        return rlx_read_error(
+                   r, RLX_PA16, s,
+                   "the length of a vector index must be a literal from 1 to 32767, found %s",
+                   rlx_show(r->ctx, lanes)),
+               NULL;
     if (n == 1)
         return start;
-    rlx_ramp key = { .node = { .kind = RLX_NODE_RAMP }, .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(start), (int)n), .base = start, .stride = step,
+    rlx_ramp key = { .node = { .kind = RLX_NODE_RAMP },
+                     .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(start), (int)n),
+                     .base = start,
+                     .stride = step,
                      .lanes = rlx_int(r->ctx, RELAX_INT32, n) };
     return key.lanes ? rlx_node_intern(r->ctx, &key.node) : NULL;
 }
 
 static bool index_count(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, size_t found)
 {
-    return found == b->num_shape || rlx_read_error(r, RLX_PA31, index, "buffer %s has %zu dimension%s, found %zu ind%s", b->name->data, b->num_shape,
-                                                   b->num_shape == 1 ? "" : "s", found, found == 1 ? "ex" : "ices");
+    return found == b->num_shape ||
+           rlx_read_error(r, RLX_PA31, index, "buffer %s has %zu dimension%s, found %zu ind%s",
+                          b->name->data, b->num_shape, b->num_shape == 1 ? "" : "s", found,
+                          found == 1 ? "ex" : "ices");
 }
 
 /* A[()] has no index. */
-static bool is_empty(const rlx_ast *index) { return index->count == 1 && !index->op && index->first->kind == RLX_AST_TUPLE && !index->first->count; }
+static bool is_empty(const rlx_ast *index)
+{
+    return index->count == 1 && !index->op && index->first->kind == RLX_AST_TUPLE &&
+           !index->first->count;
+}
 
 static bool push_indices(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index)
 {
@@ -259,12 +322,14 @@ static bool push_indices(rlx_reader *r, const rlx_buffer *b, const rlx_ast *inde
     if (!index_count(r, b, index, found))
         return false;
     for (const rlx_ast *a = first; a; a = a->next, axis++) {
-        const rlx_prim *p = a->kind == RLX_AST_SLICE ? ramp_index(r, b, axis, a) : rlx_read_prim_operand(r, a);
+        const rlx_prim *p =
+            a->kind == RLX_AST_SLICE ? ramp_index(r, b, axis, a) : rlx_read_prim_operand(r, a);
         if (!p)
             return false;
         rlx_dtype t = rlx_dtype_with_lanes(rlx_prim_dtype(p), 1);
         if (!rlx_dtype_is_int(t) && !rlx_dtype_is_bool(t))
-            return rlx_read_error(r, RLX_PA18, a, "an index is an integer, found %s", rlx_show(r->ctx, p));
+            return rlx_read_error(r, RLX_PA18, a, "an index is an integer, found %s",
+                                  rlx_show(r->ctx, p));
         if (!rlx_rt_push(r, &r->stack, p))
             return false;
     }
@@ -272,16 +337,25 @@ static bool push_indices(rlx_reader *r, const rlx_buffer *b, const rlx_ast *inde
 }
 
 /* A range per dimension: an index is a range of 1. */
-static const rlx_node *region_part(rlx_reader *r, const rlx_buffer *b, size_t axis, const rlx_ast *a)
+static const rlx_node *region_part(rlx_reader *r, const rlx_buffer *b, size_t axis,
+                                   const rlx_ast *a)
 {
     if (a->kind != RLX_AST_SLICE) {
         const rlx_prim *p = rlx_read_prim_operand(r, a);
-        return p && (rlx_prim_dtype(p) == RELAX_BOOL || rlx_read_is_extent(r, a, p)) ? rlx_range_new(r->ctx, p, rlx_int(r->ctx, rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p) : RELAX_INT32, 1)) : NULL;
+        return p && (rlx_prim_dtype(p) == RELAX_BOOL || rlx_read_is_extent(r, a, p))
+                   ? rlx_range_new(r->ctx, p,
+                                   rlx_int(r->ctx,
+                                           rlx_dtype_is_int(rlx_prim_dtype(p)) ? rlx_prim_dtype(p)
+                                                                               : RELAX_INT32,
+                                           1))
+                   : NULL;
     }
     if (part_given(a->first->next->next))
         return rlx_read_error(r, RLX_PA12, a, "a region has no step"), NULL;
-    const rlx_prim *start = part_given(a->first) ? rlx_read_prim_operand(r, a->first) : zero_like(r, b->shape[axis]);
-    const rlx_prim *stop = part_given(a->first->next) ? rlx_read_prim_operand(r, a->first->next) : b->shape[axis];
+    const rlx_prim *start =
+        part_given(a->first) ? rlx_read_prim_operand(r, a->first) : zero_like(r, b->shape[axis]);
+    const rlx_prim *stop =
+        part_given(a->first->next) ? rlx_read_prim_operand(r, a->first->next) : b->shape[axis];
     if (!start || !stop || !rlx_read_is_extent(r, a, start) || !rlx_read_is_extent(r, a, stop))
         return NULL;
     const rlx_prim *extent = rlx_read_span(r, a, &start, stop);
@@ -296,7 +370,8 @@ static const rlx_node *new_region(rlx_reader *r, const rlx_buffer *b, size_t mar
         return NULL;
     region->buffer = &b->node;
     region->num_region = r->stack.len - mark;
-    region->region = rlx_nodes_copy(r->ctx, (const rlx_node *const *)(r->stack.data + mark), region->num_region, &ok);
+    region->region = rlx_nodes_copy(r->ctx, (const rlx_node *const *)(r->stack.data + mark),
+                                    region->num_region, &ok);
     return ok ? &region->node : NULL;
 }
 
@@ -313,7 +388,8 @@ static bool read_region(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index
     return rlx_val_set(out, RLX_VAL_REGION, region, index);
 }
 
-bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, bool vector, rlx_val *out)
+bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, bool vector,
+                      rlx_val *out)
 {
     for (const rlx_ast *a = index->first; a && !vector; a = a->next)
         if (a->kind == RLX_AST_SLICE && !part_given(a->first->next->next))
@@ -321,7 +397,8 @@ bool rlx_buffer_index(rlx_reader *r, const rlx_buffer *b, const rlx_ast *index, 
     size_t mark = r->stack.len;
     const rlx_prim *p = NULL;
     if (push_indices(r, b, index))
-        p = rlx_load(r->ctx, b, (const rlx_prim *const *)(r->stack.data + mark), r->stack.len - mark);
+        p = rlx_load(r->ctx, b, (const rlx_prim *const *)(r->stack.data + mark),
+                     r->stack.len - mark);
     r->stack.len = mark;
     return set_prim(out, p, index);
 }
@@ -330,7 +407,9 @@ const rlx_node *rlx_to_region(rlx_reader *r, const rlx_ast *at, const rlx_val *v
 {
     size_t mark = r->stack.len;
     const rlx_buffer_load *load = v->kind == RLX_VAL_PRIM ? rlx_as_buffer_load(v->node) : NULL;
-    const rlx_buffer *b = load ? (const rlx_buffer *)load->buffer : v->kind == RLX_VAL_BUFFER ? (const rlx_buffer *)v->node : NULL;
+    const rlx_buffer *b = load                        ? (const rlx_buffer *)load->buffer
+                          : v->kind == RLX_VAL_BUFFER ? (const rlx_buffer *)v->node
+                                                      : NULL;
     bool ok = true;
     if (v->kind == RLX_VAL_REGION)
         return v->node;
@@ -338,7 +417,12 @@ const rlx_node *rlx_to_region(rlx_reader *r, const rlx_ast *at, const rlx_val *v
         return rlx_read_expected(r, at, "a buffer region", v), NULL;
     for (size_t i = 0; i < b->num_shape && ok; i++) {
         const rlx_prim *min = load ? load->indices[i] : zero_like(r, b->shape[i]);
-        const rlx_prim *extent = load ? rlx_int(r->ctx, rlx_dtype_is_int(rlx_prim_dtype(min)) ? rlx_prim_dtype(min) : RELAX_INT32, 1) : b->shape[i];
+        const rlx_prim *extent =
+            load
+                ? rlx_int(
+                      r->ctx,
+                      rlx_dtype_is_int(rlx_prim_dtype(min)) ? rlx_prim_dtype(min) : RELAX_INT32, 1)
+                : b->shape[i];
         const rlx_node *range = rlx_range_new(r->ctx, min, extent);
         ok = range && rlx_rt_push(r, &r->stack, range);
     }
@@ -347,33 +431,41 @@ const rlx_node *rlx_to_region(rlx_reader *r, const rlx_ast *at, const rlx_val *v
     return region;
 }
 
-/* ---- stores -------------------------------------------------------------------------------------------------------------- */
+/* ---- stores --------------------------------------------------------------------------------- */
 
-static const rlx_stmt *make_store(rlx_reader *r, const rlx_buffer *b, const rlx_ast *at, const rlx_prim *value, size_t mark, const rlx_prim *predicate, rlx_place place)
+static const rlx_stmt *make_store(rlx_reader *r, const rlx_buffer *b, const rlx_ast *at,
+                                  const rlx_prim *value, size_t mark, const rlx_prim *predicate,
+                                  rlx_place place)
 {
     const rlx_prim *const *indices = (const rlx_prim *const *)(r->stack.data + mark);
     size_t n = r->stack.len - mark;
     rlx_dtype want = b->dtype;
     if (n)
-        want = rlx_dtype_with_lanes(want, rlx_dtype_lanes(want) * rlx_dtype_lanes(rlx_prim_dtype(indices[n - 1])));
+        want = rlx_dtype_with_lanes(want, rlx_dtype_lanes(want) *
+                                              rlx_dtype_lanes(rlx_prim_dtype(indices[n - 1])));
     rlx_dtype have = rlx_prim_dtype(value);
     if (have != want) {
         size_t errors = rlx_error_count(r->ctx);
-        value = rlx_dtype_lanes(have) == 1 || rlx_dtype_lanes(have) == rlx_dtype_lanes(want) ? rlx_fold_cast(r->ctx, want, value) : NULL;
+        value = rlx_dtype_lanes(have) == 1 || rlx_dtype_lanes(have) == rlx_dtype_lanes(want)
+                    ? rlx_fold_cast(r->ctx, want, value)
+                    : NULL;
         if (!value && errors == rlx_error_count(r->ctx)) {
             char a[RLX_DTYPE_TEXT], c[RLX_DTYPE_TEXT];
             rlx_dtype_name(have, a);
             rlx_dtype_name(want, c);
-            rlx_read_error(r, RLX_PA18, at, "a value of type %s cannot be stored where %s is held", a, c);
+            rlx_read_error(r, RLX_PA18, at, "a value of type %s cannot be stored where %s is held",
+                           a, c);
         }
     }
-    rlx_buffer_store *s = value ? (rlx_buffer_store *)rlx_store(r->ctx, b, value, indices, n, place) : NULL;
+    rlx_buffer_store *s =
+        value ? (rlx_buffer_store *)rlx_store(r->ctx, b, value, indices, n, place) : NULL;
     if (s)
         s->predicate = predicate;
     return s ? &s->node : NULL;
 }
 
-bool rlx_read_store(rlx_reader *r, const rlx_ast *target, const rlx_prim *value, const rlx_prim *predicate, rlx_place place)
+bool rlx_read_store(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
+                    const rlx_prim *predicate, rlx_place place)
 {
     rlx_val v;
     size_t mark = r->stack.len;
@@ -388,7 +480,7 @@ bool rlx_read_store(rlx_reader *r, const rlx_ast *target, const rlx_prim *value,
     return s && rlx_rt_add(r, s);
 }
 
-/* ---- methods ---------------------------------------------------------------------------------------------------------------- */
+/* ---- methods -------------------------------------------------------------------------------- */
 
 /* Indices of vload and vstore: a list, or one. */
 static bool push_index_list(rlx_reader *r, const rlx_buffer *b, const rlx_ast *a)
@@ -419,7 +511,8 @@ static bool buffer_vload(rlx_reader *r, const rlx_buffer *b, const rlx_ast *call
         return false;
     const rlx_prim *predicate = predicate_of(r, slot[2], &ok), *p = NULL;
     if (ok && push_index_list(r, b, slot[0]))
-        p = rlx_load(r->ctx, b, (const rlx_prim *const *)(r->stack.data + mark), r->stack.len - mark);
+        p = rlx_load(r->ctx, b, (const rlx_prim *const *)(r->stack.data + mark),
+                     r->stack.len - mark);
     r->stack.len = mark;
     if (p && predicate) {
         rlx_buffer_load key = *(const rlx_buffer_load *)p;
@@ -437,7 +530,8 @@ static bool buffer_vstore(rlx_reader *r, const rlx_buffer *b, const rlx_ast *cal
     bool ok;
     if (!rlx_bind_args(r, call, "vstore", RLX_PARAMS("begin", "value", "predicate"), 2, slot))
         return false;
-    const rlx_prim *predicate = predicate_of(r, slot[2], &ok), *value = ok ? rlx_read_prim_operand(r, slot[1]) : NULL;
+    const rlx_prim *predicate = predicate_of(r, slot[2], &ok),
+                   *value = ok ? rlx_read_prim_operand(r, slot[1]) : NULL;
     const rlx_stmt *s = NULL;
     if (value && push_index_list(r, b, slot[0]))
         s = make_store(r, b, call, value, mark, predicate, rlx_read_place(r, call));
@@ -447,7 +541,8 @@ static bool buffer_vstore(rlx_reader *r, const rlx_buffer *b, const rlx_ast *cal
 }
 
 /* Position of an element: row-major, or by the strides. */
-static const rlx_prim *element_offset(rlx_reader *r, const rlx_buffer *b, const rlx_prim *const *indices)
+static const rlx_prim *element_offset(rlx_reader *r, const rlx_buffer *b,
+                                      const rlx_prim *const *indices)
 {
     const rlx_prim *sum = NULL;
     for (size_t i = 0; i < b->num_shape; i++) {
@@ -455,7 +550,8 @@ static const rlx_prim *element_offset(rlx_reader *r, const rlx_buffer *b, const 
             const rlx_prim *term = rlx_fold_mul(r->ctx, indices[i], b->strides[i]);
             sum = sum ? rlx_fold_add(r->ctx, sum, term) : term;
         } else {
-            sum = sum ? rlx_fold_add(r->ctx, rlx_fold_mul(r->ctx, sum, b->shape[i]), indices[i]) : indices[i];
+            sum = sum ? rlx_fold_add(r->ctx, rlx_fold_mul(r->ctx, sum, b->shape[i]), indices[i])
+                      : indices[i];
         }
     }
     return sum ? sum : rlx_int(r->ctx, RELAX_INT32, 0);
@@ -470,14 +566,17 @@ static bool buffer_offset_of(rlx_reader *r, const rlx_buffer *b, const rlx_ast *
         return false;
     const rlx_prim *p = NULL;
     if (push_index_list(r, b, slot[0]))
-        p = rlx_fold_add(r->ctx, b->elem_offset, element_offset(r, b, (const rlx_prim *const *)(r->stack.data + mark)));
+        p = rlx_fold_add(r->ctx, b->elem_offset,
+                         element_offset(r, b, (const rlx_prim *const *)(r->stack.data + mark)));
     r->stack.len = mark;
     if (p)
         p = rlx_simplify(r->ctx, NULL, p);
     if (!p)
         return false;
     *item = rlx_val_node(RLX_VAL_PRIM, p, call);
-    *out = (rlx_val){ .kind = RLX_VAL_LIST, .begin = call->begin, .end = call->end, .list = { item, 1 } };
+    *out = (rlx_val){
+        .kind = RLX_VAL_LIST, .begin = call->begin, .end = call->end, .list = { item, 1 }
+    };
     return true;
 }
 
@@ -512,22 +611,38 @@ static const rlx_prim *access_extent(rlx_reader *r, const rlx_buffer *b, const r
     return rlx_fold_sub(r->ctx, all, offset);
 }
 
-static bool buffer_access_ptr(rlx_reader *r, const rlx_buffer *b, const rlx_ast *call, rlx_val *out)
+static bool buffer_access_ptr(rlx_reader *r, const rlx_buffer *b, const rlx_ast *call,
+                              rlx_val *out)
 {
     const rlx_ast *slot[5];
     int64_t mask, lanes = 1;
     rlx_val v;
-    if (!rlx_bind_args(r, call, "access_ptr", RLX_PARAMS("access_mask", "ptr_type", "content_lanes", "offset", "extent"), 1, slot) || !access_mask(r, slot[0], &mask))
+    if (!rlx_bind_args(r, call, "access_ptr",
+                       RLX_PARAMS("access_mask", "ptr_type", "content_lanes", "offset", "extent"),
+                       1, slot) ||
+        !access_mask(r, slot[0], &mask))
         return false;
-    if (!absent(slot[2]) && (!rlx_read_value(r, slot[2], &v) || !rlx_to_int(r, slot[2], &v, &lanes)))
+    if (!absent(slot[2]) &&
+        (!rlx_read_value(r, slot[2], &v) || !rlx_to_int(r, slot[2], &v, &lanes)))
         return false;
     if (lanes != 1)
         return rlx_read_error(r, RLX_PA16, slot[2], "content_lanes other than 1 is not supported");
-    const rlx_prim *offset = absent(slot[3]) ? rlx_int(r->ctx, b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32, 0) : rlx_read_prim(r, slot[3]);
-    const rlx_prim *extent = !offset ? NULL : absent(slot[4]) ? access_extent(r, b, offset) : rlx_read_prim(r, slot[4]);
-    const rlx_prim *type = extent ? rlx_prim_call_z(r->ctx, b->dtype, "type_annotation", NULL, 0) : NULL;
-    const rlx_prim *args[] = { type, b->data, extent ? rlx_fold_add(r->ctx, b->elem_offset, offset) : NULL, extent, rlx_int(r->ctx, RELAX_INT32, mask) };
-    return set_prim(out, type && args[2] ? rlx_prim_call_z(r->ctx, RELAX_HANDLE, "tvm_access_ptr", args, 5) : NULL, call);
+    const rlx_prim *offset =
+        absent(slot[3])
+            ? rlx_int(r->ctx, b->num_shape ? rlx_prim_dtype(b->shape[0]) : RELAX_INT32, 0)
+            : rlx_read_prim(r, slot[3]);
+    const rlx_prim *extent = !offset           ? NULL
+                             : absent(slot[4]) ? access_extent(r, b, offset)
+                                               : rlx_read_prim(r, slot[4]);
+    const rlx_prim *type =
+        extent ? rlx_prim_call_z(r->ctx, b->dtype, "type_annotation", NULL, 0) : NULL;
+    const rlx_prim *args[] = { type, b->data,
+                               extent ? rlx_fold_add(r->ctx, b->elem_offset, offset) : NULL,
+                               extent, rlx_int(r->ctx, RELAX_INT32, mask) };
+    return set_prim(
+        out,
+        type && args[2] ? rlx_prim_call_z(r->ctx, RELAX_HANDLE, "tvm_access_ptr", args, 5) : NULL,
+        call);
 }
 
 bool rlx_buffer_method(rlx_reader *r, const rlx_val *method, const rlx_ast *call, rlx_val *out)
@@ -543,8 +658,12 @@ bool rlx_buffer_method(rlx_reader *r, const rlx_val *method, const rlx_ast *call
     if (rlx_slice_is(name, "access_ptr"))
         return buffer_access_ptr(r, b, call, out);
     if (rlx_slice_is(name, "scope") && !call->count) {
-        *out = (rlx_val){ .kind = RLX_VAL_STR, .begin = call->begin, .end = call->end, .s = rlx_string_slice(b->scope) };
+        *out = (rlx_val){ .kind = RLX_VAL_STR,
+                          .begin = call->begin,
+                          .end = call->end,
+                          .s = rlx_string_slice(b->scope) };
         return true;
     }
-    return rlx_read_error(r, RLX_PA16, call, "%s of a buffer is not supported", method->fn.path->text->data);
+    return rlx_read_error(r, RLX_PA16, call, "%s of a buffer is not supported",
+                          method->fn.path->text->data);
 }

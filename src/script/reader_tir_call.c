@@ -3,7 +3,7 @@
 
 #include "script/reader_tir.h"
 
-/* ---- helpers ---------------------------------------------------------------------------------------------- */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
 const rlx_prim *rlx_read_prim_operand(rlx_reader *r, const rlx_ast *a)
 {
@@ -11,9 +11,15 @@ const rlx_prim *rlx_read_prim_operand(rlx_reader *r, const rlx_ast *a)
     return rlx_read_operand(r, a, &v) ? rlx_to_prim(r, a, &v) : NULL;
 }
 
-const rlx_prim *rlx_bool_prim(rlx_reader *r, bool value) { return rlx_int(r->ctx, RELAX_BOOL, value); }
+const rlx_prim *rlx_bool_prim(rlx_reader *r, bool value)
+{
+    return rlx_int(r->ctx, RELAX_BOOL, value);
+}
 
-static bool set_prim(rlx_val *out, const rlx_prim *p, const rlx_ast *at) { return rlx_val_set(out, RLX_VAL_PRIM, p, at); }
+static bool set_prim(rlx_val *out, const rlx_prim *p, const rlx_ast *at)
+{
+    return rlx_val_set(out, RLX_VAL_PRIM, p, at);
+}
 
 static bool read_dtype(rlx_reader *r, const rlx_ast *a, rlx_dtype *out)
 {
@@ -21,22 +27,27 @@ static bool read_dtype(rlx_reader *r, const rlx_ast *a, rlx_dtype *out)
     return rlx_read_value(r, a, &v) && rlx_to_dtype(r, a, &v, out);
 }
 
-/* Positional arguments, each a PrimExpr, at most `max`. Returns how many, or SIZE_MAX after a report. */
-static size_t read_prims(rlx_reader *r, const rlx_ast *call, const rlx_prim **out, size_t min, size_t max)
+/* Positional arguments, each a PrimExpr, at most `max`. Returns how many, or SIZE_MAX after a
+ * report. */
+static size_t read_prims(rlx_reader *r, const rlx_ast *call, const rlx_prim **out, size_t min,
+                         size_t max)
 {
     size_t n = 0;
     for (const rlx_ast *a = call->first; a; a = a->next) {
         if (a->kind == RLX_AST_KEYWORD && rlx_slice_is(rlx_string_slice(a->name->text), "dtype"))
             continue; /* dropped, as in TVM: the result's dtype follows from the arguments */
-        if (n == max || !(out[n++] = rlx_read_prim_operand(r, a->kind == RLX_AST_KEYWORD ? a->base : a)))
-            return n == max ? (rlx_read_error(r, RLX_PA12, a, "one argument too many"), SIZE_MAX) : SIZE_MAX;
+        if (n == max ||
+            !(out[n++] = rlx_read_prim_operand(r, a->kind == RLX_AST_KEYWORD ? a->base : a)))
+            return n == max ? (rlx_read_error(r, RLX_PA12, a, "one argument too many"), SIZE_MAX)
+                            : SIZE_MAX;
     }
     if (n < min)
-        return rlx_read_error(r, RLX_PA12, call, "%zu arguments are expected, found %zu", min, n), SIZE_MAX;
+        return rlx_read_error(r, RLX_PA12, call, "%zu arguments are expected, found %zu", min, n),
+               SIZE_MAX;
     return n;
 }
 
-/* ---- dtypes as functions ------------------------------------------------------------------------------------ */
+/* ---- dtypes as functions -------------------------------------------------------------------- */
 
 bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out)
 {
@@ -52,7 +63,8 @@ static bool int_fits(int64_t v, bool large, rlx_dtype t)
     int bits = rlx_dtype_bits(t);
     if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
         return !large && v >= 0 && (bits >= 63 || v >> bits == 0);
-    return !large && (bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1)));
+    return !large &&
+           (bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1)));
 }
 
 static const rlx_prim *literal_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t)
@@ -80,14 +92,17 @@ static const rlx_prim *float_text(rlx_reader *r, const rlx_ast *at, rlx_slice te
         text.data++, text.len--;
     double f = rlx_slice_is(text, "inf") ? INFINITY : NAN;
     if (!rlx_dtype_is_float(t) || (!rlx_slice_is(text, "inf") && !rlx_slice_is(text, "nan")))
-        return rlx_read_error(r, RLX_PA12, at, "a number, \"inf\", \"-inf\" or \"nan\" is expected"), NULL;
+        return rlx_read_error(r, RLX_PA12, at,
+                              "a number, \"inf\", \"-inf\" or \"nan\" is expected"),
+               NULL;
     return rlx_float(r->ctx, t, minus ? -f : f);
 }
 
 static const rlx_prim *cast_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t)
 {
     bool number = v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL;
-    if (number && rlx_dtype_lanes(t) == 1 && (rlx_dtype_is_int(t) || rlx_dtype_is_float(t) || rlx_dtype_is_bool(t)))
+    if (number && rlx_dtype_lanes(t) == 1 &&
+        (rlx_dtype_is_int(t) || rlx_dtype_is_float(t) || rlx_dtype_is_bool(t)))
         return literal_of(r, at, v, t);
     if (v->kind == RLX_VAL_STR)
         return float_text(r, at, v->s, t);
@@ -103,7 +118,8 @@ static const rlx_string *string_of(rlx_reader *r, const rlx_ast *a)
 {
     rlx_val v;
     rlx_slice s;
-    return rlx_read_value(r, a, &v) && rlx_to_string(r, a, &v, &s) ? rlx_string_intern(r->ctx, s) : NULL;
+    return rlx_read_value(r, a, &v) && rlx_to_string(r, a, &v, &s) ? rlx_string_intern(r->ctx, s)
+                                                                   : NULL;
 }
 
 /* T.handle("float32", "shared"): a typed pointer variable without a name yet */
@@ -111,16 +127,23 @@ static bool call_handle(rlx_reader *r, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[3];
     rlx_dtype elem = RELAX_VOID;
-    if (!rlx_bind_args(r, call, "T.handle", RLX_PARAMS("dtype", "storage_scope", "is_size_var"), 0, slot))
+    if (!rlx_bind_args(r, call, "T.handle", RLX_PARAMS("dtype", "storage_scope", "is_size_var"), 0,
+                       slot))
         return false;
     const rlx_string *empty = rlx_string_z(r->ctx, ""), *scope = NULL;
-    if (slot[0] && slot[0]->kind != RLX_AST_NONE && (!read_dtype(r, slot[0], &elem) || !(scope = slot[1] ? string_of(r, slot[1]) : rlx_string_z(r->ctx, "global"))))
+    if (slot[0] && slot[0]->kind != RLX_AST_NONE &&
+        (!read_dtype(r, slot[0], &elem) ||
+         !(scope = slot[1] ? string_of(r, slot[1]) : rlx_string_z(r->ctx, "global"))))
         return false;
     if (!empty)
         return false;
     if (!scope)
-        return set_prim(out, (const rlx_prim *)rlx_prim_var_new(r->ctx, empty, RELAX_HANDLE, rlx_read_place(r, call)), call);
-    return set_prim(out, rlx_pointer_var(r->ctx, empty, elem, scope, rlx_read_place(r, call)), call);
+        return set_prim(out,
+                        (const rlx_prim *)rlx_prim_var_new(r->ctx, empty, RELAX_HANDLE,
+                                                           rlx_read_place(r, call)),
+                        call);
+    return set_prim(out, rlx_pointer_var(r->ctx, empty, elem, scope, rlx_read_place(r, call)),
+                    call);
 }
 
 /* T.int64(): a fresh variable, named when it is bound. T.int64(x): a cast. */
@@ -135,12 +158,14 @@ static bool call_dtype(rlx_reader *r, rlx_dtype t, const rlx_ast *call, rlx_val 
         return false;
     if (slot[0] && slot[0]->kind != RLX_AST_NONE) {
         rlx_val x;
-        return rlx_read_operand(r, slot[0], &x) && set_prim(out, cast_value(r, slot[0], &x, t), call);
+        return rlx_read_operand(r, slot[0], &x) &&
+               set_prim(out, cast_value(r, slot[0], &x, t), call);
     }
     if (slot[1] && (!rlx_read_value(r, slot[1], &v) || !rlx_to_bool(r, slot[1], &v, &size)))
         return false;
     const rlx_string *empty = rlx_string_z(r->ctx, "");
-    rlx_prim_var *var = empty ? (rlx_prim_var *)rlx_prim_var_new(r->ctx, empty, t, rlx_read_place(r, call)) : NULL;
+    rlx_prim_var *var =
+        empty ? (rlx_prim_var *)rlx_prim_var_new(r->ctx, empty, t, rlx_read_place(r, call)) : NULL;
     if (!var)
         return false;
     var->is_size = size;
@@ -152,11 +177,16 @@ static bool call_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
 {
     const rlx_ast *slot[2];
     rlx_dtype t = RELAX_INT32;
-    if (!rlx_bind_args(r, call, "T.var", RLX_PARAMS("dtype", "name"), 0, slot) || (slot[0] && !read_dtype(r, slot[0], &t)))
+    if (!rlx_bind_args(r, call, "T.var", RLX_PARAMS("dtype", "name"), 0, slot) ||
+        (slot[0] && !read_dtype(r, slot[0], &t)))
         return false;
     rlx_read_note(r, call, "T.var(\"int32\") is an older spelling of T.int32()");
     const rlx_string *empty = rlx_string_z(r->ctx, "");
-    return set_prim(out, empty ? (const rlx_prim *)rlx_prim_var_new(r->ctx, empty, t, rlx_read_place(r, call)) : NULL, call);
+    return set_prim(
+        out,
+        empty ? (const rlx_prim *)rlx_prim_var_new(r->ctx, empty, t, rlx_read_place(r, call))
+              : NULL,
+        call);
 }
 
 /* T.Var("x", "int32"), T.SizeVar */
@@ -164,17 +194,19 @@ static bool call_named_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *ca
 {
     const rlx_ast *slot[2];
     rlx_dtype t = RELAX_INT32;
-    if (!rlx_bind_args(r, call, fn->name, RLX_PARAMS("name", "dtype"), 1, slot) || (slot[1] && !read_dtype(r, slot[1], &t)))
+    if (!rlx_bind_args(r, call, fn->name, RLX_PARAMS("name", "dtype"), 1, slot) ||
+        (slot[1] && !read_dtype(r, slot[1], &t)))
         return false;
     const rlx_string *name = string_of(r, slot[0]);
-    rlx_prim_var *var = name ? (rlx_prim_var *)rlx_prim_var_new(r->ctx, name, t, rlx_read_place(r, call)) : NULL;
+    rlx_prim_var *var =
+        name ? (rlx_prim_var *)rlx_prim_var_new(r->ctx, name, t, rlx_read_place(r, call)) : NULL;
     if (!var)
         return false;
     var->is_size = fn->what;
     return set_prim(out, &var->node, call);
 }
 
-/* ---- nodes as written ------------------------------------------------------------------------------------------ */
+/* ---- nodes as written ----------------------------------------------------------------------- */
 
 static bool node_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
@@ -184,7 +216,8 @@ static bool node_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     if (rlx_prim_dtype(p[0]) != rlx_prim_dtype(p[1])) {
         /* a literal takes the type of the other side */
         const rlx_prim *a = p[0], *b = p[1];
-        bool literal = rlx_is(a, RLX_NODE_INT_IMM) || rlx_is(b, RLX_NODE_INT_IMM) || rlx_is(a, RLX_NODE_FLOAT_IMM) || rlx_is(b, RLX_NODE_FLOAT_IMM);
+        bool literal = rlx_is(a, RLX_NODE_INT_IMM) || rlx_is(b, RLX_NODE_INT_IMM) ||
+                       rlx_is(a, RLX_NODE_FLOAT_IMM) || rlx_is(b, RLX_NODE_FLOAT_IMM);
         if (!literal || !rlx_match_types(r->ctx, &p[0], &p[1]))
             return rlx_prims_misfit(r, call, a, b);
     }
@@ -198,7 +231,8 @@ static bool fold_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     size_t errors = rlx_error_count(r->ctx);
     if (read_prims(r, call, p, 2, 2) == SIZE_MAX)
         return false;
-    bool divides = fn->what == RLX_NODE_FLOOR_DIV || fn->what == RLX_NODE_FLOOR_MOD || fn->what == RLX_NODE_DIV || fn->what == RLX_NODE_MOD;
+    bool divides = fn->what == RLX_NODE_FLOOR_DIV || fn->what == RLX_NODE_FLOOR_MOD ||
+                   fn->what == RLX_NODE_DIV || fn->what == RLX_NODE_MOD;
     if (divides && rlx_is_int_value(p[1], 0))
         return rlx_read_error(r, RLX_PA18, call, "division by zero");
     const rlx_prim *q = rlx_fold_binary(r->ctx, (enum rlx_node_kind)fn->what, p[0], p[1]);
@@ -210,7 +244,8 @@ static bool fold_binary(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
 static bool fold_bits(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_prim *p[2];
-    return read_prims(r, call, p, 2, 2) != SIZE_MAX && rlx_prim_intrinsic(r, fn->name, call, p[0], p[1], out);
+    return read_prims(r, call, p, 2, 2) != SIZE_MAX &&
+           rlx_prim_intrinsic(r, fn->name, call, p[0], p[1], out);
 }
 
 static bool call_not(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -226,7 +261,9 @@ static bool call_cast(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, r
     rlx_dtype t;
     rlx_val v;
     bool node = fn->what;
-    if (!rlx_bind_args(r, call, fn->name, node ? RLX_PARAMS("dtype", "value") : RLX_PARAMS("value", "dtype"), 2, slot))
+    if (!rlx_bind_args(r, call, fn->name,
+                       node ? RLX_PARAMS("dtype", "value") : RLX_PARAMS("value", "dtype"), 2,
+                       slot))
         return false;
     if (!read_dtype(r, slot[!node], &t) || !rlx_read_operand(r, slot[node], &v))
         return false;
@@ -248,7 +285,8 @@ static bool call_select(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     return set_prim(out, rlx_select_new(r->ctx, p[0], p[1], p[2]), call);
 }
 
-static bool call_if_then_else(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_if_then_else(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                              rlx_val *out)
 {
     const rlx_prim *p[3];
     size_t errors = rlx_error_count(r->ctx);
@@ -264,7 +302,8 @@ static bool lanes_of(rlx_reader *r, const rlx_ast *at, const rlx_prim *p, int64_
 {
     if (!rlx_int_literal(p, lanes))
         return rlx_read_error(r, RLX_PA16, at, "vectors of scalable length are not supported");
-    return (*lanes > 0 && *lanes < 32768) || rlx_read_error(r, RLX_PA24, at, "%lld is no number of lanes", (long long)*lanes);
+    return (*lanes > 0 && *lanes < 32768) ||
+           rlx_read_error(r, RLX_PA24, at, "%lld is no number of lanes", (long long)*lanes);
 }
 
 static bool call_ramp(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -275,7 +314,11 @@ static bool call_ramp(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, r
         return false;
     if (!rlx_match_types(r->ctx, &p[0], &p[1]))
         return rlx_prims_misfit(r, call, p[0], p[1]);
-    rlx_ramp key = { .node = { .kind = RLX_NODE_RAMP }, .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(p[0]), (int)lanes), .base = p[0], .stride = p[1], .lanes = p[2] };
+    rlx_ramp key = { .node = { .kind = RLX_NODE_RAMP },
+                     .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(p[0]), (int)lanes),
+                     .base = p[0],
+                     .stride = p[1],
+                     .lanes = p[2] };
     return set_prim(out, rlx_node_intern(r->ctx, &key.node), call);
 }
 
@@ -285,7 +328,10 @@ static bool call_broadcast(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *ca
     int64_t lanes;
     if (read_prims(r, call, p, 2, 2) == SIZE_MAX || !lanes_of(r, call, p[1], &lanes))
         return false;
-    rlx_broadcast key = { .node = { .kind = RLX_NODE_BROADCAST }, .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(p[0]), (int)lanes), .value = p[0], .lanes = p[1] };
+    rlx_broadcast key = { .node = { .kind = RLX_NODE_BROADCAST },
+                          .dtype = rlx_dtype_with_lanes(rlx_prim_dtype(p[0]), (int)lanes),
+                          .value = p[0],
+                          .lanes = p[1] };
     return set_prim(out, rlx_node_intern(r->ctx, &key.node), call);
 }
 
@@ -313,7 +359,11 @@ static bool call_shuffle(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
     if (ok && (!n || !k || k > 32767))
         ok = rlx_read_error(r, RLX_PA12, call, "T.Shuffle needs vectors and indices");
     const rlx_node *const *p = (const rlx_node *const *)(r->stack.data + mark);
-    rlx_shuffle key = { .node = { .kind = RLX_NODE_SHUFFLE }, .vectors = p, .num_vectors = n, .indices = p ? p + n : NULL, .num_indices = k };
+    rlx_shuffle key = { .node = { .kind = RLX_NODE_SHUFFLE },
+                        .vectors = p,
+                        .num_vectors = n,
+                        .indices = p ? p + n : NULL,
+                        .num_indices = k };
     if (ok)
         key.dtype = rlx_dtype_with_lanes(rlx_prim_dtype(p[0]), (int)k);
     const rlx_prim *result = ok ? rlx_node_intern(r->ctx, &key.node) : NULL;
@@ -330,22 +380,30 @@ static bool call_let(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
     const rlx_ast *pairs = slot[1];
     if (pairs->kind != RLX_AST_DICT || pairs->count != 2 || pairs->first->kind != RLX_AST_NAME)
         return rlx_read_error(r, RLX_PA12, pairs, "where={variable: value} is expected");
-    const rlx_prim *var = rlx_read_prim(r, pairs->first), *value = var ? rlx_read_prim_operand(r, pairs->first->next) : NULL;
+    const rlx_prim *var = rlx_read_prim(r, pairs->first),
+                   *value = var ? rlx_read_prim_operand(r, pairs->first->next) : NULL;
     const rlx_prim *body = value ? rlx_read_prim_operand(r, slot[0]) : NULL;
     if (!body)
         return false;
     if (!rlx_as_prim_var(var) || rlx_prim_dtype(var) != rlx_prim_dtype(value))
-        return rlx_as_prim_var(var) ? rlx_prims_misfit(r, pairs, var, value) : rlx_read_error(r, RLX_PA12, pairs, "T.Let binds a variable");
-    rlx_prim_let key = { .node = { .kind = RLX_NODE_PRIM_LET }, .dtype = rlx_prim_dtype(body), .value = value, .var = var, .body = body };
+        return rlx_as_prim_var(var) ? rlx_prims_misfit(r, pairs, var, value)
+                                    : rlx_read_error(r, RLX_PA12, pairs, "T.Let binds a variable");
+    rlx_prim_let key = { .node = { .kind = RLX_NODE_PRIM_LET },
+                         .dtype = rlx_prim_dtype(body),
+                         .value = value,
+                         .var = var,
+                         .body = body };
     return set_prim(out, rlx_node_intern(r->ctx, &key.node), call);
 }
 
-static bool call_literal_node(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
+static bool call_literal_node(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
+                              rlx_val *out)
 {
     const rlx_ast *slot[2];
     rlx_dtype t;
     rlx_val v;
-    if (!rlx_bind_args(r, call, fn->name, RLX_PARAMS("dtype", "value"), 2, slot) || !read_dtype(r, slot[0], &t) || !rlx_read_value(r, slot[1], &v))
+    if (!rlx_bind_args(r, call, fn->name, RLX_PARAMS("dtype", "value"), 2, slot) ||
+        !read_dtype(r, slot[0], &t) || !rlx_read_value(r, slot[1], &v))
         return false;
     return set_prim(out, cast_value(r, slot[1], &v, t), call);
 }
@@ -355,7 +413,8 @@ static bool call_string(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     const rlx_ast *slot[1];
     if (!rlx_bind_args(r, call, "T.StringImm", RLX_PARAMS("value"), 1, slot))
         return false;
-    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING }, .value = string_of(r, slot[0]) };
+    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING },
+                           .value = string_of(r, slot[0]) };
     return set_prim(out, key.value ? rlx_node_intern(r->ctx, &key.node) : NULL, call);
 }
 
@@ -364,27 +423,31 @@ static bool call_reducer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
     return rlx_val_set(out, RLX_VAL_PRIM, rlx_read_reducer(r, call), call);
 }
 
-/* ---- values of other kinds ---------------------------------------------------------------------------------------- */
+/* ---- values of other kinds ------------------------------------------------------------------ */
 
 static bool call_index_map(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[3];
     rlx_dtype t = RELAX_INT64;
     const rlx_attr *inverse = NULL;
-    if (!rlx_bind_args(r, call, "T.index_map", RLX_PARAMS("mapping", "inverse_index_map", "index_dtype"), 1, slot))
+    if (!rlx_bind_args(r, call, "T.index_map",
+                       RLX_PARAMS("mapping", "inverse_index_map", "index_dtype"), 1, slot))
         return false;
     if (slot[2] && !read_dtype(r, slot[2], &t))
         return false;
-    if (slot[1] && slot[1]->kind != RLX_AST_NONE && !(inverse = rlx_read_index_map(r, slot[1], t, NULL)))
+    if (slot[1] && slot[1]->kind != RLX_AST_NONE &&
+        !(inverse = rlx_read_index_map(r, slot[1], t, NULL)))
         return false;
     return rlx_val_set(out, RLX_VAL_NODE, rlx_read_index_map(r, slot[0], t, inverse), call);
 }
 
-/* T.target({...}) is the dictionary itself (or the text): the key of the attribute says what it means */
+/* T.target({...}) is the dictionary itself (or the text): the key of the attribute says what it
+ * means */
 static bool call_target(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[2];
-    return rlx_bind_args(r, call, "T.target", RLX_PARAMS("target_config", "host"), 1, slot) && rlx_read_value(r, slot[0], out);
+    return rlx_bind_args(r, call, "T.target", RLX_PARAMS("target_config", "host"), 1, slot) &&
+           rlx_read_value(r, slot[0], out);
 }
 
 static bool call_range(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -398,16 +461,21 @@ static bool call_range(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
 /* T.iter_var(v, T.Range(0, 8), "ThreadIndex", "threadIdx.x") */
 static bool call_iter_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    static const struct { const char *text; uint8_t type; } types[] = {
-        { "DataPar", RLX_ITER_SPATIAL }, { "ThreadIndex", RLX_ITER_THREAD }, { "CommReduce", RLX_ITER_REDUCE },
-        { "Ordered", RLX_ITER_SCAN }, { "Opaque", RLX_ITER_OPAQUE },
+    static const struct { const char *text; uint8_t type;
+    } types[] = {
+        { "DataPar", RLX_ITER_SPATIAL },   { "ThreadIndex", RLX_ITER_THREAD },
+        { "CommReduce", RLX_ITER_REDUCE }, { "Ordered", RLX_ITER_SCAN },
+        { "Opaque", RLX_ITER_OPAQUE },
     };
     const rlx_ast *slot[4];
     rlx_val v;
-    if (!rlx_bind_args(r, call, "T.iter_var", RLX_PARAMS("var", "dom", "iter_type", "thread_tag"), 3, slot))
+    if (!rlx_bind_args(r, call, "T.iter_var", RLX_PARAMS("var", "dom", "iter_type", "thread_tag"),
+                       3, slot))
         return false;
     const rlx_prim *var = rlx_read_prim(r, slot[0]);
-    const rlx_string *type = var ? string_of(r, slot[2]) : NULL, *tag = type ? slot[3] ? string_of(r, slot[3]) : rlx_string_z(r->ctx, "") : NULL;
+    const rlx_string *type = var ? string_of(r, slot[2]) : NULL,
+                     *tag =
+                         type ? slot[3] ? string_of(r, slot[3]) : rlx_string_z(r->ctx, "") : NULL;
     if (!tag || !rlx_read_value(r, slot[1], &v))
         return false;
     if (v.kind != RLX_VAL_NONE && v.kind != RLX_VAL_RANGE)
@@ -440,10 +508,11 @@ static bool call_buffer(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
 static bool call_meta_var(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     const rlx_ast *slot[1];
-    return rlx_bind_args(r, call, "T.meta_var", RLX_PARAMS("value"), 1, slot) && rlx_read_value(r, slot[0], out);
+    return rlx_bind_args(r, call, "T.meta_var", RLX_PARAMS("value"), 1, slot) &&
+           rlx_read_value(r, slot[0], out);
 }
 
-/* ---- functions that expand while they are read ------------------------------------------------------------------------ */
+/* ---- functions that expand while they are read ---------------------------------------------- */
 
 static bool call_abs(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
 {
@@ -454,7 +523,10 @@ static bool call_abs(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rl
     if (!rlx_dtype_is_int(t))
         return set_prim(out, rlx_prim_call_z(r->ctx, t, "fabs", &x, 1), call);
     const rlx_prim *zero = rlx_fold_cast(r->ctx, t, rlx_int(r->ctx, RELAX_INT32, 0));
-    return set_prim(out, rlx_select_new(r->ctx, rlx_binary_new(r->ctx, RLX_NODE_GE, x, zero), x, rlx_fold_sub(r->ctx, zero, x)), call);
+    return set_prim(out,
+                    rlx_select_new(r->ctx, rlx_binary_new(r->ctx, RLX_NODE_GE, x, zero), x,
+                                   rlx_fold_sub(r->ctx, zero, x)),
+                    call);
 }
 
 static bool call_ceildiv(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -464,7 +536,8 @@ static bool call_ceildiv(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
         return false;
     if (rlx_is_int_value(p[1], 0))
         return rlx_read_error(r, RLX_PA18, call, "division by zero");
-    const rlx_prim *sum = rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, p[0], p[1]), rlx_int(r->ctx, RELAX_INT32, 1));
+    const rlx_prim *sum =
+        rlx_fold_sub(r->ctx, rlx_fold_add(r->ctx, p[0], p[1]), rlx_int(r->ctx, RELAX_INT32, 1));
     const rlx_prim *q = sum ? rlx_fold_binary(r->ctx, RLX_NODE_FLOOR_DIV, sum, p[1]) : NULL;
     return q ? set_prim(out, q, call) : rlx_prims_misfit(r, call, p[0], p[1]);
 }
@@ -473,8 +546,10 @@ static const rlx_prim *is_inf(rlx_reader *r, const rlx_prim *x)
 {
     rlx_dtype t = rlx_prim_dtype(x);
     const rlx_prim *magnitude = rlx_prim_call_z(r->ctx, t, "fabs", &x, 1);
-    const rlx_prim *nan = rlx_prim_call_z(r->ctx, rlx_dtype_with_lanes(RELAX_BOOL, rlx_dtype_lanes(t)), "isnan", &x, 1);
-    const rlx_prim *equal = rlx_binary_new(r->ctx, RLX_NODE_EQ, magnitude, rlx_float(r->ctx, t, INFINITY));
+    const rlx_prim *nan = rlx_prim_call_z(
+        r->ctx, rlx_dtype_with_lanes(RELAX_BOOL, rlx_dtype_lanes(t)), "isnan", &x, 1);
+    const rlx_prim *equal =
+        rlx_binary_new(r->ctx, RLX_NODE_EQ, magnitude, rlx_float(r->ctx, t, INFINITY));
     return rlx_binary_new(r->ctx, RLX_NODE_AND, equal, rlx_not(r->ctx, nan));
 }
 
@@ -489,7 +564,9 @@ static bool call_isinf(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
     if (!fn->what)
         return set_prim(out, inf, call);
     const rlx_prim *nan = rlx_prim_call_z(r->ctx, RELAX_BOOL, "isnan", &x, 1);
-    return set_prim(out, rlx_binary_new(r->ctx, RLX_NODE_AND, rlx_not(r->ctx, inf), rlx_not(r->ctx, nan)), call);
+    return set_prim(
+        out, rlx_binary_new(r->ctx, RLX_NODE_AND, rlx_not(r->ctx, inf), rlx_not(r->ctx, nan)),
+        call);
 }
 
 /* Rounding of an integer is the integer. */
@@ -499,12 +576,16 @@ static bool call_round(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
     if (read_prims(r, call, &x, 1, 1) == SIZE_MAX)
         return false;
     rlx_dtype t = rlx_prim_dtype(x);
-    return set_prim(out, rlx_dtype_is_int(t) ? x : rlx_prim_call_z(r->ctx, t, fn->name, &x, 1), call);
+    return set_prim(out, rlx_dtype_is_int(t) ? x : rlx_prim_call_z(r->ctx, t, fn->name, &x, 1),
+                    call);
 }
 
 static double float_limit(rlx_dtype t)
 {
-    return t == RELAX_FLOAT16 ? 65504.0 : t == RELAX_BFLOAT16 ? 3.3895313892515355e38 : t == RELAX_FLOAT32 ? 3.4028234663852886e38 : 1.7976931348623157e308;
+    return t == RELAX_FLOAT16    ? 65504.0
+           : t == RELAX_BFLOAT16 ? 3.3895313892515355e38
+           : t == RELAX_FLOAT32  ? 3.4028234663852886e38
+                                 : 1.7976931348623157e308;
 }
 
 /* T.max_value("int8"), T.min_value, T.infinity */
@@ -512,37 +593,56 @@ static bool call_limit(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
 {
     const rlx_ast *slot[1];
     rlx_dtype t;
-    if (!rlx_bind_args(r, call, fn->name, RLX_PARAMS("dtype"), 1, slot) || !read_dtype(r, slot[0], &t))
+    if (!rlx_bind_args(r, call, fn->name, RLX_PARAMS("dtype"), 1, slot) ||
+        !read_dtype(r, slot[0], &t))
         return false;
     int bits = rlx_dtype_bits(t);
     if (rlx_dtype_is_float(t))
-        return set_prim(out, rlx_float(r->ctx, t, fn->what == 2 ? INFINITY : fn->what ? float_limit(t) : -float_limit(t)), call);
+        return set_prim(out,
+                        rlx_float(r->ctx, t,
+                                  fn->what == 2 ? INFINITY
+                                  : fn->what    ? float_limit(t)
+                                                : -float_limit(t)),
+                        call);
     if (fn->what == 2 || !(rlx_dtype_is_int(t) || rlx_dtype_is_bool(t)))
         return rlx_read_error(r, RLX_PA18, call, "this dtype has no such value");
     bool is_unsigned = rlx_dtype_code(t) == RELAX_DTYPE_UINT;
     if (is_unsigned && bits == 64 && fn->what)
         return rlx_read_error(r, RLX_PA24, call, "the value does not fit into int64");
-    uint64_t top = is_unsigned ? (((uint64_t)1 << (bits % 64)) - 1) : ((uint64_t)1 << (bits - 1)) - 1;
-    return set_prim(out, rlx_int(r->ctx, t, fn->what ? (int64_t)top : is_unsigned ? 0 : -(int64_t)top - 1), call);
+    uint64_t top =
+        is_unsigned ? (((uint64_t)1 << (bits % 64)) - 1) : ((uint64_t)1 << (bits - 1)) - 1;
+    return set_prim(out,
+                    rlx_int(r->ctx, t,
+                            fn->what      ? (int64_t)top
+                            : is_unsigned ? 0
+                                          : -(int64_t)top - 1),
+                    call);
 }
 
-/* ---- intrinsics -------------------------------------------------------------------------------------------------------- */
+/* ---- intrinsics ----------------------------------------------------------------------------- */
 
 /* How the result's dtype is found. FIRST: the call's first argument names it; LAST: its last. */
 enum { SAME, SECOND, BOOL, I32, U32, HANDLE, VOID, FIRST, LAST };
 
 static rlx_dtype result_dtype(uint8_t rule, const rlx_prim *const *args, size_t n)
 {
-    static const rlx_dtype fixed[] = { [BOOL] = RELAX_BOOL, [I32] = RELAX_INT32, [U32] = RELAX_UINT32, [HANDLE] = RELAX_HANDLE, [VOID] = RELAX_VOID };
+    static const rlx_dtype fixed[] = { [BOOL] = RELAX_BOOL,
+                                       [I32] = RELAX_INT32,
+                                       [U32] = RELAX_UINT32,
+                                       [HANDLE] = RELAX_HANDLE,
+                                       [VOID] = RELAX_VOID };
     size_t from = rule == SECOND;
     if (rule == SAME || rule == SECOND)
         return from < n ? rlx_prim_dtype(args[from]) : RELAX_INT32;
     rlx_dtype t = fixed[rule];
-    return rule == BOOL && n ? rlx_dtype_with_lanes(t, rlx_dtype_lanes(rlx_prim_dtype(args[0]))) : t;
+    return rule == BOOL && n ? rlx_dtype_with_lanes(t, rlx_dtype_lanes(rlx_prim_dtype(args[0])))
+                             : t;
 }
 
-/* The dtype a call states: by keyword anywhere, else its first (or last) positional argument, which *skip then names. */
-static bool stated_dtype(rlx_reader *r, uint8_t rule, const rlx_ast *call, rlx_dtype *t, const rlx_ast **skip)
+/* The dtype a call states: by keyword anywhere, else its first (or last) positional argument,
+ * which *skip then names. */
+static bool stated_dtype(rlx_reader *r, uint8_t rule, const rlx_ast *call, rlx_dtype *t,
+                         const rlx_ast **skip)
 {
     const rlx_ast *a = rlx_keyword(call, "dtype"), *last = NULL;
     *skip = NULL;
@@ -551,7 +651,8 @@ static bool stated_dtype(rlx_reader *r, uint8_t rule, const rlx_ast *call, rlx_d
     if (!a)
         *skip = a = rule == LAST ? last : call->first;
     if (!a || a->kind == RLX_AST_KEYWORD)
-        return rlx_read_error(r, RLX_PA12, call, "this call states its dtype %s", rule == LAST ? "last" : "first");
+        return rlx_read_error(r, RLX_PA12, call, "this call states its dtype %s",
+                              rule == LAST ? "last" : "first");
     return read_dtype(r, a, t);
 }
 
@@ -565,15 +666,18 @@ static const rlx_prim *intrinsic_argument(rlx_reader *r, const rlx_ast *a)
     return rlx_to_prim(r, a, &v);
 }
 
-static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast *given, rlx_val *out)
+static bool intrinsic(rlx_reader *r, const char *op, uint8_t rule, const rlx_ast *given,
+                      rlx_val *out)
 {
     size_t mark = r->stack.len;
     const rlx_ast *skip = NULL, *call = rlx_expand_stars(r, given);
     rlx_dtype t = RELAX_VOID;
     bool ok = call && ((rule != FIRST && rule != LAST) || stated_dtype(r, rule, call, &t, &skip));
     for (const rlx_ast *a = ok ? call->first : NULL; a && ok; a = a->next) {
-        bool dtype = a == skip || (a->kind == RLX_AST_KEYWORD && rlx_slice_is(rlx_string_slice(a->name->text), "dtype"));
-        const rlx_prim *p = dtype ? NULL : intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
+        bool dtype = a == skip || (a->kind == RLX_AST_KEYWORD &&
+                                   rlx_slice_is(rlx_string_slice(a->name->text), "dtype"));
+        const rlx_prim *p =
+            dtype ? NULL : intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
         ok = dtype || (p && rlx_rt_push(r, &r->stack, p));
     }
     const rlx_prim *const *args = (const rlx_prim *const *)(r->stack.data + mark);
@@ -595,7 +699,8 @@ static bool call_by_name(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
 {
     const rlx_ast *name = call->first ? call->first->next : NULL;
     if (!name || name->kind == RLX_AST_KEYWORD)
-        return rlx_read_error(r, RLX_PA12, call, "T.call_intrin takes a dtype and the name of an intrinsic");
+        return rlx_read_error(r, RLX_PA12, call,
+                              "T.call_intrin takes a dtype and the name of an intrinsic");
     const rlx_string *op = string_of(r, name);
     if (!op)
         return false;
@@ -603,7 +708,8 @@ static bool call_by_name(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call
     rest.first = &dtype;
     dtype.next = name->next;
     rest.count--;
-    return intrinsic(r, strncmp(op->data, "tir.", 4) == 0 ? op->data + 4 : op->data, FIRST, &rest, out);
+    return intrinsic(r, strncmp(op->data, "tir.", 4) == 0 ? op->data + 4 : op->data, FIRST, &rest,
+                     out);
 }
 
 static bool not_supported(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -617,57 +723,197 @@ static bool not_supported(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *cal
 #define NAMED(name, rule, op) { name, call_intrinsic, NULL, rule, op }
 
 const rlx_rt_fn rlx_rt_values[] = {
-    NODE("Add", ADD), NODE("Sub", SUB), NODE("Mul", MUL), NODE("Div", DIV), NODE("Mod", MOD), NODE("FloorDiv", FLOOR_DIV),
-    NODE("FloorMod", FLOOR_MOD), NODE("Min", MIN), NODE("Max", MAX), NODE("EQ", EQ), NODE("NE", NE), NODE("LT", LT), NODE("LE", LE),
-    NODE("GT", GT), NODE("GE", GE), NODE("And", AND), NODE("Or", OR),
-    FOLD("min", MIN), FOLD("max", MAX), FOLD("floordiv", FLOOR_DIV), FOLD("floormod", FLOOR_MOD), FOLD("truncdiv", DIV), FOLD("truncmod", MOD),
-    { "bitwise_and", fold_bits, NULL, 0, NULL }, { "bitwise_or", fold_bits, NULL, 0, NULL }, { "bitwise_xor", fold_bits, NULL, 0, NULL },
-    { "shift_left", fold_bits, NULL, 0, NULL }, { "shift_right", fold_bits, NULL, 0, NULL },
-    { "Not", call_not, NULL, 0, NULL }, { "Cast", call_cast, NULL, 1, NULL }, { "cast", call_cast, NULL, 0, NULL },
-    { "Select", call_select, NULL, 0, NULL }, { "if_then_else", call_if_then_else, NULL, 0, NULL }, { "Ramp", call_ramp, NULL, 0, NULL },
-    { "ramp", call_ramp, NULL, 0, NULL }, { "Broadcast", call_broadcast, NULL, 0, NULL }, { "broadcast", call_broadcast, NULL, 0, NULL },
-    { "Shuffle", call_shuffle, NULL, 0, NULL }, { "Let", call_let, NULL, 0, NULL }, { "IntImm", call_literal_node, NULL, 0, NULL },
-    { "FloatImm", call_literal_node, NULL, 0, NULL }, { "StringImm", call_string, NULL, 0, NULL }, { "comm_reducer", call_reducer, NULL, 0, NULL },
-    { "var", call_var, NULL, 0, NULL }, { "Var", call_named_var, NULL, 0, NULL }, { "SizeVar", call_named_var, NULL, 1, NULL },
-    { "index_map", call_index_map, NULL, 0, NULL }, { "target", call_target, NULL, 0, NULL }, { "Range", call_range, NULL, 0, NULL },
-    { "iter_var", call_iter_var, NULL, 0, NULL }, { "Buffer", call_buffer, NULL, 0, NULL }, { "buffer", call_buffer, NULL, 0, NULL },
-    { "buffer_decl", call_buffer, NULL, 0, NULL }, { "meta_var", call_meta_var, NULL, 0, NULL },
-    { "abs", call_abs, NULL, 0, NULL }, { "ceildiv", call_ceildiv, NULL, 0, NULL }, { "isinf", call_isinf, NULL, 0, NULL },
-    { "isfinite", call_isinf, NULL, 1, NULL }, { "round", call_round, NULL, 0, NULL }, { "floor", call_round, NULL, 0, NULL },
-    { "ceil", call_round, NULL, 0, NULL }, { "trunc", call_round, NULL, 0, NULL }, { "nearbyint", call_round, NULL, 0, NULL },
-    { "max_value", call_limit, NULL, 1, NULL }, { "min_value", call_limit, NULL, 0, NULL }, { "infinity", call_limit, NULL, 2, NULL },
-    CALL("fabs", SAME), CALL("acos", SAME), CALL("acosh", SAME), CALL("asin", SAME), CALL("asinh", SAME), CALL("atan", SAME), CALL("atan2", SAME),
-    CALL("atanh", SAME), CALL("clz", I32), CALL("copysign", SAME), CALL("cos", SAME), CALL("cosh", SAME), CALL("erf", SAME), CALL("exp", SAME),
-    CALL("exp2", SAME), CALL("exp10", SAME), CALL("fmod", SAME), CALL("hypot", SAME), CALL("ldexp", SAME), CALL("log", SAME), CALL("log1p", SAME),
-    CALL("log2", SAME), CALL("log10", SAME), CALL("nextafter", SAME), CALL("popcount", SAME), CALL("pow", SAME), CALL("power", SAME),
-    CALL("rsqrt", SAME), CALL("sigmoid", SAME), CALL("sin", SAME), CALL("sinh", SAME), CALL("sqrt", SAME), CALL("tan", SAME), CALL("tanh", SAME),
-    CALL("isnan", BOOL), CALL("isnullptr", BOOL), CALL("likely", SAME), CALL("bitwise_not", SAME), CALL("fma", SAME), CALL("q_multiply_shift", I32),
-    CALL("q_multiply_shift_per_axis", I32), CALL("vscale", I32), CALL("reinterpret", FIRST),
-    NAMED("call_packed", I32, "tvm_call_packed"), NAMED("call_cpacked", I32, "tvm_call_cpacked"),
-    NAMED("call_packed_lowered", I32, "tvm_call_packed_lowered"), NAMED("call_cpacked_lowered", I32, "tvm_call_cpacked_lowered"),
-    CALL("tvm_call_packed", I32), CALL("tvm_call_cpacked", I32), CALL("tvm_call_packed_lowered", I32), CALL("tvm_call_cpacked_lowered", I32),
-    CALL("call_extern", FIRST), CALL("call_pure_extern", FIRST), { "call_intrin", call_by_name, NULL, 0, NULL }, CALL("call_llvm_intrin", FIRST),
-    CALL("call_llvm_pure_intrin", FIRST), CALL("ret", SAME), CALL("lookup_param", HANDLE), CALL("address_of", HANDLE), CALL("type_annotation", FIRST),
-    CALL("tvm_access_ptr", HANDLE), CALL("tvm_throw_last_error", HANDLE), CALL("tvm_stack_alloca", HANDLE), CALL("tvm_stack_make_shape", HANDLE),
-    CALL("tvm_stack_make_array", HANDLE), CALL("tvm_check_return", I32), CALL("tvm_tuple", HANDLE), CALL("tvm_struct_set", I32),
-    CALL("tvm_struct_get", LAST), CALL("anylist_getitem", HANDLE), CALL("anylist_resetitem", I32), CALL("anylist_setitem_call_packed", I32),
-    CALL("anylist_setitem_call_cpacked", I32), CALL("TVMBackendAllocWorkspace", HANDLE), CALL("TVMBackendFreeWorkspace", I32),
-    CALL("start_profile_intrinsic", HANDLE), CALL("end_profile_intrinsic", HANDLE), CALL("assume", BOOL), CALL("undef", I32),
-    CALL("ignore_loop_partition", SAME), CALL("tvm_thread_invariant", SAME), CALL("tvm_thread_allreduce", HANDLE), CALL("tvm_load_matrix_sync", HANDLE),
-    CALL("tvm_mma_sync", HANDLE), CALL("tvm_bmma_sync", HANDLE), CALL("tvm_fill_fragment", HANDLE), CALL("tvm_store_matrix_sync", HANDLE),
-    CALL("tvm_storage_sync", I32), CALL("tvm_warp_shuffle", SECOND), CALL("tvm_warp_shuffle_up", SECOND), CALL("tvm_warp_shuffle_down", SECOND),
-    CALL("tvm_warp_activemask", U32), CALL("ptx_mma", FIRST), CALL("ptx_mma_sp", FIRST), CALL("ptx_ldmatrix", FIRST), CALL("ptx_cp_async", FIRST),
-    CALL("ptx_cp_async_bulk", FIRST), CALL("ptx_wait_group", VOID), CALL("ptx_commit_group", VOID), CALL("ptx_cp_async_barrier", VOID),
-    CALL("ptx_init_barrier_thread_count", VOID), CALL("ptx_arrive_barrier", VOID), CALL("ptx_arrive_barrier_expect_tx", VOID),
-    CALL("ptx_wait_barrier", VOID), CALL("create_barriers", VOID), CALL("make_filled_simdgroup_matrix", HANDLE), CALL("simdgroup_load", HANDLE),
-    CALL("simdgroup_store", HANDLE), CALL("simdgroup_multiply_accumulate", HANDLE), CALL("mma_store", FIRST), CALL("mma_fill", FIRST),
-    CALL("vectorlow", FIRST), CALL("vectorhigh", FIRST), CALL("vectorcombine", FIRST), CALL("dp4a", I32), CALL("get_active_lane_mask", FIRST),
-    { "Reduce", not_supported, NULL, 0, NULL }, { "ProducerLoad", not_supported, NULL, 0, NULL }, { "Call", not_supported, NULL, 0, NULL },
-    { "llvm_lookup_intrinsic_id", not_supported, NULL, 0, NULL }, { "macro", not_supported, NULL, 0, NULL },
+    NODE("Add", ADD),
+    NODE("Sub", SUB),
+    NODE("Mul", MUL),
+    NODE("Div", DIV),
+    NODE("Mod", MOD),
+    NODE("FloorDiv", FLOOR_DIV),
+    NODE("FloorMod", FLOOR_MOD),
+    NODE("Min", MIN),
+    NODE("Max", MAX),
+    NODE("EQ", EQ),
+    NODE("NE", NE),
+    NODE("LT", LT),
+    NODE("LE", LE),
+    NODE("GT", GT),
+    NODE("GE", GE),
+    NODE("And", AND),
+    NODE("Or", OR),
+    FOLD("min", MIN),
+    FOLD("max", MAX),
+    FOLD("floordiv", FLOOR_DIV),
+    FOLD("floormod", FLOOR_MOD),
+    FOLD("truncdiv", DIV),
+    FOLD("truncmod", MOD),
+    { "bitwise_and", fold_bits, NULL, 0, NULL },
+    { "bitwise_or", fold_bits, NULL, 0, NULL },
+    { "bitwise_xor", fold_bits, NULL, 0, NULL },
+    { "shift_left", fold_bits, NULL, 0, NULL },
+    { "shift_right", fold_bits, NULL, 0, NULL },
+    { "Not", call_not, NULL, 0, NULL },
+    { "Cast", call_cast, NULL, 1, NULL },
+    { "cast", call_cast, NULL, 0, NULL },
+    { "Select", call_select, NULL, 0, NULL },
+    { "if_then_else", call_if_then_else, NULL, 0, NULL },
+    { "Ramp", call_ramp, NULL, 0, NULL },
+    { "ramp", call_ramp, NULL, 0, NULL },
+    { "Broadcast", call_broadcast, NULL, 0, NULL },
+    { "broadcast", call_broadcast, NULL, 0, NULL },
+    { "Shuffle", call_shuffle, NULL, 0, NULL },
+    { "Let", call_let, NULL, 0, NULL },
+    { "IntImm", call_literal_node, NULL, 0, NULL },
+    { "FloatImm", call_literal_node, NULL, 0, NULL },
+    { "StringImm", call_string, NULL, 0, NULL },
+    { "comm_reducer", call_reducer, NULL, 0, NULL },
+    { "var", call_var, NULL, 0, NULL },
+    { "Var", call_named_var, NULL, 0, NULL },
+    { "SizeVar", call_named_var, NULL, 1, NULL },
+    { "index_map", call_index_map, NULL, 0, NULL },
+    { "target", call_target, NULL, 0, NULL },
+    { "Range", call_range, NULL, 0, NULL },
+    { "iter_var", call_iter_var, NULL, 0, NULL },
+    { "Buffer", call_buffer, NULL, 0, NULL },
+    { "buffer", call_buffer, NULL, 0, NULL },
+    { "buffer_decl", call_buffer, NULL, 0, NULL },
+    { "meta_var", call_meta_var, NULL, 0, NULL },
+    { "abs", call_abs, NULL, 0, NULL },
+    { "ceildiv", call_ceildiv, NULL, 0, NULL },
+    { "isinf", call_isinf, NULL, 0, NULL },
+    { "isfinite", call_isinf, NULL, 1, NULL },
+    { "round", call_round, NULL, 0, NULL },
+    { "floor", call_round, NULL, 0, NULL },
+    { "ceil", call_round, NULL, 0, NULL },
+    { "trunc", call_round, NULL, 0, NULL },
+    { "nearbyint", call_round, NULL, 0, NULL },
+    { "max_value", call_limit, NULL, 1, NULL },
+    { "min_value", call_limit, NULL, 0, NULL },
+    { "infinity", call_limit, NULL, 2, NULL },
+    CALL("fabs", SAME),
+    CALL("acos", SAME),
+    CALL("acosh", SAME),
+    CALL("asin", SAME),
+    CALL("asinh", SAME),
+    CALL("atan", SAME),
+    CALL("atan2", SAME),
+    CALL("atanh", SAME),
+    CALL("clz", I32),
+    CALL("copysign", SAME),
+    CALL("cos", SAME),
+    CALL("cosh", SAME),
+    CALL("erf", SAME),
+    CALL("exp", SAME),
+    CALL("exp2", SAME),
+    CALL("exp10", SAME),
+    CALL("fmod", SAME),
+    CALL("hypot", SAME),
+    CALL("ldexp", SAME),
+    CALL("log", SAME),
+    CALL("log1p", SAME),
+    CALL("log2", SAME),
+    CALL("log10", SAME),
+    CALL("nextafter", SAME),
+    CALL("popcount", SAME),
+    CALL("pow", SAME),
+    CALL("power", SAME),
+    CALL("rsqrt", SAME),
+    CALL("sigmoid", SAME),
+    CALL("sin", SAME),
+    CALL("sinh", SAME),
+    CALL("sqrt", SAME),
+    CALL("tan", SAME),
+    CALL("tanh", SAME),
+    CALL("isnan", BOOL),
+    CALL("isnullptr", BOOL),
+    CALL("likely", SAME),
+    CALL("bitwise_not", SAME),
+    CALL("fma", SAME),
+    CALL("q_multiply_shift", I32),
+    CALL("q_multiply_shift_per_axis", I32),
+    CALL("vscale", I32),
+    CALL("reinterpret", FIRST),
+    NAMED("call_packed", I32, "tvm_call_packed"),
+    NAMED("call_cpacked", I32, "tvm_call_cpacked"),
+    NAMED("call_packed_lowered", I32, "tvm_call_packed_lowered"),
+    NAMED("call_cpacked_lowered", I32, "tvm_call_cpacked_lowered"),
+    CALL("tvm_call_packed", I32),
+    CALL("tvm_call_cpacked", I32),
+    CALL("tvm_call_packed_lowered", I32),
+    CALL("tvm_call_cpacked_lowered", I32),
+    CALL("call_extern", FIRST),
+    CALL("call_pure_extern", FIRST),
+    { "call_intrin", call_by_name, NULL, 0, NULL },
+    CALL("call_llvm_intrin", FIRST),
+    CALL("call_llvm_pure_intrin", FIRST),
+    CALL("ret", SAME),
+    CALL("lookup_param", HANDLE),
+    CALL("address_of", HANDLE),
+    CALL("type_annotation", FIRST),
+    CALL("tvm_access_ptr", HANDLE),
+    CALL("tvm_throw_last_error", HANDLE),
+    CALL("tvm_stack_alloca", HANDLE),
+    CALL("tvm_stack_make_shape", HANDLE),
+    CALL("tvm_stack_make_array", HANDLE),
+    CALL("tvm_check_return", I32),
+    CALL("tvm_tuple", HANDLE),
+    CALL("tvm_struct_set", I32),
+    CALL("tvm_struct_get", LAST),
+    CALL("anylist_getitem", HANDLE),
+    CALL("anylist_resetitem", I32),
+    CALL("anylist_setitem_call_packed", I32),
+    CALL("anylist_setitem_call_cpacked", I32),
+    CALL("TVMBackendAllocWorkspace", HANDLE),
+    CALL("TVMBackendFreeWorkspace", I32),
+    CALL("start_profile_intrinsic", HANDLE),
+    CALL("end_profile_intrinsic", HANDLE),
+    CALL("assume", BOOL),
+    CALL("undef", I32),
+    CALL("ignore_loop_partition", SAME),
+    CALL("tvm_thread_invariant", SAME),
+    CALL("tvm_thread_allreduce", HANDLE),
+    CALL("tvm_load_matrix_sync", HANDLE),
+    CALL("tvm_mma_sync", HANDLE),
+    CALL("tvm_bmma_sync", HANDLE),
+    CALL("tvm_fill_fragment", HANDLE),
+    CALL("tvm_store_matrix_sync", HANDLE),
+    CALL("tvm_storage_sync", I32),
+    CALL("tvm_warp_shuffle", SECOND),
+    CALL("tvm_warp_shuffle_up", SECOND),
+    CALL("tvm_warp_shuffle_down", SECOND),
+    CALL("tvm_warp_activemask", U32),
+    CALL("ptx_mma", FIRST),
+    CALL("ptx_mma_sp", FIRST),
+    CALL("ptx_ldmatrix", FIRST),
+    CALL("ptx_cp_async", FIRST),
+    CALL("ptx_cp_async_bulk", FIRST),
+    CALL("ptx_wait_group", VOID),
+    CALL("ptx_commit_group", VOID),
+    CALL("ptx_cp_async_barrier", VOID),
+    CALL("ptx_init_barrier_thread_count", VOID),
+    CALL("ptx_arrive_barrier", VOID),
+    CALL("ptx_arrive_barrier_expect_tx", VOID),
+    CALL("ptx_wait_barrier", VOID),
+    CALL("create_barriers", VOID),
+    CALL("make_filled_simdgroup_matrix", HANDLE),
+    CALL("simdgroup_load", HANDLE),
+    CALL("simdgroup_store", HANDLE),
+    CALL("simdgroup_multiply_accumulate", HANDLE),
+    CALL("mma_store", FIRST),
+    CALL("mma_fill", FIRST),
+    CALL("vectorlow", FIRST),
+    CALL("vectorhigh", FIRST),
+    CALL("vectorcombine", FIRST),
+    CALL("dp4a", I32),
+    CALL("get_active_lane_mask", FIRST),
+    { "Reduce", not_supported, NULL, 0, NULL },
+    { "ProducerLoad", not_supported, NULL, 0, NULL },
+    { "Call", not_supported, NULL, 0, NULL },
+    { "llvm_lookup_intrinsic_id", not_supported, NULL, 0, NULL },
+    { "macro", not_supported, NULL, 0, NULL },
     { NULL, NULL, NULL, 0, NULL },
 };
 
-/* ---- look-up --------------------------------------------------------------------------------------------------------------- */
+/* ---- look-up -------------------------------------------------------------------------------- */
 
 const rlx_rt_fn *rlx_rt_fn_of(rlx_reader *r, rlx_word *path)
 {
@@ -691,9 +937,12 @@ const rlx_rt_fn *rlx_rt_callee(rlx_reader *r, const rlx_ast *a)
     const rlx_ast *root = a;
     while (root->kind == RLX_AST_ATTR)
         root = root->base;
-    if (a == root || root->kind != RLX_AST_NAME || root->name->value.kind != RLX_VAL_SPACE || root->name->value.sub != RLX_SPACE_T)
+    if (a == root || root->kind != RLX_AST_NAME || root->name->value.kind != RLX_VAL_SPACE ||
+        root->name->value.sub != RLX_SPACE_T)
         return NULL;
-    return rlx_read_value(r, a, &v) && v.kind == RLX_VAL_FUNC ? rlx_rt_fn_of(r, (rlx_word *)v.fn.path) : NULL;
+    return rlx_read_value(r, a, &v) && v.kind == RLX_VAL_FUNC
+               ? rlx_rt_fn_of(r, (rlx_word *)v.fn.path)
+               : NULL;
 }
 
 static const char *tir_name_at(void *user, size_t i)
@@ -712,7 +961,8 @@ static bool unknown(rlx_reader *r, const rlx_word *path, const rlx_ast *at)
     while (rlx_rt_statements[k].name)
         k++;
     const char *near = rlx_nearest(r, rlx_string_slice(path->text), tir_name_at, NULL, n + k);
-    return rlx_read_error(r, RLX_PA11, at, "T.%s is not known%s%s", path->text->data, near ? "; did you mean T." : "", near ? near : "");
+    return rlx_read_error(r, RLX_PA11, at, "T.%s is not known%s%s", path->text->data,
+                          near ? "; did you mean T." : "", near ? near : "");
 }
 
 bool rlx_call_tir(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val *out)
@@ -733,7 +983,8 @@ bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call
     const rlx_global_var *gv = rlx_as_global_var(callee);
     rlx_dtype t = RELAX_VOID;
     if (!gv)
-        return rlx_read_error(r, RLX_PA12, call, "only functions of the module are called in a PrimFunc");
+        return rlx_read_error(r, RLX_PA12, call,
+                              "only functions of the module are called in a PrimFunc");
     for (size_t i = 0; i < r->pending.len; i++)
         if (r->pending.data[i]->gvar == gv)
             t = r->pending.data[i]->ret_dtype;
@@ -743,8 +994,11 @@ bool rlx_call_sibling(rlx_reader *r, const rlx_expr *callee, const rlx_ast *call
         const rlx_prim *p = intrinsic_argument(r, a->kind == RLX_AST_KEYWORD ? a->base : a);
         ok = p && rlx_rt_push(r, &r->stack, p);
     }
-    rlx_prim_call key = { .node = { .kind = RLX_NODE_PRIM_CALL }, .dtype = t, .callee = callee,
-                          .args = (const rlx_node *const *)(r->stack.data + mark), .num_args = r->stack.len - mark };
+    rlx_prim_call key = { .node = { .kind = RLX_NODE_PRIM_CALL },
+                          .dtype = t,
+                          .callee = callee,
+                          .args = (const rlx_node *const *)(r->stack.data + mark),
+                          .num_args = r->stack.len - mark };
     const rlx_prim *p = ok ? rlx_node_intern(r->ctx, &key.node) : NULL;
     r->stack.len = mark;
     return set_prim(out, p, call);

@@ -1,4 +1,5 @@
-/* reader_value.c: expressions to values: literals, names, attributes, indexing, lists; conversions between kinds. */
+/* reader_value.c: expressions to values: literals, names, attributes, indexing, lists;
+ * conversions between kinds. */
 #include "script/reader_tir.h"
 
 bool rlx_val_set(rlx_val *out, uint8_t kind, const rlx_node *node, const rlx_ast *at)
@@ -7,7 +8,7 @@ bool rlx_val_set(rlx_val *out, uint8_t kind, const rlx_node *node, const rlx_ast
     return node != NULL;
 }
 
-/* ---- conversions --------------------------------------------------------------------------------------- */
+/* ---- conversions ---------------------------------------------------------------------------- */
 
 bool rlx_to_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, int64_t *out)
 {
@@ -24,7 +25,8 @@ bool rlx_to_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, int64_t *out
 bool rlx_to_bool(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool *out)
 {
     int64_t i = v->i;
-    if (v->kind != RLX_VAL_BOOL && !(v->kind == RLX_VAL_INT && (v->i == 0 || v->i == 1)) && !(v->kind == RLX_VAL_PRIM && rlx_int_literal(v->node, &i)))
+    if (v->kind != RLX_VAL_BOOL && !(v->kind == RLX_VAL_INT && (v->i == 0 || v->i == 1)) &&
+        !(v->kind == RLX_VAL_PRIM && rlx_int_literal(v->node, &i)))
         return rlx_read_expected(r, at, "True or False", v);
     *out = i != 0;
     return true;
@@ -44,9 +46,10 @@ bool rlx_to_string(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_slice
 
 static bool dtype_text(rlx_reader *r, const rlx_ast *at, rlx_slice text, rlx_dtype *out)
 {
-    static const struct { const char *text; rlx_dtype dtype; } older[] = {
-        { "f16", RELAX_FLOAT16 }, { "f32", RELAX_FLOAT32 }, { "f64", RELAX_FLOAT64 }, { "i8", RELAX_INT8 },
-        { "i32", RELAX_INT32 }, { "i64", RELAX_INT64 },
+    static const struct { const char *text; rlx_dtype dtype;
+    } older[] = {
+        { "f16", RELAX_FLOAT16 }, { "f32", RELAX_FLOAT32 }, { "f64", RELAX_FLOAT64 },
+        { "i8", RELAX_INT8 },     { "i32", RELAX_INT32 },   { "i64", RELAX_INT64 },
     };
     if (text.len == 0)
         return *out = RELAX_VOID, true;
@@ -60,7 +63,8 @@ static bool dtype_text(rlx_reader *r, const rlx_ast *at, rlx_slice text, rlx_dty
         rlx_read_note(r, at, "\"%s\" is an older spelling of \"%s\"", older[i].text, name);
         return *out = older[i].dtype, true;
     }
-    return rlx_read_error(r, RLX_PA25, at, "\"%.*s\" is not a dtype", (int)(text.len > 60 ? 60 : text.len), text.data);
+    return rlx_read_error(r, RLX_PA25, at, "\"%.*s\" is not a dtype",
+                          (int)(text.len > 60 ? 60 : text.len), text.data);
 }
 
 bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype *out)
@@ -86,13 +90,17 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
 static const rlx_prim *int_literal(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 {
     if (v->sub)
-        return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64", (unsigned long long)v->i), NULL;
-    return rlx_int(r->ctx, v->i >= INT32_MIN && v->i <= INT32_MAX ? RELAX_INT32 : RELAX_INT64, v->i);
+        return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64",
+                              (unsigned long long)v->i),
+               NULL;
+    return rlx_int(r->ctx, v->i >= INT32_MIN && v->i <= INT32_MAX ? RELAX_INT32 : RELAX_INT64,
+                   v->i);
 }
 
 static const rlx_prim *string_prim(rlx_reader *r, rlx_slice s)
 {
-    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING }, .value = rlx_string_intern(r->ctx, s) };
+    rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING },
+                           .value = rlx_string_intern(r->ctx, s) };
     return key.value ? rlx_node_intern(r->ctx, &key.node) : NULL;
 }
 
@@ -145,17 +153,20 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
     if (v.kind == RLX_VAL_INT && !v.sub)
         return rlx_int64(r->ctx, v.i);
     if (v.kind != RLX_VAL_PRIM && !(v.kind == RLX_VAL_EXPR && rlx_as_prim_value(v.node))) {
-        rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s", rlx_val_text(&v));
+        rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s",
+                       rlx_val_text(&v));
         return NULL;
     }
     const rlx_prim *p = rlx_to_prim(r, a, &v);
     rlx_dtype t = p ? rlx_prim_dtype(p) : RELAX_VOID;
     if (p && t != RELAX_INT64 && (!rlx_dtype_is_int(t) || rlx_dtype_lanes(t) != 1))
-        return rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s", rlx_show(r->ctx, p)), NULL;
+        return rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s",
+                              rlx_show(r->ctx, p)),
+               NULL;
     return p && t != RELAX_INT64 ? rlx_fold_cast(r->ctx, RELAX_INT64, p) : p;
 }
 
-/* ---- Relax expressions ----------------------------------------------------------------------------------- */
+/* ---- Relax expressions ---------------------------------------------------------------------- */
 
 static const rlx_expr *tuple_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool convert)
 {
@@ -165,10 +176,12 @@ static const rlx_expr *tuple_of(rlx_reader *r, const rlx_ast *at, const rlx_val 
     for (size_t i = 0; i < v->list.count && ok; i++) {
         const rlx_ast place = { .begin = v->list.items[i].begin, .end = v->list.items[i].end };
         const rlx_expr *e = rlx_to_expr(r, &place, &v->list.items[i], convert);
-        ok = e && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e) || rlx_no_memory(r->ctx));
+        ok = e && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e) ||
+                   rlx_no_memory(r->ctx));
     }
     if (ok)
-        result = rlx_tuple_new(r->ctx, (const rlx_expr *const *)(r->stack.data + mark), r->stack.len - mark, rlx_read_place(r, at));
+        result = rlx_tuple_new(r->ctx, (const rlx_expr *const *)(r->stack.data + mark),
+                               r->stack.len - mark, rlx_read_place(r, at));
     r->stack.len = mark;
     return result;
 }
@@ -203,9 +216,14 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
     if (convert)
         return converted(r, at, v);
     if (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL)
-        return rlx_read_error(r, RLX_PA12, at, "expected a Relax expression, found a number: write R.const(...)"), NULL;
+        return rlx_read_error(r, RLX_PA12, at,
+                              "expected a Relax expression, found a number: write R.const(...)"),
+               NULL;
     if (v->kind == RLX_VAL_PRIM)
-        return rlx_read_error(r, RLX_PA12, at, "expected a Relax expression, found a scalar expression: write R.prim_value(...)"), NULL;
+        return rlx_read_error(r, RLX_PA12, at,
+                              "expected a Relax expression, found a scalar expression: write "
+                              "R.prim_value(...)"),
+               NULL;
     return rlx_read_expected(r, at, "a Relax expression", v), NULL;
 }
 
@@ -226,19 +244,23 @@ const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     if (v->kind == RLX_VAL_EXPR && !v->sub)
         return v->node;
     if (v->kind != RLX_VAL_TUPLE && v->kind != RLX_VAL_LIST)
-        return rlx_read_expected(r, at, "a shape (a list of dimensions or a shape expression)", v), NULL;
+        return rlx_read_expected(r, at, "a shape (a list of dimensions or a shape expression)", v),
+               NULL;
     size_t mark = r->stack.len;
     bool ok = true;
     for (size_t i = 0; i < v->list.count && ok; i++) {
         const rlx_prim *p = dim_of(r, &v->list.items[i]);
-        ok = p && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p) || rlx_no_memory(r->ctx));
+        ok = p && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)p) ||
+                   rlx_no_memory(r->ctx));
     }
-    const rlx_expr *shape = ok ? rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark), r->stack.len - mark) : NULL;
+    const rlx_expr *shape = ok ? rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
+                                           r->stack.len - mark)
+                               : NULL;
     r->stack.len = mark;
     return shape;
 }
 
-/* ---- attribute values --------------------------------------------------------------------------------------- */
+/* ---- attribute values ----------------------------------------------------------------------- */
 
 static const rlx_attr *attr_list(rlx_reader *r, const rlx_val *v, bool dict)
 {
@@ -256,7 +278,9 @@ static const rlx_attr *attr_list(rlx_reader *r, const rlx_val *v, bool dict)
             ok = a && (rlx_vec_push(m, &r->stack, (void *)(uintptr_t)a) || rlx_no_memory(r->ctx));
         }
     const rlx_attr *const *data = (const rlx_attr *const *)(r->stack.data + mark);
-    const rlx_attr *result = !ok ? NULL : dict ? rlx_attrs_new(r->ctx, data, data + count, count) : rlx_attr_list_new(r->ctx, data, count);
+    const rlx_attr *result = !ok    ? NULL
+                             : dict ? rlx_attrs_new(r->ctx, data, data + count, count)
+                                    : rlx_attr_list_new(r->ctx, data, count);
     r->stack.len = mark;
     return result;
 }
@@ -267,17 +291,28 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     switch (v->kind) {
     case RLX_VAL_NONE: return rlx_attr_none(r->ctx);
     case RLX_VAL_BOOL: /* in a PrimFunc printed, hence also read, as T.bool(...) */
-        return r->dialect == RLX_DIALECT_TIR ? (const rlx_attr *)rlx_int(r->ctx, RELAX_BOOL, v->i != 0) : rlx_attr_bool_new(r->ctx, v->i != 0);
+        return r->dialect == RLX_DIALECT_TIR
+                   ? (const rlx_attr *)rlx_int(r->ctx, RELAX_BOOL, v->i != 0)
+                   : rlx_attr_bool_new(r->ctx, v->i != 0);
     case RLX_VAL_INT:
         if (v->sub)
-            return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64", (unsigned long long)v->i), NULL;
+            return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64",
+                                  (unsigned long long)v->i),
+                   NULL;
         return rlx_attr_int_new(r->ctx, v->i);
     case RLX_VAL_FLOAT: /* likewise as T.float32(...) */
-        return r->dialect == RLX_DIALECT_TIR ? (const rlx_attr *)rlx_float(r->ctx, RELAX_FLOAT32, v->f) : rlx_attr_float_new(r->ctx, v->f);
+        return r->dialect == RLX_DIALECT_TIR
+                   ? (const rlx_attr *)rlx_float(r->ctx, RELAX_FLOAT32, v->f)
+                   : rlx_attr_float_new(r->ctx, v->f);
     case RLX_VAL_STR: return rlx_attr_string_new(r->ctx, v->s);
     case RLX_VAL_TUPLE: case RLX_VAL_LIST: return attr_list(r, v, false);
     case RLX_VAL_DICT: return attr_list(r, v, true);
-    case RLX_VAL_EXPR: case RLX_VAL_PRIM: case RLX_VAL_SINFO: case RLX_VAL_BUFFER: case RLX_VAL_REGION: case RLX_VAL_RANGE:
+    case RLX_VAL_EXPR:
+    case RLX_VAL_PRIM:
+    case RLX_VAL_SINFO:
+    case RLX_VAL_BUFFER:
+    case RLX_VAL_REGION:
+    case RLX_VAL_RANGE:
     case RLX_VAL_ITER: case RLX_VAL_NODE: return v->node;
     case RLX_VAL_DTYPE: case RLX_VAL_FUNC:
         return rlx_to_dtype(r, at, v, &t) ? rlx_attr_dtype_new(r->ctx, t) : NULL;
@@ -285,7 +320,7 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
     }
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
@@ -298,9 +333,11 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     if (out->kind == RLX_VAL_ERROR)
         return false;
     /* a sibling function without the module's name: the older dialect */
-    const rlx_global_var *gv = r->module ? rlx_module_builder_lookup(r->module, rlx_string_slice(n->text)) : NULL;
+    const rlx_global_var *gv =
+        r->module ? rlx_module_builder_lookup(r->module, rlx_string_slice(n->text)) : NULL;
     if (gv) {
-        rlx_read_note(r, a, "a function of the module is written cls.%s (with cls = %s)", n->text->data, r->module_name ? r->module_name->text->data : "Module");
+        rlx_read_note(r, a, "a function of the module is written cls.%s (with cls = %s)",
+                      n->text->data, r->module_name ? r->module_name->text->data : "Module");
         return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
     }
     return rlx_read_missing(r, a);
@@ -315,7 +352,8 @@ static rlx_word *join_path(rlx_reader *r, rlx_word *path, rlx_word *name)
     if (!known || known->below == path)
         return known ? known->joined : NULL;
     size_t a = path->text->len, b = name->text->len;
-    char small[96], *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit, a + b + 1);
+    char small[96],
+        *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit, a + b + 1);
     if (!text)
         return rlx_no_memory(r->ctx), NULL;
     memcpy(text, path->text->data, a);
@@ -338,7 +376,8 @@ static bool module_member(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     if (gv)
         return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
     const char *near = rlx_nearest(r, name, gvar_at, r, r->pending.len);
-    return rlx_read_error(r, RLX_PA10, a, "the module has no function %s%s%s", a->name->text->data, near ? "; did you mean " : "", near ? near : "");
+    return rlx_read_error(r, RLX_PA10, a, "the module has no function %s%s%s", a->name->text->data,
+                          near ? "; did you mean " : "", near ? near : "");
 }
 
 static bool expr_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_val *out)
@@ -346,14 +385,21 @@ static bool expr_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_
     rlx_slice name = rlx_string_slice(a->name->text);
     const rlx_var *v = rlx_as_var(base->node);
     if (rlx_slice_is(name, "struct_info") || rlx_slice_is(name, "ty")) {
-        const rlx_sinfo *s = v ? v->sinfo : r->builder ? rlx_builder_infer(r->builder, base->node) : NULL;
+        const rlx_sinfo *s = v            ? v->sinfo
+                             : r->builder ? rlx_builder_infer(r->builder, base->node)
+                                          : NULL;
         if (s)
             return rlx_val_set(out, RLX_VAL_SINFO, s, a);
     } else if (rlx_slice_is(name, "astype")) {
-        *out = (rlx_val){ .kind = RLX_VAL_METHOD, .sub = RLX_VAL_EXPR, .begin = a->begin, .end = a->end, .fn = { a->name, base->node } };
+        *out = (rlx_val){ .kind = RLX_VAL_METHOD,
+                          .sub = RLX_VAL_EXPR,
+                          .begin = a->begin,
+                          .end = a->end,
+                          .fn = { a->name, base->node } };
         return true;
     }
-    return rlx_read_error(r, RLX_PA10, a, "a Relax expression has no attribute %s", a->name->text->data);
+    return rlx_read_error(r, RLX_PA10, a, "a Relax expression has no attribute %s",
+                          a->name->text->data);
 }
 
 static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
@@ -363,8 +409,10 @@ static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         return false;
     switch (base.kind) {
     case RLX_VAL_SPACE: case RLX_VAL_FUNC:
-        *out = (rlx_val){ .kind = RLX_VAL_FUNC, .sub = base.sub, .begin = a->begin, .end = a->end };
-        out->fn.path = join_path(r, base.kind == RLX_VAL_FUNC ? (rlx_word *)base.fn.path : NULL, a->name);
+        *out =
+            (rlx_val){ .kind = RLX_VAL_FUNC, .sub = base.sub, .begin = a->begin, .end = a->end };
+        out->fn.path =
+            join_path(r, base.kind == RLX_VAL_FUNC ? (rlx_word *)base.fn.path : NULL, a->name);
         return out->fn.path != NULL;
     case RLX_VAL_MODULE: return module_member(r, a, out);
     case RLX_VAL_BUFFER: return rlx_buffer_attr(r, (const rlx_buffer *)base.node, a->name, a, out);
@@ -375,21 +423,27 @@ static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         break;
     case RLX_VAL_PRIM:
         if (rlx_slice_is(rlx_string_slice(a->name->text), "dtype")) {
-            *out = (rlx_val){ .kind = RLX_VAL_DTYPE, .begin = a->begin, .end = a->end, .i = rlx_prim_dtype(base.node) };
+            *out = (rlx_val){ .kind = RLX_VAL_DTYPE,
+                              .begin = a->begin,
+                              .end = a->end,
+                              .i = rlx_prim_dtype(base.node) };
             return true;
         }
         break;
     default: break;
     }
-    return rlx_read_error(r, RLX_PA10, a, "%s has no attribute %s", rlx_val_text(&base), a->name->text->data);
+    return rlx_read_error(r, RLX_PA10, a, "%s has no attribute %s", rlx_val_text(&base),
+                          a->name->text->data);
 }
 
-/* ---- lists and indexing ------------------------------------------------------------------------------------ */
+/* ---- lists and indexing --------------------------------------------------------------------- */
 
 static bool read_list(rlx_reader *r, const rlx_ast *a, uint8_t kind, rlx_val *out)
 {
     const rlx_ast *from = a->count ? rlx_expand_stars(r, a) : a;
-    rlx_val *items = from ? rlx_region_array(&r->parser.region, from->count ? from->count : 1, sizeof *items) : NULL;
+    rlx_val *items =
+        from ? rlx_region_array(&r->parser.region, from->count ? from->count : 1, sizeof *items)
+             : NULL;
     if (!items)
         return from ? rlx_no_memory(r->ctx) : false;
     size_t n = 0;
@@ -408,7 +462,8 @@ static bool index_list(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx
         return false;
     int64_t n = (int64_t)base->list.count, at = i < 0 ? i + n : i;
     if (at < 0 || at >= n)
-        return rlx_read_error(r, RLX_PA12, a, "index %lld is out of range for a list of %lld", (long long)i, (long long)n);
+        return rlx_read_error(r, RLX_PA12, a, "index %lld is out of range for a list of %lld",
+                              (long long)i, (long long)n);
     *out = base->list.items[at];
     out->begin = a->begin;
     out->end = a->end;
@@ -422,9 +477,11 @@ static bool index_dict(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx
     if (!rlx_read_value(r, a->first, &key) || !rlx_to_string(r, a->first, &key, &text))
         return false;
     for (size_t i = 0; i + 1 < base->list.count; i += 2)
-        if (base->list.items[i].kind == RLX_VAL_STR && rlx_slice_equal(base->list.items[i].s, text))
+        if (base->list.items[i].kind == RLX_VAL_STR &&
+            rlx_slice_equal(base->list.items[i].s, text))
             return *out = base->list.items[i + 1], true;
-    return rlx_read_error(r, RLX_PA10, a, "the dictionary has no key \"%.*s\"", (int)(text.len > 60 ? 60 : text.len), text.data);
+    return rlx_read_error(r, RLX_PA10, a, "the dictionary has no key \"%.*s\"",
+                          (int)(text.len > 60 ? 60 : text.len), text.data);
 }
 
 static bool index_expr(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx_val *out)
@@ -439,12 +496,14 @@ static bool index_expr(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx
     const rlx_shape_expr *s = rlx_as_shape_expr(base->node);
     size_t n = t ? t->num_fields : s ? s->num_values : 0;
     if ((t || s) && (i < 0 || (uint64_t)i >= n))
-        return rlx_read_error(r, RLX_PA12, a, "index %lld is out of range for %zu items", (long long)i, n);
+        return rlx_read_error(r, RLX_PA12, a, "index %lld is out of range for %zu items",
+                              (long long)i, n);
     if (t)
         return rlx_val_set(out, RLX_VAL_EXPR, t->fields[i], a);
     if (s)
         return rlx_val_set(out, RLX_VAL_PRIM, s->values[i], a);
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_tuple_get(r->ctx, base->node, i, rlx_read_place(r, a)), a);
+    return rlx_val_set(out, RLX_VAL_EXPR,
+                       rlx_tuple_get(r->ctx, base->node, i, rlx_read_place(r, a)), a);
 }
 
 static bool index_meta(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx_val *out)
@@ -456,14 +515,21 @@ static bool index_meta(rlx_reader *r, const rlx_ast *a, const rlx_val *base, rlx
     if (base->sub == 0) {
         if (!rlx_to_string(r, a->first, &v, &out->s))
             return false;
-        *out = (rlx_val){ .kind = RLX_VAL_META, .sub = 1, .begin = a->begin, .end = a->end, .s = v.s };
+        *out = (rlx_val){
+            .kind = RLX_VAL_META, .sub = 1, .begin = a->begin, .end = a->end, .s = v.s
+        };
         return true;
     }
     if (!rlx_to_int(r, a->first, &v, &i))
         return false;
     const rlx_node *n = rlx_metadata_get(r, a, base->s, i);
     uint8_t family = n ? rlx_family_of(n) : 0;
-    return rlx_val_set(out, family == RLX_FAMILY_EXPR ? RLX_VAL_EXPR : family == RLX_FAMILY_PRIM ? RLX_VAL_PRIM : family == RLX_FAMILY_SINFO ? RLX_VAL_SINFO : RLX_VAL_NODE, n, a);
+    return rlx_val_set(out,
+                       family == RLX_FAMILY_EXPR    ? RLX_VAL_EXPR
+                       : family == RLX_FAMILY_PRIM  ? RLX_VAL_PRIM
+                       : family == RLX_FAMILY_SINFO ? RLX_VAL_SINFO
+                                                    : RLX_VAL_NODE,
+                       n, a);
 }
 
 static bool read_index(rlx_reader *r, const rlx_ast *a, bool vector, rlx_val *out)
@@ -478,7 +544,9 @@ static bool read_index(rlx_reader *r, const rlx_ast *a, bool vector, rlx_val *ou
     case RLX_VAL_EXPR: return index_expr(r, a, &base, out);
     case RLX_VAL_META: return index_meta(r, a, &base, out);
     case RLX_VAL_FUNC:
-        if (base.sub == RLX_SPACE_R && a->base->kind == RLX_AST_ATTR) /* so that it is an annotation, which does not come back here */
+        if (base.sub == RLX_SPACE_R &&
+            a->base->kind ==
+                RLX_AST_ATTR) /* so that it is an annotation, which does not come back here */
             return rlx_val_set(out, RLX_VAL_SINFO, rlx_read_sinfo(r, a), a);
         break;
     default: break;
@@ -486,7 +554,7 @@ static bool read_index(rlx_reader *r, const rlx_ast *a, bool vector, rlx_val *ou
     return rlx_read_error(r, RLX_PA12, a, "%s cannot be indexed", rlx_val_text(&base));
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static bool call_callee(rlx_reader *r, const rlx_val *callee, const rlx_ast *a, rlx_val *out);
 
@@ -506,11 +574,16 @@ static bool call_expr(rlx_reader *r, const rlx_val *callee, const rlx_ast *call,
     bool ok = from != NULL;
     for (const rlx_ast *a = from ? from->first : NULL; a && ok; a = a->next) {
         if (a->kind == RLX_AST_KEYWORD)
-            ok = rlx_read_error(r, RLX_PA12, a, "a function of the program takes its arguments by position");
+            ok = rlx_read_error(r, RLX_PA12, a,
+                                "a function of the program takes its arguments by position");
         const rlx_expr *e = ok ? rlx_read_expr(r, a, true) : NULL;
-        ok = e && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e) || rlx_no_memory(r->ctx));
+        ok = e && (rlx_vec_push(&r->ctx->memory, &r->stack, (void *)(uintptr_t)e) ||
+                   rlx_no_memory(r->ctx));
     }
-    const rlx_expr *e = ok ? rlx_call_new(r->ctx, callee->node, (const rlx_expr *const *)(r->stack.data + mark), r->stack.len - mark, NULL, 0, NULL, rlx_read_place(r, call)) : NULL;
+    const rlx_expr *e =
+        ok ? rlx_call_new(r->ctx, callee->node, (const rlx_expr *const *)(r->stack.data + mark),
+                          r->stack.len - mark, NULL, 0, NULL, rlx_read_place(r, call))
+           : NULL;
     r->stack.len = mark;
     return rlx_val_set(out, RLX_VAL_EXPR, e, call);
 }
@@ -523,12 +596,17 @@ static bool call_method(rlx_reader *r, const rlx_val *method, const rlx_ast *cal
     const rlx_ast *slot[1];
     rlx_val v;
     rlx_dtype t;
-    if (!rlx_bind_args(r, call, "astype", RLX_PARAMS("dtype"), 1, slot) || !rlx_read_value(r, slot[0], &v) || !rlx_to_dtype(r, slot[0], &v, &t))
+    if (!rlx_bind_args(r, call, "astype", RLX_PARAMS("dtype"), 1, slot) ||
+        !rlx_read_value(r, slot[0], &v) || !rlx_to_dtype(r, slot[0], &v, &t))
         return false;
-    const rlx_attr *key = rlx_attr_string_new(r->ctx, RLX_SLICE("dtype")), *value = rlx_attr_dtype_new(r->ctx, t);
+    const rlx_attr *key = rlx_attr_string_new(r->ctx, RLX_SLICE("dtype")),
+                   *value = rlx_attr_dtype_new(r->ctx, t);
     const rlx_attr *given = key && value ? rlx_attrs_new(r->ctx, &key, &value, 1) : NULL;
     const rlx_expr *x = method->fn.what;
-    return rlx_val_set(out, RLX_VAL_EXPR, given ? rlx_read_op_call(r, "relax.astype", &x, 1, given, rlx_read_place(r, call)) : NULL, call);
+    return rlx_val_set(
+        out, RLX_VAL_EXPR,
+        given ? rlx_read_op_call(r, "relax.astype", &x, 1, given, rlx_read_place(r, call)) : NULL,
+        call);
 }
 
 static bool call_callee(rlx_reader *r, const rlx_val *callee, const rlx_ast *a, rlx_val *out)
@@ -550,7 +628,7 @@ static bool call_callee(rlx_reader *r, const rlx_val *callee, const rlx_ast *a, 
     }
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 /* An operand: slices of buffers are vector loads there (1.3 trap 3). */
 bool rlx_read_operand(rlx_reader *r, const rlx_ast *a, rlx_val *out)
@@ -558,13 +636,16 @@ bool rlx_read_operand(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     return a->kind == RLX_AST_INDEX ? read_index(r, a, true, out) : rlx_read_value(r, a, out);
 }
 
-/* a + b + c ... leans to the left as deep as the text is long: the spine is walked, not recursed into. */
+/* a + b + c ... leans to the left as deep as the text is long: the spine is walked, not
+ * recursed into. */
 static bool read_binary(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     size_t n = 0;
     for (const rlx_ast *i = a; i->kind == RLX_AST_BINARY; i = i->base)
         n++;
-    const rlx_ast *few[8], **spine = n <= RLX_COUNT(few) ? few : rlx_region_array(&r->parser.region, n, sizeof *spine);
+    const rlx_ast *few[8], **spine = n <= RLX_COUNT(few)
+                                         ? few
+                                         : rlx_region_array(&r->parser.region, n, sizeof *spine);
     if (!spine)
         return rlx_no_memory(r->ctx);
     const rlx_ast *i = a;
@@ -574,7 +655,8 @@ static bool read_binary(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     if (!rlx_read_operand(r, i, &left))
         return false;
     for (size_t k = 0; k < n; k++) {
-        if (!rlx_read_operand(r, spine[k]->first, &right) || !rlx_read_binary(r, spine[k]->op, spine[k], &left, &right, out))
+        if (!rlx_read_operand(r, spine[k]->first, &right) ||
+            !rlx_read_binary(r, spine[k]->op, spine[k], &left, &right, out))
             return false;
         left = *out;
     }
@@ -591,18 +673,24 @@ static bool read_choice(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         return rlx_read_value(r, cond.i ? yes : no, out);
     if (r->dialect != RLX_DIALECT_TIR)
         return rlx_read_expected(r, a->first, "True or False", &cond);
-    const rlx_prim *c = rlx_to_prim(r, a->first, &cond), *t = c ? rlx_read_prim(r, yes) : NULL, *f = t ? rlx_read_prim(r, no) : NULL;
+    const rlx_prim *c = rlx_to_prim(r, a->first, &cond), *t = c ? rlx_read_prim(r, yes) : NULL,
+                   *f = t ? rlx_read_prim(r, no) : NULL;
     if (!f)
         return false;
     const rlx_prim *p = rlx_fold_select(r->ctx, c, t, f);
-    return p ? rlx_val_set(out, RLX_VAL_PRIM, p, a) : rlx_read_error(r, RLX_PA18, a, "the two values of this choice have no common type");
+    return p ? rlx_val_set(out, RLX_VAL_PRIM, p, a)
+             : rlx_read_error(r, RLX_PA18, a, "the two values of this choice have no common type");
 }
 
 static bool read_int(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     if (a->op == 2)
         return rlx_read_error(r, RLX_PA24, a, "this number needs more than 64 bits");
-    *out = (rlx_val){ .kind = RLX_VAL_INT, .sub = a->op, .begin = a->begin, .end = a->end, .i = (int64_t)a->integer };
+    *out = (rlx_val){ .kind = RLX_VAL_INT,
+                      .sub = a->op,
+                      .begin = a->begin,
+                      .end = a->end,
+                      .i = (int64_t)a->integer };
     return true;
 }
 
@@ -626,11 +714,15 @@ bool rlx_read_value(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     case RLX_AST_INDEX: return read_index(r, a, false, out);
     case RLX_AST_CALL: return read_call(r, a, out);
     case RLX_AST_BINARY: return read_binary(r, a, out);
-    case RLX_AST_UNARY: return rlx_read_operand(r, a->base, &v) && rlx_read_unary(r, a->op, a, &v, out);
+    case RLX_AST_UNARY:
+        return rlx_read_operand(r, a->base, &v) && rlx_read_unary(r, a->op, a, &v, out);
     case RLX_AST_CHOICE: return read_choice(r, a, out);
     case RLX_AST_VALUE: *out = *a->value; return a->value->kind != RLX_VAL_ERROR;
-    case RLX_AST_LAMBDA: return rlx_read_error(r, RLX_PA16, a, "a lambda stands only in T.index_map and T.comm_reducer");
-    case RLX_AST_STAR: return rlx_read_error(r, RLX_PA16, a, "an unpacked list is not supported here");
+    case RLX_AST_LAMBDA:
+        return rlx_read_error(r, RLX_PA16, a,
+                              "a lambda stands only in T.index_map and T.comm_reducer");
+    case RLX_AST_STAR:
+        return rlx_read_error(r, RLX_PA16, a, "an unpacked list is not supported here");
     default: return rlx_read_error(r, RLX_PA04, a, "this expression is not supported here");
     }
 }

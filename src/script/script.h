@@ -1,4 +1,5 @@
-/* script: TVMScript, the text form (tvmscript reference). Reader and canonical printer for Relax and TIR. */
+/* script: TVMScript, the text form (tvmscript reference). Reader and canonical printer for
+ * Relax and TIR. */
 #ifndef RLX_SCRIPT_H
 #define RLX_SCRIPT_H
 
@@ -7,29 +8,38 @@
 #include "sinfo/sinfo.h"
 #include "tir/tir.h"
 
-/* ---- reading. All mistakes found are diagnostics (PA, and what building reports: TY, OP ...); NULL if no module could be made.
- * With errors only of inference (TY, PU, OP) the module is still returned, so that it can be printed; callers compare
- * rlx_error_count before and after. `source` is the number from rlx_diags_add_source. A text with one function outside a
- * class gives a module with that function and `standalone` set in the result. */
+/* ---- reading. All mistakes found are diagnostics (PA, and what building reports: TY, OP ...);
+ * NULL if no module could be made. With errors only of inference (TY, PU, OP) the module is
+ * still returned, so that it can be printed; callers compare rlx_error_count before and after.
+ * `source` is the number from rlx_diags_add_source. A text with one function outside a class
+ * gives a module with that function and `standalone` set in the result. */
 typedef struct rlx_parse_options {
     bool no_notes;         /* no PA notes about older spellings */
     bool strict;           /* see diags.strict */
 } rlx_parse_options;
 typedef struct rlx_parsed { const rlx_module *module; bool standalone; } rlx_parsed;
-bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options, rlx_parsed *out);
-/* One annotation ("R.Tensor((n, 4), \"float32\")") or integer expression with given variable names (for builders and tests). NULL after a report. */
-const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count);
-const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source, const rlx_prim_var *const *vars, size_t count);
+bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options,
+                      rlx_parsed *out);
+/* One annotation ("R.Tensor((n, 4), \"float32\")") or integer expression with given variable
+ * names (for builders and tests). NULL after a report. */
+const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source,
+                                        const rlx_prim_var *const *vars, size_t count);
+const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source,
+                                      const rlx_prim_var *const *vars, size_t count);
 
-/* ---- printing: canonical TVMScript, layout of tvmscript reference section 8, without trailing newline */
+/* ---- printing: canonical TVMScript, layout of tvmscript reference section 8, without trailing
+ * newline */
 typedef struct rlx_print_options {
     bool standalone;        /* a module of one function prints as that function alone */
-    bool no_metadata;       /* leave the metadata block out (text then ends with a comment saying so) */
+    /* leave the metadata block out (text then ends with a comment saying so) */
+    bool no_metadata;
     bool no_struct_info;    /* show_all_struct_info off */
     const char *module_name; /* NULL: "Module" */
 } rlx_print_options;
-/* Any node: module, function, expression, statement, struct info. Latches failure in out. Never writes to the IR. */
-void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options, rlx_buf *out);
+/* Any node: module, function, expression, statement, struct info. Latches failure in out. Never
+ * writes to the IR. */
+void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
+                      rlx_buf *out);
 
 /* Metadata section: constants and long strings as TVM 0.20's JSON. */
 typedef struct rlx_metadata rlx_metadata;

@@ -5,7 +5,8 @@
 /* What a begin_block did, for its end. */
 enum open_kind { OPEN_JOINED, OPEN_DATAFLOW };
 
-rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env, const rlx_builder_options *options)
+rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env,
+                                const rlx_builder_options *options)
 {
     rlx_builder *b = rlx_mem_alloc_zero(&ctx->memory, sizeof *b);
     if (!b)
@@ -111,17 +112,20 @@ static rlx_known *known_of(const rlx_builder *b, const rlx_var *v)
     uint32_t index = v->node.id - b->known_base;
     if (v->node.id >= b->known_base && index < b->known.len)
         return &b->known.data[index];
-    return b->known_old.len && rlx_ptrmap_find(&b->known_old, v, &at) ? &b->known_rest.data[at] : NULL;
+    return b->known_old.len && rlx_ptrmap_find(&b->known_old, v, &at) ? &b->known_rest.data[at]
+                                                                      : NULL;
 }
 
-/* Variables made elsewhere while this function is open may leave gaps; a large one is not filled. */
+/* Variables made elsewhere while this function is open may leave gaps; a large one is not
+ * filled. */
 #define MAX_GAP 1024
 
 bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *value)
 {
     rlx_memory *m = &b->ctx->memory;
     const rlx_frame *f = rlx_top_frame(b);
-    rlx_known k = { value, (uint32_t)b->depth, v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->block_serial : f->serial };
+    rlx_known k = { value, (uint32_t)b->depth,
+                    v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->block_serial : f->serial };
     uint32_t index = v->node.id - b->known_base;
     if (v->node.id >= b->known_base && index < b->known.len + MAX_GAP) {
         if (!rlx_vec_reserve(m, &b->known, (size_t)index + 1))
@@ -138,7 +142,9 @@ bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *valu
         *have = k;
         return true;
     }
-    return (rlx_vec_push(m, &b->known_rest, k) && rlx_ptrmap_put(&b->known_old, v, b->known_rest.len - 1)) || rlx_no_memory(b->ctx);
+    return (rlx_vec_push(m, &b->known_rest, k) &&
+            rlx_ptrmap_put(&b->known_old, v, b->known_rest.len - 1)) ||
+           rlx_no_memory(b->ctx);
 }
 
 bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v)
@@ -147,7 +153,8 @@ bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v)
     if (!k || !k->depth || k->depth > b->depth)
         return false;
     const rlx_frame *f = b->frames.data[k->depth - 1];
-    return v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->in_dataflow && k->serial == f->block_serial : k->serial == f->serial;
+    return v->node.kind == RLX_NODE_DATAFLOW_VAR ? f->in_dataflow && k->serial == f->block_serial
+                                                 : k->serial == f->serial;
 }
 
 const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var)
@@ -158,7 +165,8 @@ const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var)
 
 bool rlx_builder_rename(rlx_builder *b, const rlx_var *from, const rlx_expr *to)
 {
-    return (const rlx_expr *)from == to || rlx_ptrmap_put(b->renames, from, (uintptr_t)to) || rlx_no_memory(b->ctx);
+    return (const rlx_expr *)from == to || rlx_ptrmap_put(b->renames, from, (uintptr_t)to) ||
+           rlx_no_memory(b->ctx);
 }
 
 /* --- what is visible --- */
@@ -181,7 +189,8 @@ const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s)
     return rlx_erase(b->ctx, s, &(rlx_visible){ sees_shape_var, sees_var, b });
 }
 
-static bool enter_values(rlx_builder *b, const rlx_prim *const *values, size_t count, bool is_size, bool *bound)
+static bool enter_values(rlx_builder *b, const rlx_prim *const *values, size_t count, bool is_size,
+                         bool *bound)
 {
     rlx_scope *s = &rlx_top_frame(b)->scope;
     for (size_t i = 0; i < count; i++) {
@@ -229,7 +238,9 @@ bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *root, bool *b
 
 static bool push_segment(rlx_builder *b, bool dataflow, rlx_place place)
 {
-    return rlx_vec_push(&b->ctx->memory, &b->segments, ((rlx_segment){ b->bindings.len, place, dataflow })) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(&b->ctx->memory, &b->segments,
+                        ((rlx_segment){ b->bindings.len, place, dataflow })) ||
+           rlx_no_memory(b->ctx);
 }
 
 static rlx_frame *frame_at(rlx_builder *b, size_t depth)
@@ -256,9 +267,15 @@ static rlx_frame *push_frame(rlx_builder *b, bool is_function)
     rlx_scope_forget(&f->scope, 0);
     rlx_scope scope = f->scope;
     scope.parent = b->depth ? &rlx_top_frame(b)->scope : NULL;
-    *f = (rlx_frame){ .scope = scope, .is_function = is_function, .first_segment = b->segments.len - 1, .first_binding = b->bindings.len,
-                      .first_open = b->opens.len, .serial = ++b->next_serial, .errors = rlx_errors_mark(b->ctx),
-                      .outer_lv = b->next_lv, .outer_gv = b->next_gv };
+    *f = (rlx_frame){ .scope = scope,
+                      .is_function = is_function,
+                      .first_segment = b->segments.len - 1,
+                      .first_binding = b->bindings.len,
+                      .first_open = b->opens.len,
+                      .serial = ++b->next_serial,
+                      .errors = rlx_errors_mark(b->ctx),
+                      .outer_lv = b->next_lv,
+                      .outer_gv = b->next_gv };
     if (is_function && b->options.count_names)
         b->next_lv = b->next_gv = 0;
     b->depth++;
@@ -283,8 +300,9 @@ static void pop_frame(rlx_builder *b)
 rlx_mark rlx_builder_mark(const rlx_builder *b)
 {
     const rlx_frame *f = rlx_top_frame(b);
-    return (rlx_mark){ b->depth, b->segments.len, b->bindings.len, b->opens.len, b->params.len, f->scope.facts.len, f->in_dataflow,
-                       f->block_serial, b->next_lv, b->next_gv };
+    return (rlx_mark){ b->depth,      b->segments.len,    b->bindings.len, b->opens.len,
+                       b->params.len, f->scope.facts.len, f->in_dataflow,  f->block_serial,
+                       b->next_lv,    b->next_gv };
 }
 
 void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m)
@@ -307,7 +325,8 @@ static void *wrong_state(rlx_builder *b, const char *text)
     return rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE, "%s", text);
 }
 
-bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count, bool is_pure, bool force_pure, rlx_slice name,
+bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count,
+                                bool is_pure, bool force_pure, rlx_slice name,
                                 const rlx_expr *self)
 {
     if (b->depth == 0)
@@ -323,7 +342,8 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
     for (size_t i = 0; ok && i < count; i++) {
         const rlx_var *v = rlx_as_var(params[i]);
         if (!v)
-            ok = rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "parameter %zu of a function is no variable", i + 1) != NULL;
+            ok = rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE,
+                           "parameter %zu of a function is no variable", i + 1) != NULL;
         ok = ok && (rlx_vec_push(&b->ctx->memory, &b->params, params[i]) || rlx_no_memory(b->ctx));
         f->num_params += ok;
         ok = ok && rlx_builder_remember(b, v, NULL);
@@ -331,7 +351,9 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
             ok = rlx_builder_enter_shape_vars(b, v->sinfo, NULL);
     }
     for (size_t i = 0; ok && i < count; i++)
-        ok = !rlx_as_var(params[i])->sinfo || rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo, rlx_place_of(params[i]));
+        ok =
+            !rlx_as_var(params[i])->sinfo ||
+            rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo, rlx_place_of(params[i]));
     f->num_signature = f->scope.facts.len;
     if (!ok)
         pop_frame(b);
@@ -356,7 +378,8 @@ bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place)
     rlx_frame *f = rlx_top_frame(b);
     bool opens = dataflow && !f->in_dataflow;
     if (f->in_dataflow && !dataflow)
-        return rlx_error(b->ctx, RLX_NF07, place, "ordinary block inside a dataflow block") != NULL;
+        return rlx_error(b->ctx, RLX_NF07, place, "ordinary block inside a dataflow block") !=
+               NULL;
     if (!rlx_vec_push(&b->ctx->memory, &b->opens, opens ? OPEN_DATAFLOW : OPEN_JOINED))
         return rlx_no_memory(b->ctx);
     if (!opens)
@@ -392,22 +415,30 @@ static rlx_place place_of_run(const rlx_builder *b, size_t first, size_t end, rl
 }
 
 /* The block of the old program that holds exactly these bindings, if it is the next one. */
-static const rlx_node *old_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first, size_t end)
+static const rlx_node *old_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first,
+                                 size_t end)
 {
-    const rlx_block *o = f->old && f->old_block < f->old->num_blocks ? rlx_as_block(f->old->blocks[f->old_block]) : NULL;
+    const rlx_block *o = f->old && f->old_block < f->old->num_blocks
+                             ? rlx_as_block(f->old->blocks[f->old_block])
+                             : NULL;
     f->old_block++;
-    if (!o || (o->node.kind == RLX_NODE_DATAFLOW_BLOCK) != dataflow || o->num_bindings != end - first)
+    if (!o || (o->node.kind == RLX_NODE_DATAFLOW_BLOCK) != dataflow ||
+        o->num_bindings != end - first)
         return NULL;
-    return memcmp(o->bindings, b->bindings.data + first, (end - first) * sizeof *o->bindings) == 0 ? &o->node : NULL;
+    return memcmp(o->bindings, b->bindings.data + first, (end - first) * sizeof *o->bindings) == 0
+               ? &o->node
+               : NULL;
 }
 
-static bool make_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first, size_t end, rlx_place place)
+static bool make_block(rlx_builder *b, rlx_frame *f, bool dataflow, size_t first, size_t end,
+                       rlx_place place)
 {
     if (first == end)
         return true;
     const rlx_node *block = old_block(b, f, dataflow, first, end);
     if (!block)
-        block = rlx_block_new(b->ctx, dataflow, b->bindings.data + first, end - first, place_of_run(b, first, end, place));
+        block = rlx_block_new(b->ctx, dataflow, b->bindings.data + first, end - first,
+                              place_of_run(b, first, end, place));
     return block && (rlx_vec_push(&b->ctx->memory, &b->blocks, block) || rlx_no_memory(b->ctx));
 }
 
@@ -438,8 +469,10 @@ static const rlx_expr *make_seq(rlx_builder *b, const rlx_expr *result, rlx_plac
         return NULL;
     const rlx_seq_expr *old = f->old;
     bool same = old && old->body == result && old->num_blocks == b->blocks.len &&
-                (!old->num_blocks || memcmp(old->blocks, b->blocks.data, old->num_blocks * sizeof *old->blocks) == 0);
-    const rlx_expr *seq = same ? &old->node : rlx_seq(b->ctx, b->blocks.data, b->blocks.len, result, place);
+                (!old->num_blocks ||
+                 memcmp(old->blocks, b->blocks.data, old->num_blocks * sizeof *old->blocks) == 0);
+    const rlx_expr *seq =
+        same ? &old->node : rlx_seq(b->ctx, b->blocks.data, b->blocks.len, result, place);
     return seq && (rlx_ptrmap_put(&b->made, seq, 1) || rlx_no_memory(b->ctx)) ? seq : NULL;
 }
 
@@ -447,7 +480,8 @@ static bool can_end(rlx_builder *b, bool is_function)
 {
     const rlx_frame *f = b->depth ? rlx_top_frame(b) : NULL;
     if (!f || f->is_function != is_function)
-        return wrong_state(b, is_function ? "a function ends that did not begin" : "a branch ends that did not begin") != NULL;
+        return wrong_state(b, is_function ? "a function ends that did not begin"
+                                          : "a branch ends that did not begin") != NULL;
     if (f->in_dataflow)
         return wrong_state(b, "a dataflow block is still open") != NULL;
     return true;
@@ -463,20 +497,25 @@ const rlx_expr *rlx_builder_end_branch(rlx_builder *b, const rlx_expr *result, r
 }
 
 /* TY07 */
-static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have, const rlx_sinfo *stated, const rlx_expr *result, rlx_place place)
+static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have,
+                         const rlx_sinfo *stated, const rlx_expr *result, rlx_place place)
 {
     rlx_fit_reason why;
     enum rlx_fit fit = rlx_fit(b->ctx, &f->scope, have, stated, &why);
-    bool silent = fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) || (fit != RLX_FIT_NO && b->options.quiet_values);
+    bool silent = fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) ||
+                  (fit != RLX_FIT_NO && b->options.quiet_values);
     if (silent)
         return true;
     rlx_buf text;
     rlx_buf_init(&text, &b->ctx->memory);
-    rlx_buf_format(&text, "result of %.*s is %s, its annotation says %s", f->name.len ? (int)f->name.len : 12, f->name.len ? f->name.data : "the function",
-                   rlx_show(b->ctx, have), rlx_show(b->ctx, stated));
+    rlx_buf_format(&text, "result of %.*s is %s, its annotation says %s",
+                   f->name.len ? (int)f->name.len : 12,
+                   f->name.len ? f->name.data : "the function", rlx_show(b->ctx, have),
+                   rlx_show(b->ctx, stated));
     rlx_place at = rlx_place_of(result);
     bool error = fit == RLX_FIT_NO || b->options.strict_annotations;
-    rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING, at ? at : place, text.data ? text.data : "result does not fit", &why);
+    rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING, at ? at : place,
+                   text.data ? text.data : "result does not fit", &why);
     rlx_buf_free(&text);
     return !error;
 }
@@ -488,7 +527,8 @@ static bool outside_sees_shape_var(void *user, const rlx_prim_var *v)
 {
     const outside *o = user;
     uintptr_t index;
-    if (o->f->scope.vars.len && rlx_ptrmap_find(&o->f->scope.vars, v, &index) && index <= o->f->num_signature)
+    if (o->f->scope.vars.len && rlx_ptrmap_find(&o->f->scope.vars, v, &index) &&
+        index <= o->f->num_signature)
         return true;
     return rlx_scope_has(o->f->scope.parent, v);
 }
@@ -501,16 +541,19 @@ static bool outside_sees_var(void *user, const rlx_var *v)
 }
 
 /* Loose annotations are tightened for callers (D15.5). */
-static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have, const rlx_sinfo *stated)
+static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_frame *f,
+                                           const rlx_sinfo *have, const rlx_sinfo *stated)
 {
     outside o = { b, f };
-    const rlx_sinfo *erased = rlx_erase(b->ctx, have, &(rlx_visible){ outside_sees_shape_var, outside_sees_var, &o });
+    const rlx_sinfo *erased =
+        rlx_erase(b->ctx, have, &(rlx_visible){ outside_sees_shape_var, outside_sees_var, &o });
     if (!stated || !erased)
         return erased;
     return rlx_fit(b->ctx, &f->scope, erased, stated, NULL) == RLX_FIT_YES ? erased : stated;
 }
 
-static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const rlx_expr *result, const rlx_sinfo *stated, const rlx_attr *attrs,
+static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const rlx_expr *result,
+                                           const rlx_sinfo *stated, const rlx_attr *attrs,
                                            rlx_place place)
 {
     const rlx_expr *const *params = b->params.data + b->params.len - f->num_params;
@@ -525,13 +568,16 @@ static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const r
     const rlx_expr *body = callers ? make_seq(b, leaf, rlx_place_of(leaf)) : NULL;
     if (!body)
         return NULL;
-    const rlx_sinfo *sinfo = rlx_signature(b->ctx, params, f->num_params, callers, f->is_pure, f->scope.parent);
+    const rlx_sinfo *sinfo =
+        rlx_signature(b->ctx, params, f->num_params, callers, f->is_pure, f->scope.parent);
     if (!sinfo || (rlx_errors_since(b->ctx, f->errors) && !rlx_builder_instead(b, NULL)))
         return NULL;
-    return rlx_function_new(b->ctx, params, f->num_params, body, stated ? stated : callers, stated != NULL, f->is_pure, attrs, sinfo, place);
+    return rlx_function_new(b->ctx, params, f->num_params, body, stated ? stated : callers,
+                            stated != NULL, f->is_pure, attrs, sinfo, place);
 }
 
-const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result, const rlx_sinfo *stated_ret, const rlx_attr *attrs,
+const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result,
+                                             const rlx_sinfo *stated_ret, const rlx_attr *attrs,
                                              rlx_place place)
 {
     if (!can_end(b, true))

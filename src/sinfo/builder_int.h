@@ -1,10 +1,14 @@
-/* builder_int.h: the block builder's own state, for builder.c, emit.c, derive.c, normal_form.c and mutator.c.
+/* builder_int.h: the block builder's own state, for builder.c, emit.c, derive.c, normal_form.c
+ * and mutator.c.
  *
  *   frames     functions and branches that are open, innermost last
- *   segments   of all open frames: runs of bindings of one kind; joined and made into blocks when the frame ends
+ *   segments   of all open frames: runs of bindings of one kind; joined and made into blocks
+ *              when the frame ends
  *   bindings   of all open frames, in order; a frame owns those from its first_binding on
- *   known      per variable: value and where it was bound. Indexed by the serial number of the variable, counted from
- *              the first one this function could have made; older variables (parameters, a pass's input) hash.
+ *   known      per variable: value and where it was bound. Indexed by the serial number of the
+ *              variable, counted from
+ *              the first one this function could have made; older variables (parameters, a
+ *              pass's input) hash.
  */
 #ifndef RLX_BUILDER_INT_H
 #define RLX_BUILDER_INT_H
@@ -24,7 +28,8 @@ typedef struct rlx_frame {
     size_t num_params;         /* of a function: the last of builder.params */
     rlx_error_mark errors;     /* of the context when it began */
     size_t old_block, old_binding;
-    const rlx_seq_expr *old;   /* what this frame is a rewrite of, or NULL: its blocks are used again where nothing changed */
+    /* what this frame is a rewrite of, or NULL: its blocks are used again where nothing changed */
+    const rlx_seq_expr *old;
     rlx_slice name;
     const rlx_expr *self;
     const rlx_sinfo *signature; /* provisional, for self-calls; NULL until asked for */
@@ -46,9 +51,12 @@ struct rlx_builder {
     uint32_t known_base;
     rlx_ptrmap known_old;                /* variable -> index into known_rest */
     RLX_VEC(rlx_known) known_rest;
-    rlx_ptrmap made;                     /* SeqExprs and Functions that this builder made: normal already */
-    rlx_ptrmap own_renames, *renames;    /* variable -> leaf that stands for it now; a mutator lends its own */
-    const rlx_node *names_of;            /* a function under rewriting: its names are looked at before the first new one */
+    /* SeqExprs and Functions that this builder made: normal already */
+    rlx_ptrmap made;
+    /* variable -> leaf that stands for it now; a mutator lends its own */
+    rlx_ptrmap own_renames, *renames;
+    /* a function under rewriting: its names are looked at before the first new one */
+    const rlx_node *names_of;
     const rlx_string *lv, *gv;
     int32_t next_lv, next_gv;
     uint32_t next_serial;
@@ -57,30 +65,39 @@ struct rlx_builder {
 };
 
 RLX_INLINE rlx_frame *rlx_top_frame(const rlx_builder *b) { return b->frames.data[b->depth - 1]; }
-rlx_frame *rlx_function_frame(const rlx_builder *b); /* innermost function; never NULL while a frame is open */
+/* innermost function; never NULL while a frame is open */
+rlx_frame *rlx_function_frame(const rlx_builder *b);
 
 bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *value);
-bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v); /* is it bound here and visible? */
+/* is it bound here and visible? */
+bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v);
 bool rlx_builder_is_made(const rlx_builder *b, const rlx_expr *e);
 /* Erases what is not visible from the innermost frame. */
 const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s);
-/* Shape variables that s binds (alone, not in scope) enter the scope. *bound (may be NULL): was there one? */
+/* Shape variables that s binds (alone, not in scope) enter the scope. *bound (may be NULL): was
+ * there one? */
 bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *s, bool *bound);
 
 /* derive.c: struct info of a normalised expression, reported errors: NULL. */
 const rlx_sinfo *rlx_builder_derive(rlx_builder *b, const rlx_expr *e);
 /* Messages of fit, "X is A but B says C: part". `place` of the diagnostic. */
-void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *text, const rlx_fit_reason *why);
+void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+                    const char *text, const rlx_fit_reason *why);
 /* The annotation alone: TY14, TY15. */
 bool rlx_builder_check_annotation(rlx_builder *b, const rlx_sinfo *s, rlx_place place);
 
 /* emit.c */
 /* After an error: what stands in for struct info under keep_going; NULL without it. */
 const rlx_sinfo *rlx_builder_instead(const rlx_builder *b, const rlx_sinfo *stated);
-/* Appends value (normalised) as a binding. `old`: the binding it is a rewrite of, used again if nothing changed. */
-const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how, const rlx_binding *old);
-const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var, const rlx_binding *old);
-const rlx_expr *rlx_builder_fresh(rlx_builder *b, const rlx_expr *value); /* binds to a variable of its own */
+/* Appends value (normalised) as a binding. `old`: the binding it is a rewrite of, used again if
+ * nothing changed. */
+const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how,
+                                const rlx_binding *old);
+const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
+                                      const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var,
+                                      const rlx_binding *old);
+/* binds to a variable of its own */
+const rlx_expr *rlx_builder_fresh(rlx_builder *b, const rlx_expr *value);
 bool rlx_builder_append(rlx_builder *b, const rlx_binding *binding);
 bool rlx_builder_rename(rlx_builder *b, const rlx_var *from, const rlx_expr *to);
 
@@ -89,6 +106,8 @@ bool rlx_builder_rename(rlx_builder *b, const rlx_var *from, const rlx_expr *to)
 bool rlx_builder_is_flat(const rlx_builder *b, const rlx_expr *e);
 void rlx_work_free(rlx_builder *b);
 /* Rewrites a whole function: hooks of the mutator m (may be NULL) at each binding. */
-const rlx_function *rlx_builder_rewrite_function(rlx_builder *b, const rlx_function *f, rlx_slice name, const rlx_expr *self, rlx_mutator *m);
+const rlx_function *rlx_builder_rewrite_function(rlx_builder *b, const rlx_function *f,
+                                                 rlx_slice name, const rlx_expr *self,
+                                                 rlx_mutator *m);
 
 #endif

@@ -1,13 +1,16 @@
 /* Struct info of normalised expressions (language 5.9) and purity of calls (5.10). */
 #include "sinfo/builder_int.h"
 
-/* A value that could not be derived counts as Object (language 5.9 D14): nothing further is said about it. */
+/* A value that could not be derived counts as Object (language 5.9 D14): nothing further is
+ * said about it. */
 static bool follows_from_error(const rlx_builder *b, const rlx_fit_reason *why)
 {
-    return rlx_is(why->have, RLX_NODE_OBJECT_SINFO) && b->depth && rlx_errors_since(b->ctx, b->frames.data[0]->errors);
+    return rlx_is(why->have, RLX_NODE_OBJECT_SINFO) && b->depth &&
+           rlx_errors_since(b->ctx, b->frames.data[0]->errors);
 }
 
-void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place, const char *text, const rlx_fit_reason *why)
+void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+                    const char *text, const rlx_fit_reason *why)
 {
     if (why && follows_from_error(b, why))
         return;
@@ -41,7 +44,8 @@ static const rlx_sinfo *self_sinfo(rlx_builder *b, const rlx_expr *e)
         if (!is_self(f, e))
             continue;
         if (!f->signature)
-            f->signature = rlx_signature(b->ctx, f->num_params ? b->params.data + params : NULL, f->num_params, NULL, f->is_pure, f->scope.parent);
+            f->signature = rlx_signature(b->ctx, f->num_params ? b->params.data + params : NULL,
+                                         f->num_params, NULL, f->is_pure, f->scope.parent);
         return f->signature;
     }
     return NULL;
@@ -53,7 +57,8 @@ static const rlx_sinfo *global_sinfo(rlx_builder *b, const rlx_global_var *gv)
     if (!s)
         s = self_sinfo(b, &gv->node);
     if (!s && !b->ctx->diags.out_of_memory)
-        rlx_error(b->ctx, RLX_WX01, rlx_place_of(&gv->node), "function %s does not exist in this module", gv->name->data);
+        rlx_error(b->ctx, RLX_WX01, rlx_place_of(&gv->node),
+                  "function %s does not exist in this module", gv->name->data);
     return s;
 }
 
@@ -73,8 +78,10 @@ static const rlx_sinfo *refuse_leaf(rlx_builder *b, const rlx_expr *e)
         return NULL;
     if (rlx_as_global_var(e))
         return global_sinfo(b, rlx_as_global_var(e));
-    return op ? rlx_error(b->ctx, RLX_WF09, RLX_NO_PLACE, "operator %s is used as a value", op->row ? op->row->short_name : op->name->data)
-              : rlx_error(b->ctx, RLX_NF01, rlx_place_of(e), "%s is no value here", e ? rlx_kinds[e->kind].name : "nothing");
+    return op ? rlx_error(b->ctx, RLX_WF09, RLX_NO_PLACE, "operator %s is used as a value",
+                          op->row ? op->row->short_name : op->name->data)
+              : rlx_error(b->ctx, RLX_NF01, rlx_place_of(e), "%s is no value here",
+                          e ? rlx_kinds[e->kind].name : "nothing");
 }
 
 static const rlx_sinfo *leaf_sinfo(rlx_builder *b, const rlx_expr *e)
@@ -113,11 +120,14 @@ static void check_purity(rlx_builder *b, const rlx_call *c, bool pure)
     const rlx_frame *f = rlx_function_frame(b);
     const char *prefix = rlx_as_op(c->op) ? "R." : "";
     if (rlx_top_frame(b)->in_dataflow) {
-        rlx_error(b->ctx, RLX_PU01, c->place, "impure call to %s%s inside a dataflow block", prefix, callee_name(b, c->op));
+        rlx_error(b->ctx, RLX_PU01, c->place, "impure call to %s%s inside a dataflow block",
+                  prefix, callee_name(b, c->op));
         rlx_note(b->ctx, RLX_NO_PLACE, "move it out of the block, or use the pure variant");
     } else if (f->is_pure && !f->force_pure) {
-        rlx_error(b->ctx, RLX_PU02, c->place, "impure call to %s%s in %.*s, which is declared pure", prefix, callee_name(b, c->op),
-                  f->name.len ? (int)f->name.len : 10, f->name.len ? f->name.data : "a function");
+        rlx_error(b->ctx, RLX_PU02, c->place,
+                  "impure call to %s%s in %.*s, which is declared pure", prefix,
+                  callee_name(b, c->op), f->name.len ? (int)f->name.len : 10,
+                  f->name.len ? f->name.data : "a function");
         rlx_note(b->ctx, RLX_NO_PLACE, "declare the function with pure=False");
     }
 }
@@ -140,8 +150,13 @@ static const rlx_sinfo *operator_call(rlx_builder *b, const rlx_call *c, const r
     check_purity(b, c, row->flags & RLX_OP_PURE);
     if (!row->infer)
         return rlx_object_info(b->ctx);
-    rlx_infer in = { .ctx = b->ctx, .call = c, .row = row, .scope = &rlx_top_frame(b)->scope, .sinfo_of = sinfo_for_rule,
-                     .value_of = value_for_rule, .user = b };
+    rlx_infer in = { .ctx = b->ctx,
+                     .call = c,
+                     .row = row,
+                     .scope = &rlx_top_frame(b)->scope,
+                     .sinfo_of = sinfo_for_rule,
+                     .value_of = value_for_rule,
+                     .user = b };
     return row->infer(&in);
 }
 
@@ -149,7 +164,8 @@ static const rlx_sinfo *of_sinfo_args(rlx_builder *b, const rlx_call *c)
 {
     if (c->num_sinfo_args == 0)
         return rlx_object_info(b->ctx);
-    return c->num_sinfo_args == 1 ? c->sinfo_args[0] : rlx_tuple_info(b->ctx, c->sinfo_args, c->num_sinfo_args);
+    return c->num_sinfo_args == 1 ? c->sinfo_args[0]
+                                  : rlx_tuple_info(b->ctx, c->sinfo_args, c->num_sinfo_args);
 }
 
 static const rlx_sinfo *opaque_call(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)
@@ -162,42 +178,49 @@ static const rlx_sinfo *opaque_call(rlx_builder *b, const rlx_call *c, const rlx
 }
 
 /* "argument 2 of f is A, expected B: part" */
-static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have, const rlx_sinfo *want, enum rlx_fit fit,
-                            const rlx_fit_reason *why)
+static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
+                            const rlx_sinfo *want, enum rlx_fit fit, const rlx_fit_reason *why)
 {
     rlx_buf text;
     rlx_place place = rlx_place_of(c->args[i]);
     rlx_buf_init(&text, &b->ctx->memory);
-    rlx_buf_format(&text, "argument %zu of %s is %s, expected %s", i + 1, callee_name(b, c->op), rlx_show(b->ctx, have), rlx_show(b->ctx, want));
-    rlx_report_fit(b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, c->place, text.data ? text.data : "argument does not fit",
-                   why);
+    rlx_buf_format(&text, "argument %zu of %s is %s, expected %s", i + 1, callee_name(b, c->op),
+                   rlx_show(b->ctx, have), rlx_show(b->ctx, want));
+    rlx_report_fit(b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
+                   c->place, text.data ? text.data : "argument does not fit", why);
     if (place && place != c->place)
         rlx_note(b->ctx, place, "the argument was bound here");
     if (fit == RLX_FIT_KIND)
-        rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, %s)", rlx_show(b->ctx, c->args[i]), rlx_show(b->ctx, want));
+        rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, %s)",
+                 rlx_show(b->ctx, c->args[i]), rlx_show(b->ctx, want));
     rlx_buf_free(&text);
     return fit == RLX_FIT_VALUE;
 }
 
-static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have, const rlx_sinfo *want)
+static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
+                           const rlx_sinfo *want)
 {
     rlx_fit_reason why;
     if (!have || !want)
         return false;
     enum rlx_fit fit = rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, want, &why);
-    if (fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) || (fit == RLX_FIT_VALUE && b->options.quiet_values))
+    if (fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) ||
+        (fit == RLX_FIT_VALUE && b->options.quiet_values))
         return true; /* devices are judged after they have spread */
     return report_argument(b, c, i, have, want, fit, &why);
 }
 
 static const rlx_sinfo *conflict(rlx_builder *b, const rlx_call *c, const rlx_mapping *m)
 {
-    return rlx_error(b->ctx, RLX_TY12, c->place, "%s would be both %s (argument %d) and %s (argument %d)", m->conflict->name->data,
-                     rlx_show(b->ctx, m->first), (int)m->first_arg + 1, rlx_show(b->ctx, m->second), (int)m->second_arg + 1);
+    return rlx_error(b->ctx, RLX_TY12, c->place,
+                     "%s would be both %s (argument %d) and %s (argument %d)",
+                     m->conflict->name->data, rlx_show(b->ctx, m->first), (int)m->first_arg + 1,
+                     rlx_show(b->ctx, m->second), (int)m->second_arg + 1);
 }
 
 /* Steps of D14.4 after the number of arguments is right. */
-static const rlx_sinfo *instantiate(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f, rlx_mapping *m)
+static const rlx_sinfo *instantiate(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f,
+                                    rlx_mapping *m)
 {
     for (size_t i = 0; i < c->num_args; i++) {
         const rlx_sinfo *have = leaf_sinfo(b, c->args[i]);
@@ -209,15 +232,18 @@ static const rlx_sinfo *instantiate(rlx_builder *b, const rlx_call *c, const rlx
         return conflict(b, c, m);
     bool ok = true;
     for (size_t i = 0; i < c->num_args; i++)
-        ok = check_argument(b, c, i, leaf_sinfo(b, c->args[i]), rlx_mapping_apply(m, f->params[i])) && ok;
+        ok = check_argument(b, c, i, leaf_sinfo(b, c->args[i]),
+                            rlx_mapping_apply(m, f->params[i])) &&
+             ok;
     return ok ? rlx_builder_erase(b, rlx_mapping_apply(m, f->ret)) : NULL;
 }
 
 static const rlx_sinfo *params_call(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)
 {
     if (c->num_args != f->num_params)
-        return rlx_error(b->ctx, RLX_TY03, c->place, "%s takes %zu argument%s, found %zu", callee_name(b, c->op), f->num_params,
-                         f->num_params == 1 ? "" : "s", c->num_args);
+        return rlx_error(b->ctx, RLX_TY03, c->place, "%s takes %zu argument%s, found %zu",
+                         callee_name(b, c->op), f->num_params, f->num_params == 1 ? "" : "s",
+                         c->num_args);
     rlx_mapping m;
     rlx_mapping_init(&m, b->ctx, &rlx_top_frame(b)->scope, f->binders, f->num_binders);
     const rlx_sinfo *s = instantiate(b, c, f, &m);
@@ -235,9 +261,11 @@ static const rlx_sinfo *derive_call(rlx_builder *b, const rlx_call *c)
     if (!callee)
         return NULL;
     if (!f) {
-        rlx_error(b->ctx, RLX_TY02, c->place, "callee is %s, not a function", rlx_show(b->ctx, callee));
+        rlx_error(b->ctx, RLX_TY02, c->place, "callee is %s, not a function",
+                  rlx_show(b->ctx, callee));
         if (callee->kind == RLX_NODE_OBJECT_SINFO)
-            rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, R.Callable)", rlx_show(b->ctx, c->op));
+            rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, R.Callable)",
+                     rlx_show(b->ctx, c->op));
         return NULL;
     }
     check_purity(b, c, f->is_pure);
@@ -255,13 +283,15 @@ static const rlx_sinfo *derive_get(rlx_builder *b, const rlx_tuple_get_item *g)
     if (!t) {
         rlx_error(b->ctx, RLX_TY05, g->place, "cannot index %s", rlx_show(b->ctx, s));
         if (s->kind == RLX_NODE_OBJECT_SINFO)
-            rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, R.Tuple(...))", rlx_show(b->ctx, g->tuple));
+            rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, R.Tuple(...))",
+                     rlx_show(b->ctx, g->tuple));
         return NULL;
     }
     if (g->index >= 0 && (uint64_t)g->index < t->num_fields)
         return t->fields[g->index];
-    return rlx_error(b->ctx, RLX_TY05, g->place, "index %lld is out of range for a tuple of %zu field%s", (long long)g->index, t->num_fields,
-                     t->num_fields == 1 ? "" : "s");
+    return rlx_error(b->ctx, RLX_TY05, g->place,
+                     "index %lld is out of range for a tuple of %zu field%s", (long long)g->index,
+                     t->num_fields, t->num_fields == 1 ? "" : "s");
 }
 
 /* 2: a Boolean scalar, 1: may be one, 0: is none. */
@@ -287,10 +317,12 @@ static bool check_condition(rlx_builder *b, const rlx_if_expr *e)
     if (!s || is == 2 || (is == 1 && b->options.quiet_values))
         return s != NULL;
     rlx_place place = rlx_place_of(e->cond);
-    rlx_report(b->ctx, RLX_TY06, is ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, e->place ? e->place : place,
-               "condition is %s, expected a Boolean scalar", rlx_show(b->ctx, s));
+    rlx_report(b->ctx, RLX_TY06, is ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
+               e->place ? e->place : place, "condition is %s, expected a Boolean scalar",
+               rlx_show(b->ctx, s));
     if (!is && t && !rlx_dtype_is_bool(t->dtype))
-        rlx_note(b->ctx, RLX_NO_PLACE, "R.astype(%s, \"bool\") makes it one", rlx_show(b->ctx, e->cond));
+        rlx_note(b->ctx, RLX_NO_PLACE, "R.astype(%s, \"bool\") makes it one",
+                 rlx_show(b->ctx, e->cond));
     else if (!is && t)
         rlx_note(b->ctx, RLX_NO_PLACE, "R.squeeze or R.reshape takes the dimensions away");
     return is != 0;
@@ -309,7 +341,8 @@ static const rlx_sinfo *derive_if(rlx_builder *b, const rlx_if_expr *e)
         return rlx_error(b->ctx, RLX_WF07, e->place, "if inside a dataflow block");
     if (!check_condition(b, e))
         return NULL;
-    const rlx_sinfo *t = scope_sinfo(b, e->true_branch), *f = t ? scope_sinfo(b, e->false_branch) : NULL;
+    const rlx_sinfo *t = scope_sinfo(b, e->true_branch),
+                    *f = t ? scope_sinfo(b, e->false_branch) : NULL;
     return f ? rlx_lub(b->ctx, &rlx_top_frame(b)->scope, t, f) : NULL;
 }
 
@@ -317,7 +350,8 @@ static const rlx_sinfo *derive_function(rlx_builder *b, const rlx_function *f)
 {
     if (f->sinfo)
         return f->sinfo;
-    return rlx_signature(b->ctx, f->params, f->num_params, f->ret_sinfo, f->is_pure, &rlx_top_frame(b)->scope);
+    return rlx_signature(b->ctx, f->params, f->num_params, f->ret_sinfo, f->is_pure,
+                         &rlx_top_frame(b)->scope);
 }
 
 const rlx_sinfo *rlx_builder_derive(rlx_builder *b, const rlx_expr *e)
@@ -349,7 +383,8 @@ static bool check_dims(rlx_builder *b, const rlx_prim *const *dims, size_t count
             continue;
         rlx_bounds(b->ctx, &rlx_top_frame(b)->scope, dims[i], &low, &high);
         if (high < 0) {
-            rlx_error(b->ctx, RLX_TY15, place, "dimension %zu is %s; sizes are never negative", i, rlx_show(b->ctx, dims[i]));
+            rlx_error(b->ctx, RLX_TY15, place, "dimension %zu is %s; sizes are never negative", i,
+                      rlx_show(b->ctx, dims[i]));
             return false;
         }
     }
@@ -368,10 +403,13 @@ static bool check_tensor(rlx_builder *b, const rlx_tensor_sinfo *t, rlx_place pl
     if (s && (s->ndim < 0 || t->ndim < 0 || s->ndim == t->ndim))
         return true;
     if (s)
-        rlx_error(b->ctx, RLX_TY14, place, "shape variable %s of a tensor annotation has rank %d, expected %d", v->name->data, (int)s->ndim, (int)t->ndim);
+        rlx_error(b->ctx, RLX_TY14, place,
+                  "shape variable %s of a tensor annotation has rank %d, expected %d",
+                  v->name->data, (int)s->ndim, (int)t->ndim);
     else
-        rlx_error(b->ctx, RLX_TY14, place, "shape variable %s of a tensor annotation is %s, expected R.Shape", v->name->data,
-                  rlx_show(b->ctx, rlx_var_sinfo(b->ctx, v)));
+        rlx_error(b->ctx, RLX_TY14, place,
+                  "shape variable %s of a tensor annotation is %s, expected R.Shape",
+                  v->name->data, rlx_show(b->ctx, rlx_var_sinfo(b->ctx, v)));
     return false;
 }
 

@@ -19,12 +19,15 @@ static rlx_place annotation_place(const rlx_emit *how)
     return how->var_place ? how->var_place : how->place;
 }
 
-/* One fit of an annotation. kind_is_error: K is an error (TY11), not a warning (TY01). False: error. */
-static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error, const char *what, const rlx_sinfo *have, const rlx_expr *value,
-                      const rlx_emit *how, enum rlx_fit *out)
+/* One fit of an annotation. kind_is_error: K is an error (TY11), not a warning (TY01). False:
+ * error. */
+static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error, const char *what,
+                      const rlx_sinfo *have, const rlx_expr *value, const rlx_emit *how,
+                      enum rlx_fit *out)
 {
     rlx_fit_reason why;
-    enum rlx_fit fit = *out = rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, how->annotation, &why);
+    enum rlx_fit fit = *out =
+        rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, how->annotation, &why);
     bool soft = fit == RLX_FIT_VALUE || (fit == RLX_FIT_KIND && !kind_is_error);
     bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
     if (fit == RLX_FIT_YES || device || (soft && b->options.quiet_values))
@@ -33,8 +36,10 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
     rlx_buf text;
     rlx_place place = annotation_place(how), value_place = rlx_place_of(value);
     rlx_buf_init(&text, &b->ctx->memory);
-    rlx_buf_format(&text, what, target_name(b, how), rlx_show(b->ctx, have), rlx_show(b->ctx, how->annotation));
-    rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place, text.data ? text.data : "value does not fit", &why);
+    rlx_buf_format(&text, what, target_name(b, how), rlx_show(b->ctx, have),
+                   rlx_show(b->ctx, how->annotation));
+    rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
+                   text.data ? text.data : "value does not fit", &why);
     if (value_place && value_place != place)
         rlx_note(b->ctx, value_place, "the value is here");
     rlx_buf_free(&text);
@@ -42,13 +47,15 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
 }
 
 /* Struct info of the variable when its value has `have` (D11b). NULL: an error. */
-static const rlx_sinfo *annotated(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *have, const rlx_emit *how)
+static const rlx_sinfo *annotated(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *have,
+                                  const rlx_emit *how)
 {
     enum rlx_fit fit;
     if (have == how->annotation)
         return have;
     if (!rlx_builder_check_annotation(b, how->annotation, annotation_place(how)) ||
-        !check_fit(b, RLX_TY01, false, "value of %s is %s but its annotation says %s", have, value, how, &fit))
+        !check_fit(b, RLX_TY01, false, "value of %s is %s but its annotation says %s", have, value,
+                   how, &fit))
         return NULL;
     return fit == RLX_FIT_YES && rlx_is_leaf(value) ? have : how->annotation;
 }
@@ -78,7 +85,8 @@ static bool no_dataflow_var(void *user, const rlx_var *v)
 
 static void reserve_number(rlx_builder *b, const rlx_string *name, int32_t number);
 
-static enum rlx_step reserve_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step reserve_var(void *user, const rlx_node *n, const rlx_field *via,
+                                 const rlx_node *parent)
 {
     const rlx_var *v = rlx_as_var(n);
     if (v)
@@ -136,7 +144,8 @@ static bool keep_places(rlx_builder *b, rlx_var *v, const rlx_place *places, siz
 /* A variable like `old` with other struct info; uses of the old one follow. */
 static const rlx_var *retyped(rlx_builder *b, const rlx_var *old, const rlx_sinfo *s)
 {
-    const rlx_var *v = rlx_var_new(b->ctx, old->node.kind == RLX_NODE_DATAFLOW_VAR, old->name, old->number, s, old->place);
+    const rlx_var *v = rlx_var_new(b->ctx, old->node.kind == RLX_NODE_DATAFLOW_VAR, old->name,
+                                   old->number, s, old->place);
     if (!v || !keep_places(b, (rlx_var *)(uintptr_t)v, old->sinfo_places, old->num_sinfo_places))
         return NULL;
     return rlx_builder_rename(b, old, &v->node) ? v : NULL;
@@ -158,8 +167,11 @@ static const rlx_var *make_var(rlx_builder *b, const rlx_sinfo *s, const rlx_emi
         name = next_name(b, dataflow, &number);
     else if (!b->options.count_names)
         reserve_number(b, name, number);
-    const rlx_var *v = rlx_var_new(b->ctx, dataflow, name, number, s, how->var_place ? how->var_place : how->place);
-    if (v && how->num_annotation_places && !keep_places(b, (rlx_var *)(uintptr_t)v, how->annotation_places, how->num_annotation_places))
+    const rlx_var *v = rlx_var_new(b->ctx, dataflow, name, number, s,
+                                   how->var_place ? how->var_place : how->place);
+    if (v && how->num_annotation_places &&
+        !keep_places(b, (rlx_var *)(uintptr_t)v, how->annotation_places,
+                     how->num_annotation_places))
         return NULL;
     return v;
 }
@@ -169,7 +181,9 @@ static bool fits_block(rlx_builder *b, const rlx_var *v)
 {
     if (v->node.kind != RLX_NODE_DATAFLOW_VAR || rlx_top_frame(b)->in_dataflow)
         return true;
-    return rlx_error(b->ctx, RLX_WF01, v->place, "dataflow variable %s is bound outside a dataflow block", rlx_show(b->ctx, &v->node)) != NULL;
+    return rlx_error(b->ctx, RLX_WF01, v->place,
+                     "dataflow variable %s is bound outside a dataflow block",
+                     rlx_show(b->ctx, &v->node)) != NULL;
 }
 
 /* Struct info as it can stand: what an ordinary variable keeps after its dataflow block (D10). */
@@ -189,7 +203,9 @@ static bool sizes_are_sane(rlx_builder *b, const rlx_sinfo *s, rlx_place place)
     for (size_t i = 0; dims && i < dims->num_values; i++) {
         int64_t v;
         if (rlx_int_literal(dims->values[i], &v) && v < 0)
-            return rlx_error(b->ctx, RLX_TY15, place, "dimension %zu is %lld; sizes are never negative", i, (long long)v) != NULL;
+            return rlx_error(b->ctx, RLX_TY15, place,
+                             "dimension %zu is %lld; sizes are never negative", i,
+                             (long long)v) != NULL;
     }
     return true;
 }
@@ -201,7 +217,8 @@ bool rlx_builder_append(rlx_builder *b, const rlx_binding *binding)
     return rlx_vec_push(&b->ctx->memory, &b->bindings, binding) || rlx_no_memory(b->ctx);
 }
 
-static const rlx_binding *binding_for(rlx_builder *b, const rlx_var *v, const rlx_expr *value, const rlx_emit *how, const rlx_binding *old)
+static const rlx_binding *binding_for(rlx_builder *b, const rlx_var *v, const rlx_expr *value,
+                                      const rlx_emit *how, const rlx_binding *old)
 {
     const rlx_var_binding *o = rlx_as_var_binding(old);
     if (o && o->var == &v->node && o->value == value)
@@ -216,10 +233,12 @@ const rlx_sinfo *rlx_builder_instead(const rlx_builder *b, const rlx_sinfo *stat
     return stated ? stated : b->ctx->object;
 }
 
-const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how, const rlx_binding *old)
+const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how,
+                                const rlx_binding *old)
 {
     if (how->output && !rlx_top_frame(b)->in_dataflow)
-        return rlx_error(b->ctx, RLX_OP09, how->place, "an output is emitted outside a dataflow block");
+        return rlx_error(b->ctx, RLX_OP09, how->place,
+                         "an output is emitted outside a dataflow block");
     if (how->var && !fits_block(b, how->var))
         return NULL;
     const rlx_sinfo *s = rlx_builder_derive(b, value);
@@ -232,26 +251,30 @@ const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx
         return NULL;
     const rlx_var *v = make_var(b, s, how);
     const rlx_binding *binding = v ? binding_for(b, v, value, how, old) : NULL;
-    return binding && rlx_builder_remember(b, v, value) && rlx_builder_append(b, binding) ? v : NULL;
+    return binding && rlx_builder_remember(b, v, value) && rlx_builder_append(b, binding) ? v
+                                                                                          : NULL;
 }
 
 const rlx_expr *rlx_builder_fresh(rlx_builder *b, const rlx_expr *value)
 {
     rlx_emit how = plain;
     rlx_place place = rlx_place_of(value);
-    how.place = place ? place : b->ctx->diags.otherwise; /* an operand stands where what it belongs to does */
+    /* an operand stands where what it belongs to does */
+    how.place = place ? place : b->ctx->diags.otherwise;
     return (const rlx_expr *)rlx_builder_bind(b, value, &how, NULL);
 }
 
 /* --- match casts (D11d) --- */
 
-static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_sinfo *sinfo, const rlx_expr *value, const rlx_emit *how,
+static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_sinfo *sinfo,
+                                    const rlx_expr *value, const rlx_emit *how,
                                     const rlx_binding *old)
 {
     const rlx_match_cast *o = rlx_as_match_cast(old);
     if (o && o->var == (const rlx_node *)v && o->value == value && o->sinfo == sinfo)
         return old;
-    const rlx_binding *binding = rlx_match(b->ctx, v, sinfo, value, how->place ? how->place : rlx_place_of(old));
+    const rlx_binding *binding =
+        rlx_match(b->ctx, v, sinfo, value, how->place ? how->place : rlx_place_of(old));
     rlx_match_cast *m = (rlx_match_cast *)(uintptr_t)rlx_as_match_cast(binding);
     if (m && o && o->sinfo == sinfo) {
         m->sinfo_places = o->sinfo_places;
@@ -260,35 +283,43 @@ static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_
     return binding;
 }
 
-static void warn_hopeless(rlx_builder *b, const rlx_expr *value, const rlx_emit *how, const rlx_fit_reason *why)
+static void warn_hopeless(rlx_builder *b, const rlx_expr *value, const rlx_emit *how,
+                          const rlx_fit_reason *why)
 {
     rlx_buf reason;
     rlx_buf_init(&reason, &b->ctx->memory);
     rlx_fit_explain(&reason, why);
-    rlx_report(b->ctx, RLX_TY09, RLX_SEVERITY_WARNING, how->place, "this cast always fails: %s: %s", rlx_show(b->ctx, value),
+    rlx_report(b->ctx, RLX_TY09, RLX_SEVERITY_WARNING, how->place,
+               "this cast always fails: %s: %s", rlx_show(b->ctx, value),
                reason.data ? reason.data : "?");
     rlx_buf_free(&reason);
 }
 
 /* Struct info of the cast's variable; NULL after an error. */
-static const rlx_sinfo *cast_sinfo(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how)
+static const rlx_sinfo *cast_sinfo(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo,
+                                   const rlx_emit *how)
 {
     rlx_fit_reason why;
     enum rlx_fit fit;
     const rlx_sinfo *have = rlx_builder_derive(b, value);
     if (!have || !rlx_builder_check_annotation(b, sinfo, how->place))
         return NULL;
-    if (!b->options.quiet_values && !rlx_overlap(b->ctx, &rlx_top_frame(b)->scope, have, sinfo, &why))
+    if (!b->options.quiet_values &&
+        !rlx_overlap(b->ctx, &rlx_top_frame(b)->scope, have, sinfo, &why))
         warn_hopeless(b, value, how, &why);
     if (!how->annotation || how->annotation == sinfo)
         return sinfo;
-    if (!check_fit(b, RLX_TY11, true, "annotation of %s is not implied by the cast to %s: it says %s", sinfo, value, how, &fit))
+    if (!check_fit(b, RLX_TY11, true,
+                   "annotation of %s is not implied by the cast to %s: it says %s", sinfo, value,
+                   how, &fit))
         return NULL;
     return how->annotation;
 }
 
-/* Values are compared before the cast's own variables are known: they take whatever size is there. */
-const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var,
+/* Values are compared before the cast's own variables are known: they take whatever size is
+ * there. */
+const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
+                                      const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var,
                                       const rlx_binding *old)
 {
     static const rlx_var no_variable = { .node = { .kind = RLX_NODE_VAR } };
@@ -302,7 +333,8 @@ const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value, con
     if (!s || (!v && !no_var))
         return NULL;
     const rlx_binding *binding = match_for(b, v, sinfo, value, how, old);
-    if (!binding || (v && !rlx_builder_remember(b, v, NULL)) || !rlx_builder_append(b, binding) || !rlx_builder_enter_shape_vars(b, sinfo, NULL))
+    if (!binding || (v && !rlx_builder_remember(b, v, NULL)) || !rlx_builder_append(b, binding) ||
+        !rlx_builder_enter_shape_vars(b, sinfo, NULL))
         return NULL;
     return v ? v : &no_variable;
 }
@@ -331,7 +363,8 @@ const rlx_var *rlx_builder_emit(rlx_builder *b, const rlx_expr *expr, const rlx_
     return v;
 }
 
-const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var)
+const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value,
+                                      const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var)
 {
     if (!ready(b, value) || !sinfo)
         return NULL;
@@ -356,11 +389,13 @@ bool rlx_builder_emit_binding(rlx_builder *b, const rlx_binding *binding)
     if ((vb && !v) || (!vb && !mc))
         return rlx_error(b->ctx, RLX_OP02, RLX_NO_PLACE, "this is no binding") != NULL;
     if (v && !v->sinfo)
-        return rlx_error(b->ctx, RLX_WX09, v->place, "variable %s has no struct info", rlx_show(b->ctx, &v->node)) != NULL;
+        return rlx_error(b->ctx, RLX_WX09, v->place, "variable %s has no struct info",
+                         rlx_show(b->ctx, &v->node)) != NULL;
     if (v && !fits_block(b, v))
         return false;
     rlx_mark mark = rlx_builder_mark(b);
-    bool ok = (!v || rlx_builder_remember(b, v, vb ? vb->value : NULL)) && rlx_builder_append(b, binding);
+    bool ok = (!v || rlx_builder_remember(b, v, vb ? vb->value : NULL)) &&
+              rlx_builder_append(b, binding);
     ok = ok && (!mc || rlx_builder_enter_shape_vars(b, mc->sinfo, NULL));
     if (!ok)
         rlx_builder_rollback(b, &mark);

@@ -21,26 +21,45 @@ static const rlx_prim_var *alone(const rlx_prim *p)
     return rlx_as_prim_var(cast && cast->dtype == RELAX_INT64 ? cast->a : p);
 }
 
-/* ---- expressions: postfix order with an explicit stack ------------------------------------------------------ */
+/* ---- expressions: postfix order with an explicit stack -------------------------------------- */
 
-enum { LONGEST_EXPR = 1 << 16 }; /* words: nodes may be shared, so that a small graph is a huge sum */
+/* words: nodes may be shared, so that a small graph is a huge sum */
+enum { LONGEST_EXPR = 1 << 16 };
 
 /* What is still to be written: a node, or (node NULL) an operator behind its operands. */
 typedef struct job { const rlx_prim *node; uint8_t op; rlx_dtype cast; } job;
 typedef struct jobs { rlx_encoder *e; rlx_expr_writer x; RLX_VEC(job) stack; } jobs;
 
 static const uint8_t binary_ops[RLX_NODE_COUNT] = {
-    [RLX_NODE_ADD] = RLX_EXPR_ADD, [RLX_NODE_SUB] = RLX_EXPR_SUB, [RLX_NODE_MUL] = RLX_EXPR_MUL,
-    [RLX_NODE_DIV] = RLX_EXPR_TRUNC_DIV, [RLX_NODE_MOD] = RLX_EXPR_TRUNC_MOD,
-    [RLX_NODE_FLOOR_DIV] = RLX_EXPR_FLOOR_DIV, [RLX_NODE_FLOOR_MOD] = RLX_EXPR_FLOOR_MOD,
-    [RLX_NODE_MIN] = RLX_EXPR_MIN, [RLX_NODE_MAX] = RLX_EXPR_MAX,
-    [RLX_NODE_EQ] = RLX_EXPR_EQ, [RLX_NODE_NE] = RLX_EXPR_NE, [RLX_NODE_LT] = RLX_EXPR_LT, [RLX_NODE_LE] = RLX_EXPR_LE,
-    [RLX_NODE_GT] = RLX_EXPR_GT, [RLX_NODE_GE] = RLX_EXPR_GE, [RLX_NODE_AND] = RLX_EXPR_AND, [RLX_NODE_OR] = RLX_EXPR_OR,
+    [RLX_NODE_ADD] = RLX_EXPR_ADD,
+    [RLX_NODE_SUB] = RLX_EXPR_SUB,
+    [RLX_NODE_MUL] = RLX_EXPR_MUL,
+    [RLX_NODE_DIV] = RLX_EXPR_TRUNC_DIV,
+    [RLX_NODE_MOD] = RLX_EXPR_TRUNC_MOD,
+    [RLX_NODE_FLOOR_DIV] = RLX_EXPR_FLOOR_DIV,
+    [RLX_NODE_FLOOR_MOD] = RLX_EXPR_FLOOR_MOD,
+    [RLX_NODE_MIN] = RLX_EXPR_MIN,
+    [RLX_NODE_MAX] = RLX_EXPR_MAX,
+    [RLX_NODE_EQ] = RLX_EXPR_EQ,
+    [RLX_NODE_NE] = RLX_EXPR_NE,
+    [RLX_NODE_LT] = RLX_EXPR_LT,
+    [RLX_NODE_LE] = RLX_EXPR_LE,
+    [RLX_NODE_GT] = RLX_EXPR_GT,
+    [RLX_NODE_GE] = RLX_EXPR_GE,
+    [RLX_NODE_AND] = RLX_EXPR_AND,
+    [RLX_NODE_OR] = RLX_EXPR_OR,
 };
-static const struct { const char *name; uint8_t num_args, op; } intrinsics[] = {
-    { "if_then_else", 3, RLX_EXPR_SELECT }, { "shift_left", 2, RLX_EXPR_SHL },     { "shift_right", 2, RLX_EXPR_SHR },
-    { "bitwise_and", 2, RLX_EXPR_BIT_AND }, { "bitwise_or", 2, RLX_EXPR_BIT_OR },  { "bitwise_xor", 2, RLX_EXPR_BIT_XOR },
-    { "bitwise_not", 1, RLX_EXPR_BIT_NOT }, { "abs", 1, RLX_EXPR_ABS },            { "fabs", 1, RLX_EXPR_ABS },
+static const struct { const char *name; uint8_t num_args, op;
+} intrinsics[] = {
+    { "if_then_else", 3, RLX_EXPR_SELECT },
+    { "shift_left", 2, RLX_EXPR_SHL },
+    { "shift_right", 2, RLX_EXPR_SHR },
+    { "bitwise_and", 2, RLX_EXPR_BIT_AND },
+    { "bitwise_or", 2, RLX_EXPR_BIT_OR },
+    { "bitwise_xor", 2, RLX_EXPR_BIT_XOR },
+    { "bitwise_not", 1, RLX_EXPR_BIT_NOT },
+    { "abs", 1, RLX_EXPR_ABS },
+    { "fabs", 1, RLX_EXPR_ABS },
     { "likely", 1, RLX_EXPR_OPS }, /* no operator: its operand */
 };
 
@@ -54,14 +73,15 @@ static bool push_node(jobs *w, const rlx_prim *p) { return push(w, (job){ .node 
 /* Operands and operators of one node, the last first. */
 static bool open_select(jobs *w, const rlx_prim *cond, const rlx_prim *yes, const rlx_prim *no)
 {
-    return push_op(w, RLX_EXPR_SELECT) && push_node(w, no) && push_op(w, RLX_EXPR_OTHERWISE) && push_node(w, yes) &&
-           push_op(w, RLX_EXPR_THEN) && push_node(w, cond);
+    return push_op(w, RLX_EXPR_SELECT) && push_node(w, no) && push_op(w, RLX_EXPR_OTHERWISE) &&
+           push_node(w, yes) && push_op(w, RLX_EXPR_THEN) && push_node(w, cond);
 }
 
 static bool open_binary(jobs *w, enum rlx_expr_op op, const rlx_prim *a, const rlx_prim *b)
 {
     enum rlx_expr_op early = op == RLX_EXPR_AND ? RLX_EXPR_AND_THEN : RLX_EXPR_OR_ELSE;
-    return push_op(w, op) && push_node(w, b) && (op < RLX_EXPR_AND || push_op(w, early)) && push_node(w, a);
+    return push_op(w, op) && push_node(w, b) && (op < RLX_EXPR_AND || push_op(w, early)) &&
+           push_node(w, a);
 }
 
 static bool open_cast(jobs *w, const rlx_unary *c)
@@ -71,14 +91,17 @@ static bool open_cast(jobs *w, const rlx_unary *c)
     if (!rlx_dtype_is_bool(c->dtype) && !rlx_dtype_is_int(c->dtype))
         return not_known(w->e, &c->node);
     if (rlx_dtype_is_bool(c->dtype))
-        return push_op(w, RLX_EXPR_NE) && push(w, (job){ .op = RLX_EXPR_INT }) && push_node(w, c->a);
-    return (widens || push(w, (job){ .op = RLX_EXPR_CAST, .cast = c->dtype })) && push_node(w, c->a);
+        return push_op(w, RLX_EXPR_NE) && push(w, (job){ .op = RLX_EXPR_INT }) &&
+               push_node(w, c->a);
+    return (widens || push(w, (job){ .op = RLX_EXPR_CAST, .cast = c->dtype })) &&
+           push_node(w, c->a);
 }
 
 static bool open_call(jobs *w, const rlx_prim_call *c)
 {
     for (size_t i = 0; c->op && i < RLX_COUNT(intrinsics); i++) {
-        if (!rlx_slice_is(rlx_string_slice(c->op), intrinsics[i].name) || c->num_args != intrinsics[i].num_args)
+        if (!rlx_slice_is(rlx_string_slice(c->op), intrinsics[i].name) ||
+            c->num_args != intrinsics[i].num_args)
             continue;
         enum rlx_expr_op op = (enum rlx_expr_op)intrinsics[i].op;
         if (c->num_args == 3)
@@ -160,7 +183,7 @@ bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset)
     return ok && rlx_writer_ok(e->out);
 }
 
-/* ---- dimensions -------------------------------------------------------------------------------------------- */
+/* ---- dimensions ----------------------------------------------------------------------------- */
 
 static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
 {
@@ -189,17 +212,20 @@ static bool encode_dim(rlx_encoder *e, const rlx_prim *p, int64_t *out)
     return true;
 }
 
-/* In a function description nothing is bound or compared: numbers stay, variables are names, the rest is open. */
+/* In a function description nothing is bound or compared: numbers stay, variables are names,
+ * the rest is open. */
 static int64_t placeholder(rlx_encoder *e, const rlx_prim *p)
 {
     const rlx_prim_var *v = alone(p);
     int64_t value;
     if (rlx_int_literal(p, &value))
-        return value >= 0 && value < (int64_t)1 << 55 ? rlx_dim_literal(e->out, value) : RLX_DIM_WILD;
+        return value >= 0 && value < (int64_t)1 << 55 ? rlx_dim_literal(e->out, value)
+                                                      : RLX_DIM_WILD;
     return v ? rlx_dim_binder(e->out, name_of(e, v)) : RLX_DIM_WILD;
 }
 
-static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t count, bool in_func, int64_t *out)
+static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t count, bool in_func,
+                        int64_t *out)
 {
     for (size_t i = 0; i < count; i++) {
         if (in_func)
@@ -210,26 +236,30 @@ static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t co
     return true;
 }
 
-/* ---- struct info: recursion no deeper than descriptions nest ------------------------------------------------- */
+/* ---- struct info: recursion no deeper than descriptions nest -------------------------------- */
 
-static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool in_func, int depth);
+static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool in_func,
+                   int depth);
 
-static const struct { const char *target; int32_t device; } devices[] = {
-    { "llvm", 1 }, { "c", 1 }, { "cpu", 1 }, { "cuda", 2 }, { "opencl", 4 }, { "vulkan", 7 }, { "metal", 8 }, { "rocm", 10 },
-    { "hexagon", 16 }, { "webgpu", 15 },
+static const struct { const char *target; int32_t device;
+} devices[] = {
+    { "llvm", 1 },   { "c", 1 },     { "cpu", 1 },   { "cuda", 2 },     { "opencl", 4 },
+    { "vulkan", 7 }, { "metal", 8 }, { "rocm", 10 }, { "hexagon", 16 }, { "webgpu", 15 },
 };
 
 /* The device of the tensor that comes next; one of no known kind is not checked. */
 static void encode_device(const rlx_vdevice *v, rlx_desc_writer *d)
 {
     const rlx_attr *target = v ? v->target : NULL;
-    const rlx_attr_string *kind = rlx_as_attr_string(rlx_is(target, RLX_NODE_ATTRS) ? rlx_attrs_get(target, "kind") : target);
+    const rlx_attr_string *kind = rlx_as_attr_string(
+        rlx_is(target, RLX_NODE_ATTRS) ? rlx_attrs_get(target, "kind") : target);
     for (size_t i = 0; kind && i < RLX_COUNT(devices); i++)
         if (rlx_slice_is(rlx_string_slice(kind->value), devices[i].target))
             rlx_desc_device(d, devices[i].device, v->id);
 }
 
-static bool encode_tensor(rlx_encoder *e, const rlx_tensor_sinfo *t, rlx_desc_writer *d, bool in_func)
+static bool encode_tensor(rlx_encoder *e, const rlx_tensor_sinfo *t, rlx_desc_writer *d,
+                          bool in_func)
 {
     const rlx_shape_expr *shape = rlx_as_shape_expr(t->shape);
     const rlx_var *like = rlx_as_var(t->shape);
@@ -252,7 +282,8 @@ static bool encode_tensor(rlx_encoder *e, const rlx_tensor_sinfo *t, rlx_desc_wr
     return true;
 }
 
-static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writer *d, bool in_func)
+static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writer *d,
+                         bool in_func)
 {
     rlx_memory *m = &e->ctx->memory;
     size_t n = s->has_values ? s->num_values : 0;
@@ -270,7 +301,8 @@ static bool encode_shape(rlx_encoder *e, const rlx_shape_sinfo *s, rlx_desc_writ
     return ok;
 }
 
-static bool encode_prim_info(rlx_encoder *e, const rlx_prim_sinfo *s, rlx_desc_writer *d, bool in_func)
+static bool encode_prim_info(rlx_encoder *e, const rlx_prim_sinfo *s, rlx_desc_writer *d,
+                             bool in_func)
 {
     int64_t value;
     bool has_value = s->value && !rlx_dtype_is_float(s->dtype); /* floats are not compared */
@@ -280,7 +312,8 @@ static bool encode_prim_info(rlx_encoder *e, const rlx_prim_sinfo *s, rlx_desc_w
     return true;
 }
 
-static bool encode_tuple(rlx_encoder *e, const rlx_tuple_sinfo *t, rlx_desc_writer *d, bool in_func, int depth)
+static bool encode_tuple(rlx_encoder *e, const rlx_tuple_sinfo *t, rlx_desc_writer *d,
+                         bool in_func, int depth)
 {
     bool ok = true;
     rlx_desc_tuple(d);
@@ -293,7 +326,8 @@ static bool encode_tuple(rlx_encoder *e, const rlx_tuple_sinfo *t, rlx_desc_writ
 static bool encode_func(rlx_encoder *e, const rlx_func_sinfo *f, rlx_desc_writer *d, int depth)
 {
     bool any = f->derive == RLX_DERIVE_EMPTY || f->derive == RLX_DERIVE_CONST, ok = true;
-    uint32_t flags = (f->is_pure ? RLX_DESC_PURE : 0) | (f->derive ? RLX_DESC_OPEN : 0) | (f->derive && !any ? RLX_DESC_PACKED : 0);
+    uint32_t flags = (f->is_pure ? RLX_DESC_PURE : 0) | (f->derive ? RLX_DESC_OPEN : 0) |
+                     (f->derive && !any ? RLX_DESC_PACKED : 0);
     rlx_desc_func(d, flags);
     for (size_t i = 0; ok && !f->derive && i < f->num_params; i++)
         ok = encode(e, f->params[i], d, true, depth - 1);
@@ -314,7 +348,8 @@ static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool 
     case RLX_NODE_TENSOR_SINFO: return encode_tensor(e, (const rlx_tensor_sinfo *)s, d, in_func);
     case RLX_NODE_SHAPE_SINFO: return encode_shape(e, (const rlx_shape_sinfo *)s, d, in_func);
     case RLX_NODE_PRIM_SINFO: return encode_prim_info(e, (const rlx_prim_sinfo *)s, d, in_func);
-    case RLX_NODE_TUPLE_SINFO: return encode_tuple(e, (const rlx_tuple_sinfo *)s, d, in_func, depth);
+    case RLX_NODE_TUPLE_SINFO:
+        return encode_tuple(e, (const rlx_tuple_sinfo *)s, d, in_func, depth);
     case RLX_NODE_FUNC_SINFO: return encode_func(e, (const rlx_func_sinfo *)s, d, depth);
     default: rlx_desc_object(d); return true;
     }

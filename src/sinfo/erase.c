@@ -1,7 +1,8 @@
 /* Erasure (language 5.8) and erasure to static types (section 9). */
 #include "sinfo/sinfo_int.h"
 
-bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n, bool (*test)(void *user, const rlx_prim_var *v), void *user)
+bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n,
+                       bool (*test)(void *user, const rlx_prim_var *v), void *user)
 {
     rlx_prim_vars vars = { 0 };
     if (!(n->flags & RLX_FLAG_HAS_VARS) && n->kind != RLX_NODE_PRIM_VAR)
@@ -16,7 +17,10 @@ bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n, bool (*test)(void *u
 }
 
 /* Binders of the function descriptions around the place, innermost first. */
-typedef struct binder_frame { const rlx_func_sinfo *func; const struct binder_frame *outer; } binder_frame;
+typedef struct binder_frame {
+    const rlx_func_sinfo *func;
+    const struct binder_frame *outer;
+} binder_frame;
 
 typedef struct eraser {
     rlx_context *ctx;
@@ -59,13 +63,15 @@ static const rlx_expr *erase_shape(eraser *e, const rlx_expr *shape)
 static const rlx_sinfo *erase_tensor(eraser *e, const rlx_tensor_sinfo *t)
 {
     const rlx_expr *shape = t->shape ? erase_shape(e, t->shape) : NULL;
-    return shape == t->shape ? &t->node : rlx_tensor_info(e->ctx, shape, t->dtype, t->ndim, t->vdevice);
+    return shape == t->shape ? &t->node
+                             : rlx_tensor_info(e->ctx, shape, t->dtype, t->ndim, t->vdevice);
 }
 
 static const rlx_sinfo *erase_any(eraser *e, const rlx_sinfo *s);
 
 /* Fields or parameters; *changed tells whether out differs. Out has room for count. */
-static bool erase_list(eraser *e, const rlx_sinfo *const *in, size_t count, const rlx_sinfo **out, bool *changed)
+static bool erase_list(eraser *e, const rlx_sinfo *const *in, size_t count, const rlx_sinfo **out,
+                       bool *changed)
 {
     for (size_t i = 0; i < count; i++) {
         if (!(out[i] = erase_any(e, in[i])))
@@ -93,17 +99,21 @@ static const rlx_sinfo *erase_function(eraser *e, const rlx_func_sinfo *f)
     rlx_memory *m = &e->ctx->memory;
     binder_frame frame = { f, e->binders };
     bool changed = false;
-    const rlx_sinfo **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params), *ret = NULL, *out = NULL;
+    const rlx_sinfo **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params), *ret = NULL,
+                    *out = NULL;
     if (!params)
         return rlx_no_memory(e->ctx), NULL;
     e->binders = &frame;
-    if (erase_list(e, f->params, f->num_params, params, &changed) && (ret = erase_any(e, f->ret)) != NULL) {
+    if (erase_list(e, f->params, f->num_params, params, &changed) &&
+        (ret = erase_any(e, f->ret)) != NULL) {
         if (!changed && ret == f->ret)
             out = &f->node;
         else if (f->derive)
-            out = rlx_opaque_func_info(e->ctx, (enum rlx_derive)f->derive, f->derive_name, ret, f->is_pure);
+            out = rlx_opaque_func_info(e->ctx, (enum rlx_derive)f->derive, f->derive_name, ret,
+                                       f->is_pure);
         else
-            out = rlx_func_info(e->ctx, f->binders, f->num_binders, params, f->num_params, ret, f->is_pure);
+            out = rlx_func_info(e->ctx, f->binders, f->num_binders, params, f->num_params, ret,
+                                f->is_pure);
     }
     e->binders = frame.outer;
     rlx_mem_free(m, params, (f->num_params + 1) * sizeof *params);
@@ -115,8 +125,10 @@ static const rlx_sinfo *erase_kind(eraser *e, const rlx_sinfo *s)
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
     const rlx_shape_sinfo *sh = rlx_as_shape_sinfo(s);
     switch (s->kind) {
-    case RLX_NODE_PRIM_SINFO: return all_stay(e, &p->value, 1) ? s : rlx_prim_info(e->ctx, p->dtype, NULL);
-    case RLX_NODE_SHAPE_SINFO: return all_stay(e, sh->values, sh->num_values) ? s : rlx_shape_info_rank(e->ctx, sh->ndim);
+    case RLX_NODE_PRIM_SINFO:
+        return all_stay(e, &p->value, 1) ? s : rlx_prim_info(e->ctx, p->dtype, NULL);
+    case RLX_NODE_SHAPE_SINFO:
+        return all_stay(e, sh->values, sh->num_values) ? s : rlx_shape_info_rank(e->ctx, sh->ndim);
     case RLX_NODE_TENSOR_SINFO: return erase_tensor(e, rlx_as_tensor_sinfo(s));
     case RLX_NODE_TUPLE_SINFO: return erase_tuple(e, rlx_as_tuple_sinfo(s));
     default: return erase_function(e, rlx_as_func_sinfo(s));
@@ -144,17 +156,20 @@ const rlx_sinfo *rlx_erase(rlx_context *ctx, const rlx_sinfo *s, const rlx_visib
 
 static const rlx_sinfo *static_of(rlx_context *ctx, rlx_budget *budget, const rlx_sinfo *s);
 
-static const rlx_sinfo *static_list(rlx_context *ctx, rlx_budget *budget, const rlx_tuple_sinfo *t, const rlx_func_sinfo *f)
+static const rlx_sinfo *static_list(rlx_context *ctx, rlx_budget *budget, const rlx_tuple_sinfo *t,
+                                    const rlx_func_sinfo *f)
 {
     const rlx_sinfo *const *in = t ? t->fields : f->params;
     size_t count = t ? t->num_fields : f->num_params, i = 0;
-    const rlx_sinfo **items = rlx_mem_alloc(&ctx->memory, (count + 1) * sizeof *items), *out = NULL;
+    const rlx_sinfo **items = rlx_mem_alloc(&ctx->memory, (count + 1) * sizeof *items),
+                    *out = NULL;
     if (!items)
         return rlx_no_memory(ctx), NULL;
     while (i < count && (items[i] = static_of(ctx, budget, in[i])) != NULL)
         i++;
     if (i == count)
-        out = t ? rlx_tuple_info(ctx, items, count) : rlx_func_info(ctx, NULL, 0, items, count, static_of(ctx, budget, f->ret), true);
+        out = t ? rlx_tuple_info(ctx, items, count)
+                : rlx_func_info(ctx, NULL, 0, items, count, static_of(ctx, budget, f->ret), true);
     rlx_mem_free(&ctx->memory, items, (count + 1) * sizeof *items);
     return out;
 }
@@ -172,7 +187,9 @@ static const rlx_sinfo *static_of(rlx_context *ctx, rlx_budget *budget, const rl
     case RLX_NODE_TENSOR_SINFO: out = rlx_tensor_info(ctx, NULL, t->dtype, t->ndim, NULL); break;
     case RLX_NODE_TUPLE_SINFO: out = static_list(ctx, budget, rlx_as_tuple_sinfo(s), NULL); break;
     case RLX_NODE_FUNC_SINFO:
-        out = f->derive ? rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx), false) : static_list(ctx, budget, NULL, f);
+        out = f->derive ? rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx),
+                                               false)
+                        : static_list(ctx, budget, NULL, f);
         break;
     default: break;
     }

@@ -12,14 +12,17 @@ typedef struct fitter {
 } fitter;
 
 /* Takes an answer of a part: the first of the worst ones is the reason. */
-static void judge(fitter *f, enum rlx_fit answer, enum rlx_fit_part part, int32_t index, const rlx_node *want, const rlx_node *have)
+static void judge(fitter *f, enum rlx_fit answer, enum rlx_fit_part part, int32_t index,
+                  const rlx_node *want, const rlx_node *have)
 {
     if (answer >= f->worst)
         return;
     f->worst = answer;
     if (!f->why)
         return;
-    *f->why = (rlx_fit_reason){ .part = (uint8_t)part, .depth = f->path_len, .index = index, .want = want, .have = have };
+    *f->why = (rlx_fit_reason){
+        .part = (uint8_t)part, .depth = f->path_len, .index = index, .want = want, .have = have
+    };
     for (int i = 0; i < 6; i++)
         f->why->path[i] = i < f->path_len ? f->path[i] : -1;
 }
@@ -43,7 +46,8 @@ const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count)
 }
 
 /* Lists of equal length. */
-static enum rlx_answer prove_dims(rlx_context *ctx, const rlx_scope *s, const rlx_prim *const *a, const rlx_prim *const *b, size_t count, int32_t *index)
+static enum rlx_answer prove_dims(rlx_context *ctx, const rlx_scope *s, const rlx_prim *const *a,
+                                  const rlx_prim *const *b, size_t count, int32_t *index)
 {
     enum rlx_answer all = RLX_EQUAL;
     *index = -1;
@@ -57,7 +61,8 @@ static enum rlx_answer prove_dims(rlx_context *ctx, const rlx_scope *s, const rl
     return all;
 }
 
-enum rlx_answer rlx_prove_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a, const rlx_expr *b, int32_t *index)
+enum rlx_answer rlx_prove_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a,
+                                 const rlx_expr *b, int32_t *index)
 {
     size_t na = 0, nb = 0;
     *index = -1;
@@ -78,7 +83,8 @@ static void fit_prims(fitter *f, const rlx_prim_sinfo *a, const rlx_prim_sinfo *
     else if (b->value && !a->value)
         judge(f, RLX_FIT_VALUE, RLX_PART_VALUE, -1, b->value, NULL);
     else if (b->value)
-        judge(f, fit_of(rlx_prove_equal(f->ctx, f->scope, a->value, b->value)), RLX_PART_VALUE, -1, b->value, a->value);
+        judge(f, fit_of(rlx_prove_equal(f->ctx, f->scope, a->value, b->value)), RLX_PART_VALUE, -1,
+              b->value, a->value);
 }
 
 static bool fit_ranks(fitter *f, const rlx_sinfo *a, int rank_a, const rlx_sinfo *b, int rank_b)
@@ -97,7 +103,8 @@ static void fit_shapes(fitter *f, const rlx_shape_sinfo *a, const rlx_shape_sinf
         judge(f, RLX_FIT_VALUE, RLX_PART_SHAPE, -1, &b->node, &a->node);
         return;
     }
-    enum rlx_answer answer = prove_dims(f->ctx, f->scope, a->values, b->values, a->num_values, &index);
+    enum rlx_answer answer =
+        prove_dims(f->ctx, f->scope, a->values, b->values, a->num_values, &index);
     if (answer != RLX_EQUAL)
         judge(f, fit_of(answer), RLX_PART_DIMENSION, index, b->values[index], a->values[index]);
 }
@@ -119,19 +126,22 @@ static void fit_tensors(fitter *f, const rlx_tensor_sinfo *a, const rlx_tensor_s
 {
     int32_t index;
     if (!rlx_dtype_is_void(b->dtype) && a->dtype != b->dtype)
-        judge(f, rlx_dtype_is_void(a->dtype) ? RLX_FIT_KIND : RLX_FIT_NO, RLX_PART_DTYPE, -1, &b->node, &a->node);
+        judge(f, rlx_dtype_is_void(a->dtype) ? RLX_FIT_KIND : RLX_FIT_NO, RLX_PART_DTYPE, -1,
+              &b->node, &a->node);
     bool same_rank = fit_ranks(f, &a->node, a->ndim, &b->node, b->ndim);
     judge(f, fit_devices(a->vdevice, b->vdevice), RLX_PART_DEVICE, -1, &b->node, &a->node);
     if (!same_rank || !b->shape || a->shape == b->shape)
         return;
-    enum rlx_answer answer = a->shape ? rlx_prove_shapes(f->ctx, f->scope, a->shape, b->shape, &index) : RLX_UNKNOWN;
+    enum rlx_answer answer =
+        a->shape ? rlx_prove_shapes(f->ctx, f->scope, a->shape, b->shape, &index) : RLX_UNKNOWN;
     size_t n;
     if (answer == RLX_EQUAL)
         return;
     if (!a->shape || index < 0)
         judge(f, fit_of(answer), RLX_PART_SHAPE, -1, &b->node, &a->node);
     else
-        judge(f, fit_of(answer), RLX_PART_DIMENSION, index, rlx_shape_dims(b->shape, &n)[index], rlx_shape_dims(a->shape, &n)[index]);
+        judge(f, fit_of(answer), RLX_PART_DIMENSION, index, rlx_shape_dims(b->shape, &n)[index],
+              rlx_shape_dims(a->shape, &n)[index]);
 }
 
 static void fit_any(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b);
@@ -173,9 +183,11 @@ static void fit_params(fitter *f, const rlx_func_sinfo *a, const rlx_func_sinfo 
         rlx_mapping_add(&m, a->params[i], b->params[i], (int32_t)i);
     for (size_t i = 0; i < a->num_params; i++) {
         enum rlx_fit one = part_fit(f, b->params[i], rlx_mapping_apply(&m, a->params[i]));
-        judge(f, one == RLX_FIT_KIND ? RLX_FIT_VALUE : one, RLX_PART_PARAM, (int32_t)i, b->params[i], a->params[i]);
+        judge(f, one == RLX_FIT_KIND ? RLX_FIT_VALUE : one, RLX_PART_PARAM, (int32_t)i,
+              b->params[i], a->params[i]);
     }
-    judge(f, part_fit(f, rlx_mapping_apply(&m, a->ret), b->ret), RLX_PART_RESULT, -1, b->ret, a->ret);
+    judge(f, part_fit(f, rlx_mapping_apply(&m, a->ret), b->ret), RLX_PART_RESULT, -1, b->ret,
+          a->ret);
     rlx_mapping_free(&m);
 }
 
@@ -204,11 +216,16 @@ static void fit_functions(fitter *f, const rlx_func_sinfo *a, const rlx_func_sin
         judge(f, RLX_FIT_NO, RLX_PART_PURITY, -1, &b->node, &a->node);
     if (is_open(b)) {
         const rlx_sinfo *top = rlx_object_info(f->ctx);
-        judge(f, part_fit(f, a->derive == RLX_DERIVE_EMPTY ? top : a->ret, b->derive == RLX_DERIVE_EMPTY ? top : b->ret), RLX_PART_RESULT, -1,
-              b->ret, a->ret);
+        judge(f,
+              part_fit(f, a->derive == RLX_DERIVE_EMPTY ? top : a->ret,
+                       b->derive == RLX_DERIVE_EMPTY ? top : b->ret),
+              RLX_PART_RESULT, -1, b->ret, a->ret);
     } else if (a->derive) {
-        judge(f, same_derive(a, b) ? RLX_FIT_YES : RLX_FIT_VALUE, RLX_PART_KIND, -1, &b->node, &a->node);
-    } else if (f->worst != RLX_FIT_NO && !(a->is_pure == b->is_pure && rlx_equal(&f->ctx->memory, &a->node, &b->node, false, &lost))) {
+        judge(f, same_derive(a, b) ? RLX_FIT_YES : RLX_FIT_VALUE, RLX_PART_KIND, -1, &b->node,
+              &a->node);
+    } else if (f->worst != RLX_FIT_NO &&
+               !(a->is_pure == b->is_pure &&
+                 rlx_equal(&f->ctx->memory, &a->node, &b->node, false, &lost))) {
         fit_params(f, a, b);
     }
     if (lost)
@@ -220,7 +237,9 @@ static void fit_same_kind(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)
     switch (a->kind) {
     case RLX_NODE_PRIM_SINFO: fit_prims(f, rlx_as_prim_sinfo(a), rlx_as_prim_sinfo(b)); break;
     case RLX_NODE_SHAPE_SINFO: fit_shapes(f, rlx_as_shape_sinfo(a), rlx_as_shape_sinfo(b)); break;
-    case RLX_NODE_TENSOR_SINFO: fit_tensors(f, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b)); break;
+    case RLX_NODE_TENSOR_SINFO:
+        fit_tensors(f, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b));
+        break;
     case RLX_NODE_TUPLE_SINFO: fit_tuples(f, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b)); break;
     default: fit_functions(f, rlx_as_func_sinfo(a), rlx_as_func_sinfo(b)); break;
     }
@@ -231,7 +250,8 @@ static void fit_any(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)
     if (a == b || b->kind == RLX_NODE_OBJECT_SINFO)
         return;
     if (a->kind != b->kind) {
-        judge(f, a->kind == RLX_NODE_OBJECT_SINFO ? RLX_FIT_KIND : RLX_FIT_NO, RLX_PART_KIND, -1, b, a);
+        judge(f, a->kind == RLX_NODE_OBJECT_SINFO ? RLX_FIT_KIND : RLX_FIT_NO, RLX_PART_KIND, -1,
+              b, a);
         return;
     }
     if (!rlx_budget_enter(&f->budget)) {
@@ -242,7 +262,8 @@ static void fit_any(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)
     rlx_budget_leave(&f->budget);
 }
 
-enum rlx_fit rlx_fit(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b, rlx_fit_reason *why)
+enum rlx_fit rlx_fit(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b,
+                     rlx_fit_reason *why)
 {
     if (why)
         *why = (rlx_fit_reason){ .index = -1 };
@@ -250,7 +271,9 @@ enum rlx_fit rlx_fit(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, c
         return RLX_FIT_YES;
     if (!a || !b)
         return RLX_FIT_NO;
-    fitter f = { .ctx = ctx, .scope = s, .budget = RLX_FRESH_BUDGET, .why = why, .worst = RLX_FIT_YES };
+    fitter f = {
+        .ctx = ctx, .scope = s, .budget = RLX_FRESH_BUDGET, .why = why, .worst = RLX_FIT_YES
+    };
     fit_any(&f, a, b);
     return f.worst;
 }
@@ -270,7 +293,8 @@ static void put_node(rlx_buf *out, const rlx_node *n)
 static void put_dtype(rlx_buf *out, const rlx_sinfo *s)
 {
     char name[RLX_DTYPE_TEXT];
-    rlx_dtype t = s->kind == RLX_NODE_TENSOR_SINFO ? rlx_as_tensor_sinfo(s)->dtype : rlx_as_prim_sinfo(s)->dtype;
+    rlx_dtype t = s->kind == RLX_NODE_TENSOR_SINFO ? rlx_as_tensor_sinfo(s)->dtype
+                                                   : rlx_as_prim_sinfo(s)->dtype;
     if (rlx_dtype_is_void(t)) {
         rlx_buf_lit(out, "unknown");
         return;
@@ -313,7 +337,8 @@ static void put_shape(rlx_buf *out, const rlx_node *n)
 
 static void put_rank(rlx_buf *out, const rlx_sinfo *s)
 {
-    put_number(out, s->kind == RLX_NODE_TENSOR_SINFO ? rlx_as_tensor_sinfo(s)->ndim : rlx_as_shape_sinfo(s)->ndim);
+    put_number(out, s->kind == RLX_NODE_TENSOR_SINFO ? rlx_as_tensor_sinfo(s)->ndim
+                                                     : rlx_as_shape_sinfo(s)->ndim);
 }
 
 static void put_length(rlx_buf *out, const rlx_sinfo *s)
@@ -341,13 +366,22 @@ static void put_device(rlx_buf *out, const rlx_sinfo *s)
 
 void rlx_fit_explain(rlx_buf *out, const rlx_fit_reason *why)
 {
-    static const struct { const char *name; void (*put)(rlx_buf *out, const rlx_node *n); } parts[] = {
-        [RLX_PART_NONE] = { "it", put_node },          [RLX_PART_KIND] = { "it", put_node },
-        [RLX_PART_DTYPE] = { "dtype", put_dtype },     [RLX_PART_RANK] = { "rank", put_rank },
-        [RLX_PART_DIMENSION] = { "dimension", put_node }, [RLX_PART_DEVICE] = { "device", put_device },
-        [RLX_PART_SHAPE] = { "shape", put_shape },      [RLX_PART_VALUE] = { "value", put_node },
-        [RLX_PART_LENGTH] = { "number of fields", put_length }, [RLX_PART_ARITY] = { "number of parameters", put_arity },
-        [RLX_PART_PARAM] = { "parameter", put_node },  [RLX_PART_RESULT] = { "result", put_node },
+    static const struct {
+        const char *name;
+        void (*put)(rlx_buf *out, const rlx_node *n);
+    } parts[] = {
+        [RLX_PART_NONE] = { "it", put_node },
+        [RLX_PART_KIND] = { "it", put_node },
+        [RLX_PART_DTYPE] = { "dtype", put_dtype },
+        [RLX_PART_RANK] = { "rank", put_rank },
+        [RLX_PART_DIMENSION] = { "dimension", put_node },
+        [RLX_PART_DEVICE] = { "device", put_device },
+        [RLX_PART_SHAPE] = { "shape", put_shape },
+        [RLX_PART_VALUE] = { "value", put_node },
+        [RLX_PART_LENGTH] = { "number of fields", put_length },
+        [RLX_PART_ARITY] = { "number of parameters", put_arity },
+        [RLX_PART_PARAM] = { "parameter", put_node },
+        [RLX_PART_RESULT] = { "result", put_node },
     };
     for (int i = 0; i < why->depth && i < 6; i++)
         rlx_buf_format(out, "field %d: ", (int)why->path[i]);
@@ -366,14 +400,17 @@ void rlx_fit_explain(rlx_buf *out, const rlx_fit_reason *why)
 
 /* --- overlap: fit with everything forgiven that a run-time check could still find true --- */
 
-static bool clash(rlx_fit_reason *why, enum rlx_fit_part part, int32_t index, const rlx_node *want, const rlx_node *have)
+static bool clash(rlx_fit_reason *why, enum rlx_fit_part part, int32_t index, const rlx_node *want,
+                  const rlx_node *have)
 {
     if (why)
-        *why = (rlx_fit_reason){ .part = (uint8_t)part, .index = index, .want = want, .have = have };
+        *why =
+            (rlx_fit_reason){ .part = (uint8_t)part, .index = index, .want = want, .have = have };
     return false;
 }
 
-static bool overlap_tensors(rlx_context *ctx, const rlx_scope *s, const rlx_tensor_sinfo *a, const rlx_tensor_sinfo *b, rlx_fit_reason *why)
+static bool overlap_tensors(rlx_context *ctx, const rlx_scope *s, const rlx_tensor_sinfo *a,
+                            const rlx_tensor_sinfo *b, rlx_fit_reason *why)
 {
     int32_t index;
     size_t n;
@@ -383,23 +420,29 @@ static bool overlap_tensors(rlx_context *ctx, const rlx_scope *s, const rlx_tens
         return clash(why, RLX_PART_RANK, -1, &b->node, &a->node);
     if (a->vdevice && fit_devices(a->vdevice, b->vdevice) == RLX_FIT_NO)
         return clash(why, RLX_PART_DEVICE, -1, &b->node, &a->node);
-    if (a->shape && b->shape && rlx_prove_shapes(ctx, s, a->shape, b->shape, &index) == RLX_DIFFERENT)
-        return index < 0 ? clash(why, RLX_PART_SHAPE, -1, &b->node, &a->node)
-                         : clash(why, RLX_PART_DIMENSION, index, rlx_shape_dims(b->shape, &n)[index], rlx_shape_dims(a->shape, &n)[index]);
+    if (a->shape && b->shape &&
+        rlx_prove_shapes(ctx, s, a->shape, b->shape, &index) == RLX_DIFFERENT)
+        return index < 0
+                   ? clash(why, RLX_PART_SHAPE, -1, &b->node, &a->node)
+                   : clash(why, RLX_PART_DIMENSION, index, rlx_shape_dims(b->shape, &n)[index],
+                           rlx_shape_dims(a->shape, &n)[index]);
     return true;
 }
 
-static bool overlap_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_shape_sinfo *a, const rlx_shape_sinfo *b, rlx_fit_reason *why)
+static bool overlap_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_shape_sinfo *a,
+                           const rlx_shape_sinfo *b, rlx_fit_reason *why)
 {
     int32_t index;
     if (a->ndim >= 0 && b->ndim >= 0 && a->ndim != b->ndim)
         return clash(why, RLX_PART_RANK, -1, &b->node, &a->node);
-    if (a->has_values && b->has_values && prove_dims(ctx, s, a->values, b->values, a->num_values, &index) == RLX_DIFFERENT)
+    if (a->has_values && b->has_values &&
+        prove_dims(ctx, s, a->values, b->values, a->num_values, &index) == RLX_DIFFERENT)
         return clash(why, RLX_PART_DIMENSION, index, b->values[index], a->values[index]);
     return true;
 }
 
-static bool overlap_prims(rlx_context *ctx, const rlx_scope *s, const rlx_prim_sinfo *a, const rlx_prim_sinfo *b, rlx_fit_reason *why)
+static bool overlap_prims(rlx_context *ctx, const rlx_scope *s, const rlx_prim_sinfo *a,
+                          const rlx_prim_sinfo *b, rlx_fit_reason *why)
 {
     if (a->dtype != b->dtype)
         return clash(why, RLX_PART_DTYPE, -1, &b->node, &a->node);
@@ -408,7 +451,8 @@ static bool overlap_prims(rlx_context *ctx, const rlx_scope *s, const rlx_prim_s
     return true;
 }
 
-static bool overlap_functions(const rlx_func_sinfo *a, const rlx_func_sinfo *b, rlx_fit_reason *why)
+static bool overlap_functions(const rlx_func_sinfo *a, const rlx_func_sinfo *b,
+                              rlx_fit_reason *why)
 {
     if (!a->derive && b->derive && !is_open(b))
         return clash(why, RLX_PART_KIND, -1, &b->node, &a->node);
@@ -417,10 +461,11 @@ static bool overlap_functions(const rlx_func_sinfo *a, const rlx_func_sinfo *b, 
     return true;
 }
 
-static bool overlaps(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, const rlx_sinfo *a, const rlx_sinfo *b, rlx_fit_reason *why);
+static bool overlaps(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, const rlx_sinfo *a,
+                     const rlx_sinfo *b, rlx_fit_reason *why);
 
-static bool overlap_tuples(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, const rlx_tuple_sinfo *a, const rlx_tuple_sinfo *b,
-                           rlx_fit_reason *why)
+static bool overlap_tuples(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget,
+                           const rlx_tuple_sinfo *a, const rlx_tuple_sinfo *b, rlx_fit_reason *why)
 {
     if (a->num_fields != b->num_fields)
         return clash(why, RLX_PART_LENGTH, -1, &b->node, &a->node);
@@ -438,7 +483,8 @@ static bool overlap_tuples(rlx_context *ctx, const rlx_scope *s, rlx_budget *bud
     return true;
 }
 
-static bool overlaps(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, const rlx_sinfo *a, const rlx_sinfo *b, rlx_fit_reason *why)
+static bool overlaps(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, const rlx_sinfo *a,
+                     const rlx_sinfo *b, rlx_fit_reason *why)
 {
     bool yes = true;
     if (a == b || a->kind == RLX_NODE_OBJECT_SINFO || b->kind == RLX_NODE_OBJECT_SINFO)
@@ -448,17 +494,26 @@ static bool overlaps(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, c
     if (!rlx_budget_enter(budget))
         return true;
     switch (a->kind) {
-    case RLX_NODE_PRIM_SINFO: yes = overlap_prims(ctx, s, rlx_as_prim_sinfo(a), rlx_as_prim_sinfo(b), why); break;
-    case RLX_NODE_SHAPE_SINFO: yes = overlap_shapes(ctx, s, rlx_as_shape_sinfo(a), rlx_as_shape_sinfo(b), why); break;
-    case RLX_NODE_TENSOR_SINFO: yes = overlap_tensors(ctx, s, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b), why); break;
-    case RLX_NODE_TUPLE_SINFO: yes = overlap_tuples(ctx, s, budget, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b), why); break;
+    case RLX_NODE_PRIM_SINFO:
+        yes = overlap_prims(ctx, s, rlx_as_prim_sinfo(a), rlx_as_prim_sinfo(b), why);
+        break;
+    case RLX_NODE_SHAPE_SINFO:
+        yes = overlap_shapes(ctx, s, rlx_as_shape_sinfo(a), rlx_as_shape_sinfo(b), why);
+        break;
+    case RLX_NODE_TENSOR_SINFO:
+        yes = overlap_tensors(ctx, s, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b), why);
+        break;
+    case RLX_NODE_TUPLE_SINFO:
+        yes = overlap_tuples(ctx, s, budget, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b), why);
+        break;
     default: yes = overlap_functions(rlx_as_func_sinfo(a), rlx_as_func_sinfo(b), why); break;
     }
     rlx_budget_leave(budget);
     return yes;
 }
 
-bool rlx_overlap(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b, rlx_fit_reason *why)
+bool rlx_overlap(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b,
+                 rlx_fit_reason *why)
 {
     rlx_budget budget = RLX_FRESH_BUDGET;
     if (why)

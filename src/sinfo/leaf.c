@@ -8,16 +8,24 @@ const rlx_sinfo *rlx_var_sinfo(rlx_context *ctx, const rlx_var *v)
 static bool is_simple_leaf(const rlx_expr *e)
 {
     switch (e->kind) {
-    case RLX_NODE_CONSTANT: case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: case RLX_NODE_GLOBAL_VAR: case RLX_NODE_PRIM_VALUE:
-    case RLX_NODE_STRING_IMM: case RLX_NODE_DTYPE_IMM: case RLX_NODE_SHAPE_EXPR: case RLX_NODE_EXTERN_FUNC: case RLX_NODE_OP:
+    case RLX_NODE_CONSTANT:
+    case RLX_NODE_VAR:
+    case RLX_NODE_DATAFLOW_VAR:
+    case RLX_NODE_GLOBAL_VAR:
+    case RLX_NODE_PRIM_VALUE:
+    case RLX_NODE_STRING_IMM:
+    case RLX_NODE_DTYPE_IMM:
+    case RLX_NODE_SHAPE_EXPR:
+    case RLX_NODE_EXTERN_FUNC:
+    case RLX_NODE_OP:
         return true;
     default:
         return false;
     }
 }
 
-/* Tuples nested deeper, or with more inner tuples (a shared one counts at each occurrence), count as no leaf: the
- * builder then binds the inner ones, which means the same. */
+/* Tuples nested deeper, or with more inner tuples (a shared one counts at each occurrence),
+ * count as no leaf: the builder then binds the inner ones, which means the same. */
 #define LEAF_BUDGET ((rlx_budget){ 16, 10000 })
 
 static bool is_leaf_within(const rlx_expr *e, rlx_budget *budget)
@@ -50,7 +58,8 @@ static const rlx_sinfo *shape_expr_sinfo(rlx_context *ctx, const rlx_shape_expr 
     return rlx_shape_info(ctx, s->values, s->num_values);
 }
 
-static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_tuple *t, rlx_budget *budget);
+static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_tuple *t,
+                                    rlx_budget *budget);
 
 static const rlx_sinfo *simple_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_expr *e)
 {
@@ -65,14 +74,17 @@ static const rlx_sinfo *simple_sinfo(rlx_context *ctx, const rlx_env *env, const
     case RLX_NODE_STRING_IMM:
     case RLX_NODE_DTYPE_IMM: return rlx_object_info(ctx);
     case RLX_NODE_SHAPE_EXPR: return shape_expr_sinfo(ctx, rlx_as_shape_expr(e));
-    case RLX_NODE_EXTERN_FUNC: return rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx), false);
-    case RLX_NODE_GLOBAL_VAR: return env && env->global ? env->global(env->user, rlx_as_global_var(e)) : NULL;
+    case RLX_NODE_EXTERN_FUNC:
+        return rlx_opaque_func_info(ctx, RLX_DERIVE_DEFAULT, NULL, rlx_object_info(ctx), false);
+    case RLX_NODE_GLOBAL_VAR:
+        return env && env->global ? env->global(env->user, rlx_as_global_var(e)) : NULL;
     case RLX_NODE_FUNCTION: return rlx_as_function(e)->sinfo;
     default: return NULL;
     }
 }
 
-static const rlx_sinfo *leaf_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_expr *e, rlx_budget *budget)
+static const rlx_sinfo *leaf_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_expr *e,
+                                   rlx_budget *budget)
 {
     const rlx_tuple *t = rlx_as_tuple(e);
     const rlx_tuple_get_item *g = rlx_as_tuple_get_item(e);
@@ -85,12 +97,15 @@ static const rlx_sinfo *leaf_sinfo(rlx_context *ctx, const rlx_env *env, const r
     const rlx_sinfo *s = leaf_sinfo(ctx, env, g->tuple, budget);
     rlx_budget_leave(budget);
     const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(s);
-    return fields && g->index >= 0 && (uint64_t)g->index < fields->num_fields ? fields->fields[g->index] : NULL;
+    return fields && g->index >= 0 && (uint64_t)g->index < fields->num_fields
+               ? fields->fields[g->index]
+               : NULL;
 }
 
 #define FEW 8
 
-static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_tuple *t, rlx_budget *budget)
+static const rlx_sinfo *tuple_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_tuple *t,
+                                    rlx_budget *budget)
 {
     const rlx_sinfo *room[FEW], **fields = room, *out = NULL;
     size_t n = t->num_fields, i = 0;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope, const rlx_prim *const *binders, size_t count)
+void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope,
+                      const rlx_prim *const *binders, size_t count)
 {
     memset(m, 0, sizeof *m);
     m->ctx = ctx;
@@ -35,7 +36,8 @@ static bool mappable(rlx_mapping *m, const rlx_prim *p)
     if (p->kind != RLX_NODE_PRIM_VAR)
         return false;
     if (m->num_binders > FEW) {
-        for (size_t i = m->known_binders.len ? m->num_binders : 0; i < m->num_binders && !m->failed; i++)
+        for (size_t i = m->known_binders.len ? m->num_binders : 0;
+             i < m->num_binders && !m->failed; i++)
             if (!rlx_ptrmap_put(&m->known_binders, m->binders[i], 1))
                 fail(m);
         return rlx_ptrmap_has(&m->known_binders, p);
@@ -62,7 +64,8 @@ static void map_value(rlx_mapping *m, const rlx_prim *param, const rlx_prim *val
     const rlx_prim *before = rlx_ptrmap_get(&m->pairs, param);
     if (!before) {
         struct rlx_map_pair pair = { (const rlx_prim_var *)param, value, arg };
-        if (!rlx_ptrmap_put(&m->pairs, param, (uintptr_t)value) || !rlx_vec_push(&m->ctx->memory, &m->list, pair))
+        if (!rlx_ptrmap_put(&m->pairs, param, (uintptr_t)value) ||
+            !rlx_vec_push(&m->ctx->memory, &m->list, pair))
             fail(m);
         return;
     }
@@ -77,13 +80,15 @@ static void map_value(rlx_mapping *m, const rlx_prim *param, const rlx_prim *val
     m->second_arg = arg;
 }
 
-static void map_values(rlx_mapping *m, const rlx_prim *const *params, size_t num_params, const rlx_prim *const *values, size_t num_values, int32_t arg)
+static void map_values(rlx_mapping *m, const rlx_prim *const *params, size_t num_params,
+                       const rlx_prim *const *values, size_t num_values, int32_t arg)
 {
     for (size_t i = 0; num_params == num_values && i < num_params; i++)
         map_value(m, params[i], values[i], arg);
 }
 
-static void map_tensors(rlx_mapping *m, const rlx_tensor_sinfo *p, const rlx_tensor_sinfo *s, int32_t arg)
+static void map_tensors(rlx_mapping *m, const rlx_tensor_sinfo *p, const rlx_tensor_sinfo *s,
+                        int32_t arg)
 {
     size_t np, ns;
     const rlx_shape_expr *dims = rlx_as_shape_expr(p->shape);
@@ -91,7 +96,8 @@ static void map_tensors(rlx_mapping *m, const rlx_tensor_sinfo *p, const rlx_ten
     if (!p->shape || !s->shape)
         return;
     if (!dims) {
-        if (!rlx_ptrmap_has(&m->pairs, p->shape) && !rlx_ptrmap_put(&m->pairs, p->shape, (uintptr_t)s->shape))
+        if (!rlx_ptrmap_has(&m->pairs, p->shape) &&
+            !rlx_ptrmap_put(&m->pairs, p->shape, (uintptr_t)s->shape))
             fail(m);
         return;
     }
@@ -100,35 +106,44 @@ static void map_tensors(rlx_mapping *m, const rlx_tensor_sinfo *p, const rlx_ten
         map_values(m, dims->values, np, values, ns, arg);
 }
 
-static void map_any(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *p, const rlx_sinfo *s, int32_t arg);
+static void map_any(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *p, const rlx_sinfo *s,
+                    int32_t arg);
 
-static void map_list(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *const *p, size_t np, const rlx_sinfo *const *s, size_t ns, int32_t arg)
+static void map_list(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *const *p, size_t np,
+                     const rlx_sinfo *const *s, size_t ns, int32_t arg)
 {
     for (size_t i = 0; np == ns && i < np; i++)
         map_any(m, budget, p[i], s[i], arg);
 }
 
-/* The inner description's own placeholders are no business of ours: being other objects, they are not mappable. */
-static void map_functions(rlx_mapping *m, rlx_budget *budget, const rlx_func_sinfo *p, const rlx_func_sinfo *s, int32_t arg)
+/* The inner description's own placeholders are no business of ours: being other objects, they
+ * are not mappable. */
+static void map_functions(rlx_mapping *m, rlx_budget *budget, const rlx_func_sinfo *p,
+                          const rlx_func_sinfo *s, int32_t arg)
 {
     if (!p->derive && !s->derive)
         map_list(m, budget, p->params, p->num_params, s->params, s->num_params, arg);
 }
 
-static void map_any(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *p, const rlx_sinfo *s, int32_t arg)
+static void map_any(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *p, const rlx_sinfo *s,
+                    int32_t arg)
 {
     const rlx_shape_sinfo *a, *b;
     const rlx_tuple_sinfo *t, *u;
     if (p->kind != s->kind || !(p->flags & RLX_FLAG_HAS_VARS) || !rlx_budget_enter(budget))
         return;
     switch (p->kind) {
-    case RLX_NODE_PRIM_SINFO: map_value(m, rlx_as_prim_sinfo(p)->value, rlx_as_prim_sinfo(s)->value, arg); break;
+    case RLX_NODE_PRIM_SINFO:
+        map_value(m, rlx_as_prim_sinfo(p)->value, rlx_as_prim_sinfo(s)->value, arg);
+        break;
     case RLX_NODE_SHAPE_SINFO:
         a = rlx_as_shape_sinfo(p), b = rlx_as_shape_sinfo(s);
         if (a->has_values && b->has_values)
             map_values(m, a->values, a->num_values, b->values, b->num_values, arg);
         break;
-    case RLX_NODE_TENSOR_SINFO: map_tensors(m, rlx_as_tensor_sinfo(p), rlx_as_tensor_sinfo(s), arg); break;
+    case RLX_NODE_TENSOR_SINFO:
+        map_tensors(m, rlx_as_tensor_sinfo(p), rlx_as_tensor_sinfo(s), arg);
+        break;
     case RLX_NODE_TUPLE_SINFO:
         t = rlx_as_tuple_sinfo(p), u = rlx_as_tuple_sinfo(s);
         map_list(m, budget, t->fields, t->num_fields, u->fields, u->num_fields, arg);
@@ -138,14 +153,16 @@ static void map_any(rlx_mapping *m, rlx_budget *budget, const rlx_sinfo *p, cons
     rlx_budget_leave(budget);
 }
 
-void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *arg, int32_t arg_index)
+void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *arg,
+                     int32_t arg_index)
 {
     rlx_budget budget = RLX_FRESH_BUDGET;
     if (param && arg && !m->failed)
         map_any(m, &budget, param, arg, arg_index);
 }
 
-/* Simultaneous, and capture-free: rlx_substitute where only shape variables are mapped, a rewriter for Var shapes. */
+/* Simultaneous, and capture-free: rlx_substitute where only shape variables are mapped, a
+ * rewriter for Var shapes. */
 static const rlx_sinfo *apply_all(rlx_mapping *m, const rlx_sinfo *s)
 {
     rlx_rewriter r;
@@ -168,9 +185,11 @@ static const rlx_sinfo *apply_mentioned(rlx_mapping *m, const rlx_sinfo *s)
     bool ok = rlx_collect_prim_vars(memory, s, false, &vars);
     for (size_t i = 0; ok && i < vars.len; i++) {
         const rlx_prim *value = rlx_ptrmap_get(&m->pairs, vars.data[i]);
-        ok = !value || (rlx_vec_push(memory, &from, &vars.data[i]->node) && rlx_vec_push(memory, &to, value));
+        ok = !value || (rlx_vec_push(memory, &from, &vars.data[i]->node) &&
+                        rlx_vec_push(memory, &to, value));
     }
-    const rlx_sinfo *out = ok ? rlx_substitute(m->ctx, s, from.data, to.data, from.len) : (rlx_no_memory(m->ctx), NULL);
+    const rlx_sinfo *out = ok ? rlx_substitute(m->ctx, s, from.data, to.data, from.len)
+                              : (rlx_no_memory(m->ctx), NULL);
     rlx_vec_free(memory, &vars);
     rlx_vec_free(memory, &from);
     rlx_vec_free(memory, &to);

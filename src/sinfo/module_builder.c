@@ -1,4 +1,5 @@
-/* A module under construction. Private functions that are equal are one function: they are found by structural hash. */
+/* A module under construction. Private functions that are equal are one function: they are
+ * found by structural hash. */
 #include "sinfo/sinfo_int.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ typedef struct entry {
     bool removed;
 } entry;
 
-typedef struct hashed { size_t index; const rlx_node *function; } hashed; /* stale if the entry has another function now */
+/* stale if the entry has another function now */
+typedef struct hashed { size_t index; const rlx_node *function; } hashed;
 
 struct rlx_module_builder {
     rlx_context *ctx;
@@ -43,7 +45,9 @@ static const rlx_sinfo *signature_of(rlx_context *ctx, const rlx_node *function)
     const rlx_function *f = rlx_as_function(function);
     const rlx_prim_func *p = rlx_as_prim_func(function);
     if (f)
-        return f->sinfo ? f->sinfo : rlx_signature(ctx, f->params, f->num_params, f->ret_sinfo, f->is_pure, NULL);
+        return f->sinfo
+                   ? f->sinfo
+                   : rlx_signature(ctx, f->params, f->num_params, f->ret_sinfo, f->is_pure, NULL);
     if (p)
         return p->sinfo ? p->sinfo : rlx_prim_func_signature(ctx, p);
     return rlx_leaf_sinfo(ctx, NULL, function);
@@ -60,13 +64,15 @@ static const rlx_sinfo *global_signature(void *user, const rlx_global_var *gv)
     return e->signature;
 }
 
-static bool add_entry(rlx_module_builder *mb, const rlx_global_var *gv, const rlx_node *function, const rlx_sinfo *signature)
+static bool add_entry(rlx_module_builder *mb, const rlx_global_var *gv, const rlx_node *function,
+                      const rlx_sinfo *signature)
 {
     entry e = { gv, function, signature, false };
     size_t index = mb->entries.len + 1;
     if (!rlx_vec_push(&mb->ctx->memory, &mb->entries, e))
         return rlx_no_memory(mb->ctx);
-    if (rlx_ptrmap_put(&mb->by_var, gv, index) && rlx_map_put(&mb->names, rlx_string_slice(gv->name), (void *)(uintptr_t)index))
+    if (rlx_ptrmap_put(&mb->by_var, gv, index) &&
+        rlx_map_put(&mb->names, rlx_string_slice(gv->name), (void *)(uintptr_t)index))
         return true;
     rlx_ptrmap_remove(&mb->by_var, gv);
     (void)rlx_vec_pop(&mb->entries);
@@ -122,7 +128,8 @@ const rlx_env *rlx_module_builder_env(const rlx_module_builder *mb)
     return &mb->env;
 }
 
-void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs, const rlx_attr *global_infos)
+void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
+                                  const rlx_attr *global_infos)
 {
     mb->attrs = attrs;
     mb->global_infos = global_infos;
@@ -140,16 +147,19 @@ const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb, const 
     return e ? e->function : NULL;
 }
 
-const rlx_global_var *rlx_module_builder_declare(rlx_module_builder *mb, rlx_slice name, const rlx_sinfo *signature, rlx_place place)
+const rlx_global_var *rlx_module_builder_declare(rlx_module_builder *mb, rlx_slice name,
+                                                 const rlx_sinfo *signature, rlx_place place)
 {
     const rlx_global_var *have = rlx_module_builder_lookup(mb, name);
     if (have) {
-        rlx_error(mb->ctx, RLX_WX05, place, "two functions are called %.*s", (int)name.len, name.data);
+        rlx_error(mb->ctx, RLX_WX05, place, "two functions are called %.*s", (int)name.len,
+                  name.data);
         if (have->place)
             rlx_note(mb->ctx, have->place, "the first one is here");
         return NULL;
     }
-    const rlx_global_var *gv = rlx_global_var_new(mb->ctx, rlx_string_intern(mb->ctx, name), place);
+    const rlx_global_var *gv =
+        rlx_global_var_new(mb->ctx, rlx_string_intern(mb->ctx, name), place);
     return gv && add_entry(mb, gv, NULL, signature) ? gv : NULL;
 }
 
@@ -168,7 +178,8 @@ static const rlx_node *with_sinfo(rlx_context *ctx, const rlx_node *function)
     return &copy->node;
 }
 
-bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv, const rlx_node *function)
+bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
+                               const rlx_node *function)
 {
     entry *e = live_entry(mb, gv);
     function = e && function ? with_sinfo(mb->ctx, function) : NULL;
@@ -203,7 +214,8 @@ static bool remember_hash(rlx_module_builder *mb, size_t index, uint64_t hash)
 {
     hashed h = { index, mb->entries.data[index].function };
     return (rlx_vec_push(&mb->ctx->memory, &mb->hashes, h) &&
-            rlx_intern_add(&mb->private_functions, hash, (void *)(uintptr_t)mb->hashes.len)) || rlx_no_memory(mb->ctx);
+            rlx_intern_add(&mb->private_functions, hash, (void *)(uintptr_t)mb->hashes.len)) ||
+           rlx_no_memory(mb->ctx);
 }
 
 /* Private functions that were there before the first look are hashed at that time. */
@@ -221,15 +233,18 @@ static bool hash_all(rlx_module_builder *mb)
     return true;
 }
 
-static const rlx_global_var *find_equal(rlx_module_builder *mb, const rlx_node *function, uint64_t hash)
+static const rlx_global_var *find_equal(rlx_module_builder *mb, const rlx_node *function,
+                                        uint64_t hash)
 {
     size_t at;
     bool lost = false;
     rlx_intern *t = &mb->private_functions;
-    for (void *item = rlx_intern_first(t, hash, &at); item && !lost; item = rlx_intern_next(t, hash, &at)) {
+    for (void *item = rlx_intern_first(t, hash, &at); item && !lost;
+         item = rlx_intern_next(t, hash, &at)) {
         hashed h = mb->hashes.data[(uintptr_t)item - 1];
         const entry *e = &mb->entries.data[h.index];
-        if (!e->removed && e->function == h.function && rlx_equal(&mb->ctx->memory, h.function, function, false, &lost))
+        if (!e->removed && e->function == h.function &&
+            rlx_equal(&mb->ctx->memory, h.function, function, false, &lost))
             return e->gv;
     }
     if (lost)
@@ -251,12 +266,14 @@ static const rlx_string *fresh_name(rlx_module_builder *mb, rlx_slice hint)
         n++;
     } while (!text.failed && rlx_map_has(&mb->names, (rlx_slice){ text.data, text.len }));
     bool ok = !text.failed && rlx_map_put(&mb->next_number, hint, (void *)n);
-    const rlx_string *name = ok ? rlx_string_intern(mb->ctx, (rlx_slice){ text.data, text.len }) : (rlx_no_memory(mb->ctx), NULL);
+    const rlx_string *name = ok ? rlx_string_intern(mb->ctx, (rlx_slice){ text.data, text.len })
+                                : (rlx_no_memory(mb->ctx), NULL);
     rlx_buf_free(&text);
     return name;
 }
 
-const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice hint, const rlx_node *function)
+const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice hint,
+                                             const rlx_node *function)
 {
     bool lost = false, share = is_private(function);
     uint64_t hash = share && hash_all(mb) ? rlx_hash(&mb->ctx->memory, function, &lost) : 0;
@@ -267,7 +284,8 @@ const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice h
         return same;
     function = with_sinfo(mb->ctx, function);
     const rlx_string *name = function ? fresh_name(mb, hint.len ? hint : RLX_SLICE("func")) : NULL;
-    const rlx_global_var *gv = name ? rlx_global_var_new(mb->ctx, name, rlx_place_of(function)) : NULL;
+    const rlx_global_var *gv =
+        name ? rlx_global_var_new(mb->ctx, name, rlx_place_of(function)) : NULL;
     if (!gv || !add_entry(mb, gv, function, NULL))
         return NULL;
     if (share) {
@@ -283,7 +301,8 @@ const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice h
 static bool is_unchanged(const rlx_module_builder *mb)
 {
     const rlx_module *m = mb->base;
-    if (!m || mb->entries.len != m->num_functions || mb->attrs != m->attrs || mb->global_infos != m->global_infos)
+    if (!m || mb->entries.len != m->num_functions || mb->attrs != m->attrs ||
+        mb->global_infos != m->global_infos)
         return false;
     for (size_t i = 0; i < m->num_functions; i++)
         if (mb->entries.data[i].removed || mb->entries.data[i].function != m->functions[i])
@@ -298,19 +317,24 @@ const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place pl
     const rlx_module *out = NULL;
     if (is_unchanged(mb))
         return mb->base;
-    const rlx_node **gvars = rlx_mem_alloc(m, room * sizeof *gvars), **functions = rlx_mem_alloc(m, room * sizeof *functions);
+    const rlx_node **gvars = rlx_mem_alloc(m, room * sizeof *gvars),
+                   **functions = rlx_mem_alloc(m, room * sizeof *functions);
     bool ok = (gvars && functions) || rlx_no_memory(mb->ctx);
     for (size_t i = 0; ok && i < mb->entries.len; i++) {
         const entry *e = &mb->entries.data[i];
         if (e->removed)
             continue;
         if (!e->function)
-            ok = rlx_error(mb->ctx, RLX_WX01, e->gv->place, "function %s is declared but not defined", e->gv->name->data) != NULL;
+            ok = rlx_error(mb->ctx, RLX_WX01, e->gv->place,
+                           "function %s is declared but not defined", e->gv->name->data) != NULL;
         gvars[n] = &e->gv->node;
         functions[n++] = e->function;
     }
     if (ok)
-        out = rlx_module_new(mb->ctx, gvars, functions, n, mb->attrs, mb->global_infos, place ? place : mb->base ? mb->base->place : RLX_NO_PLACE);
+        out = rlx_module_new(mb->ctx, gvars, functions, n, mb->attrs, mb->global_infos,
+                             place      ? place
+                             : mb->base ? mb->base->place
+                                        : RLX_NO_PLACE);
     rlx_mem_free(m, gvars, gvars ? room * sizeof *gvars : 0);
     rlx_mem_free(m, functions, functions ? room * sizeof *functions : 0);
     return out;

@@ -19,14 +19,16 @@ void rlx_mutator_free(rlx_mutator *m)
     m->builder = NULL;
 }
 
-const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f, const rlx_global_var *gv)
+const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f,
+                                        const rlx_global_var *gv)
 {
     rlx_builder *b = m->builder;
     if (!b || !f)
         return NULL;
     bool ours = m->vars.len == 0; /* nothing that the caller would miss */
     b->renames = &m->vars;
-    const rlx_function *out = rlx_builder_rewrite_function(b, f, gv ? rlx_string_slice(gv->name) : RLX_SLICE(""), gv ? &gv->node : NULL, m);
+    const rlx_function *out = rlx_builder_rewrite_function(
+        b, f, gv ? rlx_string_slice(gv->name) : RLX_SLICE(""), gv ? &gv->node : NULL, m);
     b->renames = &b->own_renames;
     if (ours)
         rlx_ptrmap_clear(&m->vars);

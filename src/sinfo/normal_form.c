@@ -1,7 +1,8 @@
-/* Normal form (language section 3), and rewriting at the level of bindings (11.3), which is the same walk with a hook.
+/* Normal form (language section 3), and rewriting at the level of bindings (11.3), which is the
+ * same walk with a hook.
  *
- * No recursion: what is to be done waits as jobs on a stack, values come back on another. A job that needs the values
- * of children pushes itself again, below them, in its next stage.
+ * No recursion: what is to be done waits as jobs on a stack, values come back on another. A job
+ * that needs the values of children pushes itself again, below them, in its next stage.
  */
 #include "sinfo/builder_int.h"
 
@@ -23,14 +24,16 @@ typedef struct job {
     size_t at, sub;         /* BUILD: first of its values. SEQ: block, binding */
 } job;
 
-/* An operand that was bound: while its frame and block are open, the same node is the same variable. */
+/* An operand that was bound: while its frame and block are open, the same node is the same
+ * variable. */
 typedef struct bound { const rlx_expr *var; uint32_t serial, block_serial; } bound;
 
 typedef struct rlx_work {
     RLX_VEC(job) jobs;
     RLX_VEC(const rlx_expr *) values;
     RLX_VEC(bound) bound;
-    rlx_ptrmap bound_at;    /* operand -> index in bound. Hosts share nodes: what is nested n deep may be 2^n calls */
+    /* operand -> index in bound. Hosts share nodes: what is nested n deep may be 2^n calls */
+    rlx_ptrmap bound_at;
     rlx_mutator *mutator;
 } rlx_work;
 
@@ -49,7 +52,9 @@ void rlx_work_free(rlx_builder *b)
 
 static bool push_job(rlx_builder *b, enum job_kind kind, const rlx_node *node)
 {
-    return rlx_vec_push(&b->ctx->memory, &b->work->jobs, ((job){ .kind = (uint8_t)kind, .node = node })) || rlx_no_memory(b->ctx);
+    return rlx_vec_push(&b->ctx->memory, &b->work->jobs,
+                        ((job){ .kind = (uint8_t)kind, .node = node })) ||
+           rlx_no_memory(b->ctx);
 }
 
 static bool push_again(rlx_builder *b, job j, uint8_t stage)
@@ -65,7 +70,8 @@ static bool push_value(rlx_builder *b, const rlx_expr *e)
 
 static bool push_operand(rlx_builder *b, const rlx_expr *e)
 {
-    return push_again(b, (job){ .kind = JOB_LEAF, .node = e, .at = b->num_impure }, 0) && push_job(b, JOB_VALUE, e);
+    return push_again(b, (job){ .kind = JOB_LEAF, .node = e, .at = b->num_impure }, 0) &&
+           push_job(b, JOB_VALUE, e);
 }
 
 /* --- operands that occur again (3.2.2) --- */
@@ -140,7 +146,8 @@ static bool mentions_var(const rlx_sinfo *s)
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
         return false;
-    return t ? rlx_as_var(t->shape) != NULL : s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO;
+    return t ? rlx_as_var(t->shape) != NULL
+             : s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO;
 }
 
 static const rlx_sinfo *follow(rlx_builder *b, const rlx_sinfo *s)
@@ -152,7 +159,8 @@ static const rlx_sinfo *follow(rlx_builder *b, const rlx_sinfo *s)
 
 static bool is_settled(const rlx_builder *b, const rlx_expr *e)
 {
-    return rlx_is_leaf(e) && (!b->renames->len || (renamed(b, e) == e && e->kind != RLX_NODE_TUPLE));
+    return rlx_is_leaf(e) &&
+           (!b->renames->len || (renamed(b, e) == e && e->kind != RLX_NODE_TUPLE));
 }
 
 static bool all_settled(const rlx_builder *b, const rlx_expr *const *items, size_t count)
@@ -166,7 +174,8 @@ static bool all_settled(const rlx_builder *b, const rlx_expr *const *items, size
 static bool has_own_form(const rlx_builder *b, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
-    return op && op->row && op->row->normalize && (!b->options.keep_op_form || op->row->flags & RLX_OP_NORMALIZE_ALWAYS);
+    return op && op->row && op->row->normalize &&
+           (!b->options.keep_op_form || op->row->flags & RLX_OP_NORMALIZE_ALWAYS);
 }
 
 bool rlx_builder_is_flat(const rlx_builder *b, const rlx_expr *e)
@@ -175,11 +184,13 @@ bool rlx_builder_is_flat(const rlx_builder *b, const rlx_expr *e)
     const rlx_tuple_get_item *g = rlx_as_tuple_get_item(e);
     const rlx_if_expr *f = rlx_as_if_expr(e);
     if (c)
-        return is_settled(b, c->op) && all_settled(b, c->args, c->num_args) && !has_own_form(b, c) && !(c->num_sinfo_args && b->renames->len);
+        return is_settled(b, c->op) && all_settled(b, c->args, c->num_args) &&
+               !has_own_form(b, c) && !(c->num_sinfo_args && b->renames->len);
     if (g)
         return is_settled(b, g->tuple);
     if (f)
-        return !b->renames->len && is_settled(b, f->cond) && rlx_builder_is_made(b, f->true_branch) && rlx_builder_is_made(b, f->false_branch);
+        return !b->renames->len && is_settled(b, f->cond) &&
+               rlx_builder_is_made(b, f->true_branch) && rlx_builder_is_made(b, f->false_branch);
     if (e->kind == RLX_NODE_FUNCTION)
         return !b->renames->len && rlx_builder_is_made(b, e);
     return is_settled(b, e);
@@ -234,7 +245,8 @@ static bool begin_function(rlx_builder *b, job j, rlx_slice name, const rlx_expr
     rlx_memory *m = &b->ctx->memory;
     const rlx_expr **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params);
     bool ok = params ? follow_params(b, f, params) : rlx_no_memory(b->ctx);
-    ok = ok && rlx_builder_begin_function(b, params, f->num_params, f->is_pure, force_pure(f), name, self);
+    ok = ok && rlx_builder_begin_function(b, params, f->num_params, f->is_pure, force_pure(f),
+                                          name, self);
     if (params)
         rlx_mem_free(m, params, (f->num_params + 1) * sizeof *params);
     if (!ok)
@@ -272,7 +284,8 @@ static bool value_step(rlx_builder *b, job j)
     default:
         if (rlx_is_leaf(j.node))
             return push_value(b, renamed(b, j.node));
-        return rlx_error(b->ctx, RLX_NF01, rlx_place_of(j.node), "%s is no expression", rlx_kinds[j.node->kind].name) != NULL;
+        return rlx_error(b->ctx, RLX_NF01, rlx_place_of(j.node), "%s is no expression",
+                         rlx_kinds[j.node->kind].name) != NULL;
     }
 }
 
@@ -308,7 +321,10 @@ static const rlx_expr *build_call(rlx_builder *b, const rlx_call *c, const rlx_e
         same = same && infos[i] == c->sinfo_args[i];
         ok = ok && infos[i];
     }
-    const rlx_expr *out = !ok ? NULL : same ? &c->node : rlx_call_new(b->ctx, values[0], values + 1, c->num_args, infos, n, c->attrs, c->place);
+    const rlx_expr *out = !ok    ? NULL
+                          : same ? &c->node
+                                 : rlx_call_new(b->ctx, values[0], values + 1, c->num_args, infos,
+                                                n, c->attrs, c->place);
     if (infos != room)
         rlx_mem_free(&b->ctx->memory, infos, n * sizeof *infos);
     return out;
@@ -322,7 +338,9 @@ static const rlx_expr *build(rlx_builder *b, const rlx_node *n, const rlx_expr *
     if (c)
         return build_call(b, c, values);
     if (t)
-        return same_items(values, t->fields, t->num_fields) ? n : rlx_tuple_new(b->ctx, values, t->num_fields, t->place);
+        return same_items(values, t->fields, t->num_fields)
+                   ? n
+                   : rlx_tuple_new(b->ctx, values, t->num_fields, t->place);
     return values[0] == g->tuple ? n : rlx_tuple_get(b->ctx, values[0], g->index, g->place);
 }
 
@@ -340,8 +358,13 @@ static const rlx_expr *value_for_form(void *user, const rlx_expr *var)
 static const rlx_expr *own_form(rlx_builder *b, const rlx_call *c)
 {
     const rlx_op_row *row = rlx_as_op(c->op)->row;
-    rlx_infer in = { .ctx = b->ctx, .call = c, .row = row, .scope = &rlx_top_frame(b)->scope, .sinfo_of = sinfo_for_form,
-                     .value_of = value_for_form, .user = b };
+    rlx_infer in = { .ctx = b->ctx,
+                     .call = c,
+                     .row = row,
+                     .scope = &rlx_top_frame(b)->scope,
+                     .sinfo_of = sinfo_for_form,
+                     .value_of = value_for_form,
+                     .user = b };
     return row->normalize(&in);
 }
 
@@ -385,7 +408,8 @@ static bool end_branch(rlx_builder *b, job j, const rlx_expr *branch)
     return push_value(b, seq) && push_again(b, j, (uint8_t)(j.stage + 1));
 }
 
-/* Stages: 0 condition is there, 1 true branch is open, 2 it is there, 3 false branch is open, 4 all is there. */
+/* Stages: 0 condition is there, 1 true branch is open, 2 it is there, 3 false branch is open, 4
+ * all is there. */
 static bool if_step(rlx_builder *b, job j)
 {
     const rlx_if_expr *e = rlx_as_if_expr(j.node);
@@ -406,10 +430,12 @@ enum { BLOCK_STARTED = 1, BLOCK_OPENED = 2 };
 
 static bool start_block(rlx_builder *b, job *j, const rlx_block *block)
 {
-    bool dataflow = block->node.kind == RLX_NODE_DATAFLOW_BLOCK, inside = rlx_top_frame(b)->in_dataflow;
+    bool dataflow = block->node.kind == RLX_NODE_DATAFLOW_BLOCK,
+         inside = rlx_top_frame(b)->in_dataflow;
     j->stage = BLOCK_STARTED;
     if (!dataflow && inside && block->num_bindings)
-        return rlx_error(b->ctx, RLX_NF07, block->place, "ordinary block inside a dataflow block") != NULL;
+        return rlx_error(b->ctx, RLX_NF07, block->place,
+                         "ordinary block inside a dataflow block") != NULL;
     if (!dataflow || inside)
         return true;
     j->stage |= BLOCK_OPENED;
@@ -466,19 +492,22 @@ static bool keep_binding(rlx_builder *b, const rlx_binding *binding)
 {
     const rlx_match_cast *m = rlx_as_match_cast(binding);
     const rlx_var *v = rlx_as_var(m ? m->var : rlx_as_var_binding(binding)->var);
-    return (!v || rlx_builder_remember(b, v, m ? NULL : rlx_as_var_binding(binding)->value)) && rlx_builder_append(b, binding) &&
+    return (!v || rlx_builder_remember(b, v, m ? NULL : rlx_as_var_binding(binding)->value)) &&
+           rlx_builder_append(b, binding) &&
            (!m || rlx_builder_enter_shape_vars(b, m->sinfo, NULL));
 }
 
-/* A rewritten value keeps what its variable was said to be where that cannot be seen any more (the annotation was believed,
- * and the value is the same value); where it can, or where it was made to be something else, the new struct info holds. */
+/* A rewritten value keeps what its variable was said to be where that cannot be seen any more
+ * (the annotation was believed, and the value is the same value); where it can, or where it was
+ * made to be something else, the new struct info holds. */
 static const rlx_sinfo *annotation_of(rlx_builder *b, const rlx_var *v, const rlx_expr *value)
 {
     const rlx_sinfo *had = follow(b, v->sinfo);
     if (!had || !b->work->mutator || b->work->mutator->rederive)
         return had;
     const rlx_sinfo *have = rlx_builder_derive(b, value);
-    enum rlx_fit fit = have ? rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, had, NULL) : RLX_FIT_NO;
+    enum rlx_fit fit =
+        have ? rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, had, NULL) : RLX_FIT_NO;
     return fit == RLX_FIT_VALUE || fit == RLX_FIT_KIND ? had : NULL;
 }
 
@@ -489,7 +518,11 @@ static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const 
     if (!again && value == vb->value && v->sinfo && follow(b, v->sinfo) == v->sinfo)
         return keep_binding(b, &vb->node);
     size_t errors = rlx_error_count(b->ctx);
-    rlx_emit how = { .number = -1, .var = v, .place = vb->place, .var_place = v->place, .annotation_places = v->sinfo_places,
+    rlx_emit how = { .number = -1,
+                     .var = v,
+                     .place = vb->place,
+                     .var_place = v->place,
+                     .annotation_places = v->sinfo_places,
                      .num_annotation_places = v->num_sinfo_places };
     how.annotation = annotation_of(b, v, value);
     if (!how.annotation && rlx_error_count(b->ctx) > errors)
@@ -502,9 +535,12 @@ static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx
     const rlx_var *v = rlx_as_var(m->var);
     const rlx_sinfo *target = follow(b, m->sinfo);
     bool again = !b->work->mutator || b->work->mutator->rederive;
-    if (!again && value == m->value && target == m->sinfo && (!v || (v->sinfo && follow(b, v->sinfo) == v->sinfo)))
+    if (!again && value == m->value && target == m->sinfo &&
+        (!v || (v->sinfo && follow(b, v->sinfo) == v->sinfo)))
         return keep_binding(b, &m->node);
-    rlx_emit how = { .number = -1, .var = v, .place = m->place, .annotation = v ? follow(b, v->sinfo) : NULL };
+    rlx_emit how = {
+        .number = -1, .var = v, .place = m->place, .annotation = v ? follow(b, v->sinfo) : NULL
+    };
     return target && rlx_builder_bind_match(b, value, target, &how, !v, &m->node) != NULL;
 }
 
@@ -512,7 +548,8 @@ static bool finish_step(rlx_builder *b, const rlx_binding *binding)
 {
     const rlx_expr *value = rlx_vec_pop(&b->work->values);
     const rlx_var_binding *vb = rlx_as_var_binding(binding);
-    return vb ? finish_var_binding(b, vb, value) : finish_match_cast(b, rlx_as_match_cast(binding), value);
+    return vb ? finish_var_binding(b, vb, value)
+              : finish_match_cast(b, rlx_as_match_cast(binding), value);
 }
 
 /* Asks the mutator. */
@@ -545,26 +582,31 @@ static const rlx_sinfo *stated_result(rlx_builder *b, const rlx_function *f, con
     if (!stated || !b->work->mutator || b->work->mutator->rederive)
         return stated;
     const rlx_sinfo *have = rlx_builder_derive(b, leaf);
-    return have && rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, stated, NULL) >= RLX_FIT_VALUE ? stated : NULL;
+    return have && rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, stated, NULL) >= RLX_FIT_VALUE
+               ? stated
+               : NULL;
 }
 
 /* A loose annotation fits a rewritten body with K as it did the old one. */
 static const rlx_sinfo *kept_result(rlx_builder *b, const rlx_function *f, const rlx_expr *leaf)
 {
     const rlx_seq_expr *old = rlx_as_seq_expr(f->body);
-    return old && old->body == leaf && f->ret_stated ? follow(b, f->ret_sinfo) : stated_result(b, f, leaf);
+    return old && old->body == leaf && f->ret_stated ? follow(b, f->ret_sinfo)
+                                                     : stated_result(b, f, leaf);
 }
 
 static bool same_function(const rlx_function *a, const rlx_function *b)
 {
-    return a->body == b->body && a->num_params == b->num_params && same_items(a->params, b->params, a->num_params) && a->ret_sinfo == b->ret_sinfo &&
+    return a->body == b->body && a->num_params == b->num_params &&
+           same_items(a->params, b->params, a->num_params) && a->ret_sinfo == b->ret_sinfo &&
            a->ret_stated == b->ret_stated && a->sinfo == b->sinfo;
 }
 
 static bool function_end(rlx_builder *b, const rlx_function *f)
 {
     const rlx_expr *leaf = rlx_vec_pop(&b->work->values);
-    const rlx_function *n = rlx_builder_end_function(b, leaf, kept_result(b, f, leaf), f->attrs, f->place);
+    const rlx_function *n =
+        rlx_builder_end_function(b, leaf, kept_result(b, f, leaf), f->attrs, f->place);
     if (!n)
         return false;
     if (n->ret_stated && n->ret_sinfo == f->ret_sinfo) {
@@ -651,7 +693,9 @@ const rlx_expr *rlx_builder_operand(rlx_builder *b, const rlx_expr *expr)
     return run_alone(b, JOB_LEAF, expr);
 }
 
-const rlx_function *rlx_builder_rewrite_function(rlx_builder *b, const rlx_function *f, rlx_slice name, const rlx_expr *self, rlx_mutator *m)
+const rlx_function *rlx_builder_rewrite_function(rlx_builder *b, const rlx_function *f,
+                                                 rlx_slice name, const rlx_expr *self,
+                                                 rlx_mutator *m)
 {
     if (!have_work(b))
         return NULL;

@@ -1,9 +1,10 @@
 #include "sinfo/sinfo_int.h"
 
-/* Shape variables standing alone in the list's struct infos, outside function descriptions; those that are bound outside
- * are taken out again. */
-static bool collect_binders(rlx_context *ctx, const rlx_sinfo *const *params, size_t count, bool (*bound)(void *user, const rlx_prim_var *v),
-                            void *user, rlx_prim_vars *out)
+/* Shape variables standing alone in the list's struct infos, outside function descriptions;
+ * those that are bound outside are taken out again. */
+static bool collect_binders(rlx_context *ctx, const rlx_sinfo *const *params, size_t count,
+                            bool (*bound)(void *user, const rlx_prim_var *v), void *user,
+                            rlx_prim_vars *out)
 {
     rlx_ptrmap seen;
     size_t kept = 0;
@@ -29,21 +30,24 @@ static bool in_scope(void *user, const rlx_prim_var *v)
     return rlx_scope_has(user, v);
 }
 
-static const rlx_sinfo *close_list(rlx_context *ctx, const rlx_sinfo *const *params, size_t count, const rlx_sinfo *ret, bool is_pure,
+static const rlx_sinfo *close_list(rlx_context *ctx, const rlx_sinfo *const *params, size_t count,
+                                   const rlx_sinfo *ret, bool is_pure,
                                    bool (*bound)(void *user, const rlx_prim_var *v), void *user)
 {
     rlx_prim_vars binders = { 0 };
     const rlx_sinfo *out = NULL;
     if (ret && collect_binders(ctx, params, count, bound, user, &binders))
-        out = rlx_func_info(ctx, (const rlx_prim *const *)binders.data, binders.len, params, count, ret, is_pure);
+        out = rlx_func_info(ctx, (const rlx_prim *const *)binders.data, binders.len, params, count,
+                            ret, is_pure);
     rlx_vec_free(&ctx->memory, &binders);
     return out;
 }
 
-const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, size_t count, const rlx_sinfo *ret, bool is_pure,
-                               const rlx_scope *outer)
+const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, size_t count,
+                               const rlx_sinfo *ret, bool is_pure, const rlx_scope *outer)
 {
-    const rlx_sinfo **infos = rlx_mem_alloc(&ctx->memory, (count + 1) * sizeof *infos), *out = NULL;
+    const rlx_sinfo **infos = rlx_mem_alloc(&ctx->memory, (count + 1) * sizeof *infos),
+                    *out = NULL;
     bool ok = infos != NULL;
     for (size_t i = 0; ok && i < count; i++) {
         const rlx_var *v = rlx_as_var(params[i]);
@@ -52,7 +56,8 @@ const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, 
     if (!infos)
         rlx_no_memory(ctx);
     if (ok)
-        out = close_list(ctx, infos, count, ret ? ret : rlx_object_info(ctx), is_pure, in_scope, (void *)(uintptr_t)outer);
+        out = close_list(ctx, infos, count, ret ? ret : rlx_object_info(ctx), is_pure, in_scope,
+                         (void *)(uintptr_t)outer);
     rlx_mem_free(&ctx->memory, infos, infos ? (count + 1) * sizeof *infos : 0);
     return out;
 }
@@ -73,22 +78,26 @@ static const rlx_sinfo *buffer_sinfo(rlx_context *ctx, const rlx_buffer *b)
     return shape ? rlx_tensor_info(ctx, shape, b->dtype, (int)n, NULL) : NULL;
 }
 
-static const rlx_sinfo *tir_param_sinfo(rlx_context *ctx, const rlx_prim *param, const rlx_node *buffer)
+static const rlx_sinfo *tir_param_sinfo(rlx_context *ctx, const rlx_prim *param,
+                                        const rlx_node *buffer)
 {
     rlx_dtype t = rlx_prim_dtype(param);
     if (buffer)
         return buffer_sinfo(ctx, rlx_as_buffer(buffer));
-    return rlx_dtype_code(t) == RELAX_DTYPE_HANDLE ? rlx_object_info(ctx) : rlx_prim_info(ctx, t, NULL);
+    return rlx_dtype_code(t) == RELAX_DTYPE_HANDLE ? rlx_object_info(ctx)
+                                                   : rlx_prim_info(ctx, t, NULL);
 }
 
-/* A variable used through a cast in a buffer's shape counts as standing alone: it is mapped to an int64 twin. */
+/* A variable used through a cast in a buffer's shape counts as standing alone: it is mapped to
+ * an int64 twin. */
 static const rlx_sinfo *widen_alone(rlx_context *ctx, const rlx_sinfo *s, rlx_rewriter *r)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     const rlx_shape_expr *shape = t ? rlx_as_shape_expr(t->shape) : NULL;
     for (size_t i = 0; shape && i < shape->num_values; i++) {
         const rlx_unary *cast = rlx_as_unary(shape->values[i]);
-        const rlx_prim_var *v = cast && cast->node.kind == RLX_NODE_CAST ? rlx_as_prim_var(cast->a) : NULL;
+        const rlx_prim_var *v =
+            cast && cast->node.kind == RLX_NODE_CAST ? rlx_as_prim_var(cast->a) : NULL;
         if (!v || rlx_ptrmap_has(&r->map, &cast->node))
             continue;
         const rlx_prim_var *twin = rlx_prim_var_new(ctx, v->name, RELAX_INT64, v->place);
@@ -101,13 +110,18 @@ static const rlx_sinfo *widen_alone(rlx_context *ctx, const rlx_sinfo *s, rlx_re
 }
 
 /* Reads and writes nothing, calls nothing: scalar parameters and a value returned. */
-static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step look_for_effects(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
 {
     const rlx_prim_call *c = rlx_as_prim_call(n);
-    static const char *const harmless[] = { "ret", "if_then_else", "likely", "shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor",
-                                            "bitwise_not", "exp", "log", "sqrt", "tanh", "sigmoid", "pow", "fabs", "floor", "ceil", "round", "sin",
-                                            "cos" };
-    bool effect = n->kind == RLX_NODE_BUFFER_STORE || n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_ALLOCATE;
+    static const char *const harmless[] = {
+        "ret",        "if_then_else", "likely",      "shift_left", "shift_right", "bitwise_and",
+        "bitwise_or", "bitwise_xor",  "bitwise_not", "exp",        "log",         "sqrt",
+        "tanh",       "sigmoid",      "pow",         "fabs",       "floor",       "ceil",
+        "round",      "sin",          "cos"
+    };
+    bool effect = n->kind == RLX_NODE_BUFFER_STORE || n->kind == RLX_NODE_BUFFER_LOAD ||
+                  n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_ALLOCATE;
     if (c) {
         effect = true;
         for (size_t i = 0; c->op && i < RLX_COUNT(harmless); i++)
@@ -139,7 +153,10 @@ const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *
     }
     for (size_t i = 0; ok && r.map.len && i < n; i++)
         ok = (infos[i] = rlx_rewrite(&r, infos[i])) != NULL;
-    const rlx_sinfo *ret = !ok ? NULL : rlx_dtype_is_void(f->ret_dtype) ? rlx_tuple_info(ctx, NULL, 0) : rlx_prim_info(ctx, f->ret_dtype, NULL);
+    const rlx_sinfo *ret = !ok ? NULL
+                           : rlx_dtype_is_void(f->ret_dtype)
+                               ? rlx_tuple_info(ctx, NULL, 0)
+                               : rlx_prim_info(ctx, f->ret_dtype, NULL);
     if (ret)
         out = close_list(ctx, infos, n, ret, only_computes(ctx, f), NULL, NULL);
     rlx_rewriter_free(&r);
@@ -170,7 +187,8 @@ static bool known_around(void *user, const rlx_prim_var *v)
 
 static const rlx_sinfo *close_any(closing *c, const rlx_sinfo *s);
 
-static const rlx_sinfo *close_items(closing *c, const rlx_tuple_sinfo *t, const rlx_func_sinfo *f, const rlx_prim_vars *binders)
+static const rlx_sinfo *close_items(closing *c, const rlx_tuple_sinfo *t, const rlx_func_sinfo *f,
+                                    const rlx_prim_vars *binders)
 {
     const rlx_sinfo *const *in = t ? t->fields : f->params;
     size_t n = t ? t->num_fields : f->num_params, i = 0;
@@ -182,7 +200,8 @@ static const rlx_sinfo *close_items(closing *c, const rlx_tuple_sinfo *t, const 
     if (i == n && t)
         out = rlx_tuple_info(c->ctx, items, n);
     else if (i == n)
-        out = rlx_func_info(c->ctx, (const rlx_prim *const *)binders->data, binders->len, items, n, close_any(c, f->ret), f->is_pure);
+        out = rlx_func_info(c->ctx, (const rlx_prim *const *)binders->data, binders->len, items, n,
+                            close_any(c, f->ret), f->is_pure);
     rlx_mem_free(&c->ctx->memory, items, (n + 1) * sizeof *items);
     return out;
 }
@@ -194,9 +213,12 @@ static const rlx_sinfo *close_function(closing *c, const rlx_func_sinfo *f)
     const rlx_sinfo *out = NULL;
     if (f->derive) {
         const rlx_sinfo *ret = close_any(c, f->ret);
-        return ret == f->ret ? &f->node : rlx_opaque_func_info(c->ctx, (enum rlx_derive)f->derive, f->derive_name, ret, f->is_pure);
+        return ret == f->ret ? &f->node
+                             : rlx_opaque_func_info(c->ctx, (enum rlx_derive)f->derive,
+                                                    f->derive_name, ret, f->is_pure);
     }
-    if (c->depth < RLX_SINFO_DEPTH && collect_binders(c->ctx, f->params, f->num_params, known_around, c, &binders)) {
+    if (c->depth < RLX_SINFO_DEPTH &&
+        collect_binders(c->ctx, f->params, f->num_params, known_around, c, &binders)) {
         c->around[c->depth++] = &binders;
         out = close_items(c, NULL, f, &binders);
         c->depth--;
@@ -218,7 +240,8 @@ static const rlx_sinfo *close_any(closing *c, const rlx_sinfo *s)
     return out;
 }
 
-const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s, bool (*bound)(void *user, const rlx_prim_var *v), void *user)
+const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s,
+                                   bool (*bound)(void *user, const rlx_prim_var *v), void *user)
 {
     closing c = { .ctx = ctx, .bound = bound, .user = user, .budget = RLX_FRESH_BUDGET };
     return close_any(&c, s);

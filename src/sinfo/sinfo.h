@@ -1,75 +1,126 @@
-/* sinfo: structural information. What is known of a value while compiling (language section 5), and the block
- * builder that normalises and infers while it emits (sections 3 and 11). */
+/* sinfo: structural information. What is known of a value while compiling (language section 5),
+ * and the block builder that normalises and infers while it emits (sections 3 and 11). */
 #ifndef RLX_SINFO_H
 #define RLX_SINFO_H
 
 #include "ir/ir.h"
 #include "arith/arith.h"
 
-/* ---- fit: may a value described by `a` be used where `b` is described? Worst first (language 5.4) */
+/* ---- fit: may a value described by `a` be used where `b` is described? Worst first (language
+ * 5.4) */
 enum rlx_fit { RLX_FIT_NO = 0, RLX_FIT_KIND = 1, RLX_FIT_VALUE = 2, RLX_FIT_YES = 3 };
-/* Why not YES: the first part that decided. path: fields of tuples from the outside; part and index name the place. */
-enum rlx_fit_part { RLX_PART_NONE, RLX_PART_KIND, RLX_PART_DTYPE, RLX_PART_RANK, RLX_PART_DIMENSION, RLX_PART_DEVICE, RLX_PART_SHAPE, RLX_PART_VALUE,
-                    RLX_PART_LENGTH, RLX_PART_ARITY, RLX_PART_PURITY, RLX_PART_PARAM, RLX_PART_RESULT };
-typedef struct rlx_fit_reason { uint8_t part; uint8_t depth; int32_t index; int32_t path[6]; const rlx_node *want, *have; } rlx_fit_reason;
-enum rlx_fit rlx_fit(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b, rlx_fit_reason *why); /* why may be NULL */
+/* Why not YES: the first part that decided. path: fields of tuples from the outside; part and
+ * index name the place. */
+enum rlx_fit_part {
+    RLX_PART_NONE,
+    RLX_PART_KIND,
+    RLX_PART_DTYPE,
+    RLX_PART_RANK,
+    RLX_PART_DIMENSION,
+    RLX_PART_DEVICE,
+    RLX_PART_SHAPE,
+    RLX_PART_VALUE,
+    RLX_PART_LENGTH,
+    RLX_PART_ARITY,
+    RLX_PART_PURITY,
+    RLX_PART_PARAM,
+    RLX_PART_RESULT
+};
+typedef struct rlx_fit_reason {
+    uint8_t part;
+    uint8_t depth;
+    int32_t index;
+    int32_t path[6];
+    const rlx_node *want, *have;
+} rlx_fit_reason;
+/* why may be NULL */
+enum rlx_fit rlx_fit(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b,
+                     rlx_fit_reason *why);
 /* "dtype is int32, expected float32", "dimension 1 is m, expected 4", "field 0: rank ..." */
 void rlx_fit_explain(rlx_buf *out, const rlx_fit_reason *why);
 /* False: no value can satisfy both (language 5.4.3). */
-bool rlx_overlap(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b, rlx_fit_reason *why);
-const rlx_sinfo *rlx_lub(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b);
+bool rlx_overlap(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const rlx_sinfo *b,
+                 rlx_fit_reason *why);
+const rlx_sinfo *rlx_lub(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a,
+                         const rlx_sinfo *b);
 
-/* Erasure: keeps what mentions only variables the tests allow (NULL test: nothing is allowed / visible). */
+/* Erasure: keeps what mentions only variables the tests allow (NULL test: nothing is allowed /
+ * visible). */
 typedef struct rlx_visible {
     bool (*shape_var)(void *user, const rlx_prim_var *v);
     bool (*var)(void *user, const rlx_var *v);
     void *user;
 } rlx_visible;
 const rlx_sinfo *rlx_erase(rlx_context *ctx, const rlx_sinfo *s, const rlx_visible *visible);
-const rlx_sinfo *rlx_erase_to_static(rlx_context *ctx, const rlx_sinfo *s); /* language section 9, as struct info */
+/* language section 9, as struct info */
+const rlx_sinfo *rlx_erase_to_static(rlx_context *ctx, const rlx_sinfo *s);
 
-/* Mapping of a parameter description onto an argument's (language 5.8): accumulates pairs; a conflict is recorded. */
+/* Mapping of a parameter description onto an argument's (language 5.8): accumulates pairs; a
+ * conflict is recorded. */
 typedef struct rlx_mapping {
     rlx_context *ctx;
     const rlx_scope *scope;
     const rlx_prim *const *binders; size_t num_binders;   /* what may be mapped */
-    rlx_ptrmap known_binders;                              /* the same as a set, if they are many */
-    rlx_ptrmap pairs;                                      /* PRIM_VAR -> PRIM; Relax VAR -> shape expression */
-    RLX_VEC(struct rlx_map_pair { const rlx_prim_var *var; const rlx_prim *value; int32_t arg; }) list;
-    const rlx_prim_var *conflict; const rlx_prim *first, *second; int32_t first_arg, second_arg; /* provably different; NULL: none */
-    bool unproved;                                         /* a second sight was neither equal nor different */
+    /* the same as a set, if they are many */
+    rlx_ptrmap known_binders;
+    /* PRIM_VAR -> PRIM; Relax VAR -> shape expression */
+    rlx_ptrmap pairs;
+    RLX_VEC(struct rlx_map_pair {
+        const rlx_prim_var *var;
+        const rlx_prim *value;
+        int32_t arg;
+    })
+    list;
+    /* provably different; NULL: none */
+    const rlx_prim_var *conflict; const rlx_prim *first, *second; int32_t first_arg, second_arg;
+    /* a second sight was neither equal nor different */
+    bool unproved;
     bool failed;
 } rlx_mapping;
-void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope, const rlx_prim *const *binders, size_t count);
-void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *arg, int32_t arg_index);
+void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope,
+                      const rlx_prim *const *binders, size_t count);
+void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *arg,
+                     int32_t arg_index);
 const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s);
 void rlx_mapping_free(rlx_mapping *m);
 
-/* FuncStructInfo of a function from its parts: binders are the shape variables standing alone in parameters that are
- * not captured (`outer` says which are in scope outside; may be NULL). */
-const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, size_t count, const rlx_sinfo *ret, bool is_pure, const rlx_scope *outer);
-const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *f); /* language D16 */
-/* Closes FUNC_SINFO binders of an annotation (language 2.4.6): variables alone in a function description's parameters that `bound` does not know. */
-const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s, bool (*bound)(void *user, const rlx_prim_var *v), void *user);
+/* FuncStructInfo of a function from its parts: binders are the shape variables standing alone
+ * in parameters that are not captured (`outer` says which are in scope outside; may be NULL). */
+const rlx_sinfo *rlx_signature(rlx_context *ctx, const rlx_expr *const *params, size_t count,
+                               const rlx_sinfo *ret, bool is_pure, const rlx_scope *outer);
+/* language D16 */
+const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *f);
+/* Closes FUNC_SINFO binders of an annotation (language 2.4.6): variables alone in a function
+ * description's parameters that `bound` does not know. */
+const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s,
+                                   bool (*bound)(void *user, const rlx_prim_var *v), void *user);
 
 struct rlx_desc_writer; /* desc/desc.h */
 struct rlx_writer;
-/* ---- packed form for the run side (desc). Whoever encodes numbers the symbols and says which of them the item binds: the first
- * position in text order where such a variable stands alone binds it, all others refer to it. */
-enum rlx_fresh { RLX_FRESH_SIZE = 1, RLX_FRESH_SIGNED = 2 }; /* SIGNED: only values of scalars bind it, it may be negative */
+/* ---- packed form for the run side (desc). Whoever encodes numbers the symbols and says which
+ * of them the item binds: the first position in text order where such a variable stands alone
+ * binds it, all others refer to it. */
+/* SIGNED: only values of scalars bind it, it may be negative */
+enum rlx_fresh { RLX_FRESH_SIZE = 1, RLX_FRESH_SIGNED = 2 };
 typedef struct rlx_encoder {
     rlx_context *ctx;
     struct rlx_writer *out;
-    int32_t (*slot_of)(void *user, const rlx_prim_var *v);  /* of a bound or fresh variable; -1: it has no value here */
-    int32_t (*register_of)(void *user, const rlx_var *v);   /* of a variable that is the shape of a tensor; -1: none. NULL: such shapes are left out */
+    /* of a bound or fresh variable; -1: it has no value here */
+    int32_t (*slot_of)(void *user, const rlx_prim_var *v);
+    /* of a variable that is the shape of a tensor; -1: none. NULL: such shapes are left out */
+    int32_t (*register_of)(void *user, const rlx_var *v);
     void *user;
-    rlx_ptrmap *fresh;          /* PRIM_VAR -> enum rlx_fresh, taken out where it is bound; NULL: nothing is bound */
+    /* PRIM_VAR -> enum rlx_fresh, taken out where it is bound; NULL: nothing is bound */
+    rlx_ptrmap *fresh;
     bool no_names;              /* leave the names of variables out */
-    const rlx_node *unknown;    /* out: the variable without slot or register, or the expression that has no packed form */
+    /* out: the variable without slot or register, or the expression that has no packed form */
+    const rlx_node *unknown;
 } rlx_encoder;
-/* Appends the node of s to d. False: e->unknown says what, or memory is out; broken limits latch in e->out. */
+/* Appends the node of s to d. False: e->unknown says what, or memory is out; broken limits
+ * latch in e->out. */
 bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, struct rlx_desc_writer *d);
-/* *offset: the expression item of p. Without recursion; shared parts are written out, up to a limit that latches in e->out. */
+/* *offset: the expression item of p. Without recursion; shared parts are written out, up to a
+ * limit that latches in e->out. */
 bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset);
 
 /* ---- struct info of expressions. env: what the module says of GlobalVars */
@@ -77,33 +128,48 @@ typedef struct rlx_env {
     const rlx_sinfo *(*global)(void *user, const rlx_global_var *gv); /* NULL: unknown */
     void *user;
 } rlx_env;
-/* Struct info of a leaf or tuple-get (variables have theirs; GlobalVar by env). NULL: Op, or unknown GlobalVar, or out of memory. Never reports. */
+/* Struct info of a leaf or tuple-get (variables have theirs; GlobalVar by env). NULL: Op, or
+ * unknown GlobalVar, or out of memory. Never reports. */
 const rlx_sinfo *rlx_leaf_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_expr *e);
 
-/* ---- the block builder: one function at a time. Errors are diagnostics; a failed emit returns NULL and leaves the block as it was. */
+/* ---- the block builder: one function at a time. Errors are diagnostics; a failed emit returns
+ * NULL and leaves the block as it was. */
 typedef struct rlx_builder rlx_builder;
 typedef struct rlx_builder_options {
     bool strict_annotations;      /* value -> annotation V and K as errors */
     bool quiet_values;            /* no TY01 warnings (passes rebuilding what was accepted) */
     bool keep_op_form;            /* operator normal forms (NF05) are not applied (text reader) */
     bool no_infer;                /* keep variables' own struct info where given */
-    bool keep_going;              /* what cannot be derived counts as its annotation, else Object, once its error is reported (text reader): the program stays printable */
-    bool count_names;             /* generated names are numbered as TVM does (text reader): per function, and every binding counts, named or not */
+    /* what cannot be derived counts as its annotation, else Object, once its error is reported
+     * (text reader): the program stays printable */
+    bool keep_going;
+    /* generated names are numbered as TVM does (text reader): per function, and every binding
+     * counts, named or not */
+    bool count_names;
 } rlx_builder_options;
-rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env, const rlx_builder_options *options);
+rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env,
+                                const rlx_builder_options *options);
 void rlx_builder_free(rlx_builder *b);
-void rlx_builder_reset(rlx_builder *b);  /* drops everything open; keeps memory for the next function */
+/* drops everything open; keeps memory for the next function */
+void rlx_builder_reset(rlx_builder *b);
 
-/* Function scope: params enter scope, their binding positions bind shape variables. Functions nest (local functions): the inner one sees
- * the outer shape variables (captured). name is for messages and self-calls; self: the GlobalVar or local variable, may be NULL. */
-bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count, bool is_pure, bool force_pure, rlx_slice name, const rlx_expr *self);
-/* Ends the function: result is normalised, body built (NF03, NF04, NF06), result struct info derived and compared with the
- * stated one (TY07; NULL: deduced). Errors raised since begin make it fail. */
-const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result, const rlx_sinfo *stated_ret, const rlx_attr *attrs, rlx_place place);
+/* Function scope: params enter scope, their binding positions bind shape variables. Functions
+ * nest (local functions): the inner one sees the outer shape variables (captured). name is for
+ * messages and self-calls; self: the GlobalVar or local variable, may be NULL. */
+bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count,
+                                bool is_pure, bool force_pure, rlx_slice name,
+                                const rlx_expr *self);
+/* Ends the function: result is normalised, body built (NF03, NF04, NF06), result struct info
+ * derived and compared with the stated one (TY07; NULL: deduced). Errors raised since begin
+ * make it fail. */
+const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result,
+                                             const rlx_sinfo *stated_ret, const rlx_attr *attrs,
+                                             rlx_place place);
 /* Branch of an if: a scope that sees its parent; end gives the SeqExpr. */
 bool rlx_builder_begin_branch(rlx_builder *b);
 const rlx_expr *rlx_builder_end_branch(rlx_builder *b, const rlx_expr *result, rlx_place place);
-/* Blocks nest as a stack; outside begin/end an ordinary block is open. end returns the block node (NULL if it was empty) already appended to the scope. */
+/* Blocks nest as a stack; outside begin/end an ordinary block is open. end returns the block
+ * node (NULL if it was empty) already appended to the scope. */
 bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place);
 bool rlx_builder_end_block(rlx_builder *b);
 bool rlx_builder_in_dataflow(const rlx_builder *b);
@@ -116,10 +182,12 @@ typedef struct rlx_emit {
     bool output;                              /* dataflow block: an ordinary Var (emit_output) */
     rlx_place place, var_place;
 } rlx_emit;
-/* Normalises expr (operands are bound first), infers, checks the annotation, binds. NULL on error. */
+/* Normalises expr (operands are bound first), infers, checks the annotation, binds. NULL on
+ * error. */
 const rlx_var *rlx_builder_emit(rlx_builder *b, const rlx_expr *expr, const rlx_emit *how);
 /* no_var: makes no variable; what comes back then only says that it succeeded. */
-const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value, const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var);
+const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value,
+                                      const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var);
 /* With count_names: as if one more binding had been made here. */
 void rlx_builder_count_name(rlx_builder *b);
 /* Appends as it is: struct info must be there. A DataflowVar outside dataflow is refused. */
@@ -129,50 +197,73 @@ const rlx_expr *rlx_builder_normalize(rlx_builder *b, const rlx_expr *expr);
 const rlx_expr *rlx_builder_operand(rlx_builder *b, const rlx_expr *expr);
 /* Struct info that expr (normalised) has here. NULL after a reported error. */
 const rlx_sinfo *rlx_builder_infer(rlx_builder *b, const rlx_expr *expr);
-const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var); /* value bound through this builder, NULL for parameters and casts */
-rlx_scope *rlx_builder_scope(rlx_builder *b);                                /* facts of the current scope */
-bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v);             /* brings a shape variable into scope by hand */
+/* value bound through this builder, NULL for parameters and casts */
+const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var);
+/* facts of the current scope */
+rlx_scope *rlx_builder_scope(rlx_builder *b);
+/* brings a shape variable into scope by hand */
+bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v);
 rlx_context *rlx_builder_context(const rlx_builder *b);
 /* A point to come back to: what was emitted and opened since goes away. */
-typedef struct rlx_mark { size_t depth, segments, bindings, opens, params, facts; bool in_dataflow; uint32_t block_serial; int32_t next_lv, next_gv; } rlx_mark;
+typedef struct rlx_mark {
+    size_t depth, segments, bindings, opens, params, facts;
+    bool in_dataflow;
+    uint32_t block_serial;
+    int32_t next_lv, next_gv;
+} rlx_mark;
 rlx_mark rlx_builder_mark(const rlx_builder *b);
 void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m);
 
 /* ---- module under construction: GlobalVars, provisional signatures (D1) */
 typedef struct rlx_module_builder rlx_module_builder;
-rlx_module_builder *rlx_module_builder_create(rlx_context *ctx, const rlx_module *base); /* base may be NULL */
+/* base may be NULL */
+rlx_module_builder *rlx_module_builder_create(rlx_context *ctx, const rlx_module *base);
 void rlx_module_builder_free(rlx_module_builder *mb);
-/* New GlobalVar with a provisional signature (may be NULL: Object). An existing name is an error WX05 (NULL). */
-const rlx_global_var *rlx_module_builder_declare(rlx_module_builder *mb, rlx_slice name, const rlx_sinfo *signature, rlx_place place);
-bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv, const rlx_node *function);
-/* Adds a function under a fresh name made from hint; returns the GlobalVar of an equal private function if there is one. */
-const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice hint, const rlx_node *function);
+/* New GlobalVar with a provisional signature (may be NULL: Object). An existing name is an
+ * error WX05 (NULL). */
+const rlx_global_var *rlx_module_builder_declare(rlx_module_builder *mb, rlx_slice name,
+                                                 const rlx_sinfo *signature, rlx_place place);
+bool rlx_module_builder_define(rlx_module_builder *mb, const rlx_global_var *gv,
+                               const rlx_node *function);
+/* Adds a function under a fresh name made from hint; returns the GlobalVar of an equal private
+ * function if there is one. */
+const rlx_global_var *rlx_module_builder_add(rlx_module_builder *mb, rlx_slice hint,
+                                             const rlx_node *function);
 bool rlx_module_builder_remove(rlx_module_builder *mb, const rlx_global_var *gv);
 const rlx_global_var *rlx_module_builder_lookup(const rlx_module_builder *mb, rlx_slice name);
-const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb, const rlx_global_var *gv);
+const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb,
+                                            const rlx_global_var *gv);
 const rlx_env *rlx_module_builder_env(const rlx_module_builder *mb);
-void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs, const rlx_attr *global_infos);
-const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place place); /* same pointer as base if nothing changed */
+void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
+                                  const rlx_attr *global_infos);
+/* same pointer as base if nothing changed */
+const rlx_module *rlx_module_builder_finish(rlx_module_builder *mb, rlx_place place);
 /* Env of a finished module. */
 rlx_env rlx_module_env(const rlx_module *m);
 
-/* ---- mutator: rewriting at the binding level through a builder (language 11.3). Iterative over blocks, branches, local functions. */
+/* ---- mutator: rewriting at the binding level through a builder (language 11.3). Iterative
+ * over blocks, branches, local functions. */
 typedef struct rlx_mutator rlx_mutator;
 struct rlx_mutator {
     rlx_context *ctx;
     rlx_builder *builder;
     void *user;
-    /* Called for each binding with its value's operands already renamed. Either emits what it wants through the builder and returns
-     * the leaf that replaces the variable, or returns the value (same or other) to be emitted for the variable; NULL: failure. `*replaced`
-     * set: the returned leaf replaces the variable and nothing is emitted. */
-    const rlx_expr *(*binding)(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value, bool *replaced);
+    /* Called for each binding with its value's operands already renamed. Either emits what it
+     * wants through the builder and returns the leaf that replaces the variable, or returns the
+     * value (same or other) to be emitted for the variable; NULL: failure. `*replaced` set: the
+     * returned leaf replaces the variable and nothing is emitted. */
+    const rlx_expr *(*binding)(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
+                               bool *replaced);
     /* May drop a binding before it is looked at: true: skip it. May be NULL. */
     bool (*drop)(rlx_mutator *m, const rlx_binding *old);
-    bool rederive;     /* also what did not change is derived and checked again, against the struct info its variable has */
+    /* also what did not change is derived and checked again, against the struct info its
+     * variable has */
+    bool rederive;
     rlx_ptrmap vars;   /* old variable -> new leaf */
 };
 /* The function with rewritten bindings; the same pointer if nothing changed; NULL on failure. */
-const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f, const rlx_global_var *gv);
+const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f,
+                                        const rlx_global_var *gv);
 void rlx_mutator_init(rlx_mutator *m, rlx_context *ctx, const rlx_env *env, void *user);
 void rlx_mutator_free(rlx_mutator *m);
 

@@ -4,8 +4,9 @@
 
 #include "sinfo/sinfo.h"
 
-/* Struct info nests by tuples and function descriptions. Relations walk it by recursion no deeper than this, and look at
- * no more than so many parts; beyond, each gives its weakest sound answer (possibly, Object, nothing mapped). */
+/* Struct info nests by tuples and function descriptions. Relations walk it by recursion no
+ * deeper than this, and look at no more than so many parts; beyond, each gives its weakest
+ * sound answer (possibly, Object, nothing mapped). */
 #define RLX_SINFO_DEPTH 200
 #define RLX_SINFO_PARTS 200000
 
@@ -21,14 +22,18 @@ RLX_INLINE bool rlx_budget_enter(rlx_budget *b)
 }
 RLX_INLINE void rlx_budget_leave(rlx_budget *b) { b->depth++; }
 
-/* Dimensions of a shape: its own, or those that a variable of Shape kind is known to have. NULL: not known. */
+/* Dimensions of a shape: its own, or those that a variable of Shape kind is known to have.
+ * NULL: not known. */
 const rlx_prim *const *rlx_shape_dims(const rlx_expr *shape, size_t *count);
 /* Two shapes of tensors (language 5.3.4); *index: the dimension that decided, -1: none did. */
-enum rlx_answer rlx_prove_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a, const rlx_expr *b, int32_t *index);
+enum rlx_answer rlx_prove_shapes(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a,
+                                 const rlx_expr *b, int32_t *index);
 /* Struct info of a variable; Object if it states none. */
 const rlx_sinfo *rlx_var_sinfo(rlx_context *ctx, const rlx_var *v);
-/* Do all shape variables of n pass the test? n must not be NULL. False as well when memory runs out. */
-bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n, bool (*test)(void *user, const rlx_prim_var *v), void *user);
+/* Do all shape variables of n pass the test? n must not be NULL. False as well when memory runs
+ * out. */
+bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n,
+                       bool (*test)(void *user, const rlx_prim_var *v), void *user);
 
 /* Is e a leaf (NF01)? Op counts. */
 bool rlx_is_leaf(const rlx_expr *e);

@@ -1,6 +1,6 @@
 #include "tir/tir_int.h"
 
-/* ---- folding substitution ------------------------------------------------------------------------- */
+/* ---- folding substitution ------------------------------------------------------------------- */
 
 const rlx_node *rlx_tir_refold(rlx_rewriter *r, const rlx_node *n)
 {
@@ -18,9 +18,10 @@ void rlx_tir_folder_init(rlx_rewriter *r, rlx_context *ctx)
     r->after = rlx_tir_refold;
 }
 
-/* ---- which variables -------------------------------------------------------------------------------- */
+/* ---- which variables ------------------------------------------------------------------------ */
 
-static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via,
+                              const rlx_node *parent)
 {
     if (n->kind == RLX_NODE_BUFFER)
         return RLX_STEP_SKIP;
@@ -41,7 +42,7 @@ bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *var
     return found || no_memory; /* the careful answer */
 }
 
-/* ---- affine view ---------------------------------------------------------------------------------------- */
+/* ---- affine view ---------------------------------------------------------------------------- */
 
 typedef struct term { const rlx_prim *p, *scale; } term; /* scale NULL: 1 */
 typedef struct affine_work {
@@ -82,8 +83,9 @@ static bool add_product(affine_work *w, term t)
 static bool is_widening(const rlx_unary *c)
 {
     rlx_dtype from = rlx_prim_dtype(c->a);
-    return rlx_dtype_is_int(from) && rlx_dtype_code(c->dtype) == RELAX_DTYPE_INT && rlx_dtype_lanes(from) == 1 &&
-           rlx_dtype_bits(c->dtype) >= 32 && rlx_dtype_code(from) == RELAX_DTYPE_INT && rlx_dtype_bits(from) >= 32 &&
+    return rlx_dtype_is_int(from) && rlx_dtype_code(c->dtype) == RELAX_DTYPE_INT &&
+           rlx_dtype_lanes(from) == 1 && rlx_dtype_bits(c->dtype) >= 32 &&
+           rlx_dtype_code(from) == RELAX_DTYPE_INT && rlx_dtype_bits(from) >= 32 &&
            rlx_dtype_bits(c->dtype) >= rlx_dtype_bits(from);
 }
 
@@ -100,7 +102,8 @@ static bool add_term(affine_work *w, term t)
     if (t.p->kind == RLX_NODE_ADD)
         return push(w, b->b, t.scale) && push(w, b->a, t.scale);
     if (t.p->kind == RLX_NODE_SUB)
-        return push(w, b->b, rlx_fold_mul(w->ctx, one, rlx_int(w->ctx, dtype, -1))) && push(w, b->a, t.scale);
+        return push(w, b->b, rlx_fold_mul(w->ctx, one, rlx_int(w->ctx, dtype, -1))) &&
+               push(w, b->a, t.scale);
     if (t.p->kind == RLX_NODE_MUL)
         return add_product(w, t);
     if (t.p->kind == RLX_NODE_CAST && is_widening((const rlx_unary *)t.p))
@@ -108,7 +111,8 @@ static bool add_term(affine_work *w, term t)
     return false;
 }
 
-bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars, size_t num_vars, rlx_tir_affine *out)
+bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars,
+                       size_t num_vars, rlx_tir_affine *out)
 {
     affine_work w = { .ctx = ctx, .out = out };
     *out = (rlx_tir_affine){ 0 };

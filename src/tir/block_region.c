@@ -1,6 +1,6 @@
 #include "tir/tir_int.h"
 
-/* ---- what a block touches ------------------------------------------------------------------------------ */
+/* ---- what a block touches ------------------------------------------------------------------- */
 
 /* Per dimension: from `min`, `extent` elements. */
 typedef struct span { const rlx_prim *min, *extent; } span;
@@ -31,11 +31,13 @@ static bool relax_over(finder *f, span *s, const rlx_for_stmt *loop)
     rlx_tir_affine a;
     int64_t c = 0;
     const rlx_prim *var = loop->loop_var;
-    if (!rlx_tir_affine_of(ctx, s->min, &var, 1, &a) || (a.coeff[0] && !rlx_int_literal(a.coeff[0], &c)))
+    if (!rlx_tir_affine_of(ctx, s->min, &var, 1, &a) ||
+        (a.coeff[0] && !rlx_int_literal(a.coeff[0], &c)))
         return false;
     if (c == 0)
         return true;
-    const rlx_prim *steps = rlx_fold_sub(ctx, loop->extent, rlx_int(ctx, rlx_prim_dtype(loop->extent), 1));
+    const rlx_prim *steps =
+        rlx_fold_sub(ctx, loop->extent, rlx_int(ctx, rlx_prim_dtype(loop->extent), 1));
     const rlx_prim *at = c > 0 ? loop->min : rlx_fold_add(ctx, loop->min, steps);
     rlx_rewriter r;
     rlx_tir_folder_init(&r, ctx);
@@ -46,7 +48,8 @@ static bool relax_over(finder *f, span *s, const rlx_for_stmt *loop)
         s->extent = loop->extent;
     else
         s->extent = rlx_fold_add(
-            ctx, rlx_fold_mul(ctx, steps, rlx_int(ctx, rlx_prim_dtype(steps), c < 0 ? -c : c)), s->extent);
+            ctx, rlx_fold_mul(ctx, steps, rlx_int(ctx, rlx_prim_dtype(steps), c < 0 ? -c : c)),
+            s->extent);
     return s->min && s->extent ? true : fail(f);
 }
 
@@ -56,7 +59,8 @@ static bool relax_span(finder *f, span *s, const rlx_prim *size)
     bool known = true;
     for (size_t i = f->order.len; i-- > 0 && known && !f->failed;)
         known = relax_over(f, s, f->order.data[i]);
-    if (known && !rlx_tir_mentions(f->ctx, s->min, &f->loops) && !rlx_tir_mentions(f->ctx, s->extent, &f->loops))
+    if (known && !rlx_tir_mentions(f->ctx, s->min, &f->loops) &&
+        !rlx_tir_mentions(f->ctx, s->extent, &f->loops))
         return !f->failed;
     *s = (span){ rlx_int(f->ctx, rlx_prim_dtype(size), 0), size };
     return s->min != NULL;
@@ -75,13 +79,15 @@ static bool unite(finder *f, span *a, const span *b)
     if (same_span(a, b))
         return true;
     const rlx_prim *d = rlx_simplify(ctx, NULL, rlx_fold_sub(ctx, b->min, a->min));
-    if (rlx_int_literal(d, &apart) && rlx_int_literal(a->extent, &na) && rlx_int_literal(b->extent, &nb)) {
+    if (rlx_int_literal(d, &apart) && rlx_int_literal(a->extent, &na) &&
+        rlx_int_literal(b->extent, &nb)) {
         int64_t low = apart < 0 ? apart : 0, high = na > apart + nb ? na : apart + nb;
         a->min = apart < 0 ? b->min : a->min;
         a->extent = rlx_int(ctx, rlx_prim_dtype(a->extent), high - low);
         return a->extent != NULL;
     }
-    const rlx_prim *end_a = rlx_fold_add(ctx, a->min, a->extent), *end_b = rlx_fold_add(ctx, b->min, b->extent);
+    const rlx_prim *end_a = rlx_fold_add(ctx, a->min, a->extent),
+                   *end_b = rlx_fold_add(ctx, b->min, b->extent);
     a->min = rlx_fold_binary(ctx, RLX_NODE_MIN, a->min, b->min);
     const rlx_prim *end = rlx_fold_binary(ctx, RLX_NODE_MAX, end_a, end_b);
     a->extent = a->min && end ? rlx_simplify(ctx, NULL, rlx_fold_sub(ctx, end, a->min)) : NULL;
@@ -101,7 +107,8 @@ static bool add_access(finder *f, accesses *list, const rlx_buffer *b, span *spa
                 return fail(f);
         return true;
     }
-    return rlx_vec_push(&f->ctx->memory, list, ((access){ b, spans })) || (rlx_no_memory(f->ctx), fail(f));
+    return rlx_vec_push(&f->ctx->memory, list, ((access){ b, spans })) ||
+           (rlx_no_memory(f->ctx), fail(f));
 }
 
 /* A region as it is written; a region of one element per dimension when extents is NULL. */
@@ -113,7 +120,8 @@ static bool add_region(finder *f, accesses *list, const rlx_buffer_region *r)
         return fail(f);
     for (size_t i = 0; i < b->num_shape; i++) {
         const rlx_range *range = rlx_as_range(r->region[i]);
-        spans[i] = (span){ rlx_rewrite(&f->names, range->min), rlx_rewrite(&f->names, range->extent) };
+        spans[i] =
+            (span){ rlx_rewrite(&f->names, range->min), rlx_rewrite(&f->names, range->extent) };
         if (!spans[i].min || !spans[i].extent)
             return fail(f);
     }
@@ -125,11 +133,13 @@ static bool add_inner(finder *f, accesses *list, const rlx_buffer_region *r)
 {
     if (rlx_ptrmap_has(&f->own, r->buffer))
         return true;
-    const rlx_match_buffer_region *m = rlx_as_match_buffer_region(rlx_ptrmap_get(&f->matched, r->buffer));
+    const rlx_match_buffer_region *m =
+        rlx_as_match_buffer_region(rlx_ptrmap_get(&f->matched, r->buffer));
     return add_region(f, list, m ? rlx_as_buffer_region(m->source) : r);
 }
 
-static bool add_point(finder *f, accesses *list, const rlx_node *buffer, const rlx_prim *const *indices, size_t count)
+static bool add_point(finder *f, accesses *list, const rlx_node *buffer,
+                      const rlx_prim *const *indices, size_t count)
 {
     const rlx_buffer *b = rlx_as_buffer(buffer);
     if (rlx_ptrmap_has(&f->own, b))
@@ -142,9 +152,11 @@ static bool add_point(finder *f, accesses *list, const rlx_node *buffer, const r
         return fail(f);
     for (size_t i = 0; i < count; i++) {
         const rlx_ramp *ramp = rlx_as_ramp(indices[i]);
-        const rlx_prim *at = ramp ? ramp->base : indices[i], *n = ramp ? ramp->lanes : rlx_int(f->ctx, rlx_prim_dtype(at), 1);
+        const rlx_prim *at = ramp ? ramp->base : indices[i],
+                       *n = ramp ? ramp->lanes : rlx_int(f->ctx, rlx_prim_dtype(at), 1);
         int64_t lanes, stride;
-        if (ramp && rlx_int_literal(ramp->stride, &stride) && rlx_int_literal(ramp->lanes, &lanes) && stride > 0)
+        if (ramp && rlx_int_literal(ramp->stride, &stride) &&
+            rlx_int_literal(ramp->lanes, &lanes) && stride > 0)
             n = rlx_int(f->ctx, rlx_prim_dtype(at), (lanes - 1) * stride + 1);
         spans[i] = (span){ rlx_rewrite(&f->names, at), n };
         if (!spans[i].min || !n)
@@ -178,19 +190,29 @@ static bool enter_block(finder *f, const rlx_block_realize *r)
 
 static bool enter_loop(finder *f, const rlx_for_stmt *s)
 {
-    return (rlx_vec_push(&f->ctx->memory, &f->order, s) && rlx_ptrmap_put(&f->loops, s->loop_var, f->order.len)) ||
+    return (rlx_vec_push(&f->ctx->memory, &f->order, s) &&
+            rlx_ptrmap_put(&f->loops, s->loop_var, f->order.len)) ||
            (rlx_no_memory(f->ctx), fail(f));
 }
 
-static enum rlx_step visit(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step visit(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     finder *f = user;
     switch (n->kind) {
     case RLX_NODE_FOR: enter_loop(f, (const rlx_for_stmt *)n); break;
-    case RLX_NODE_LET_STMT: name_value(f, ((const rlx_let_stmt *)n)->var, ((const rlx_let_stmt *)n)->value); break;
-    case RLX_NODE_PRIM_LET: name_value(f, ((const rlx_prim_let *)n)->var, ((const rlx_prim_let *)n)->value); break;
-    case RLX_NODE_DECL_BUFFER: f->failed |= !rlx_ptrmap_put(&f->own, ((const rlx_decl_buffer *)n)->buffer, 1); break;
-    case RLX_NODE_BLOCK_REALIZE: enter_block(f, (const rlx_block_realize *)n); return f->failed ? RLX_STEP_STOP : RLX_STEP_SKIP;
+    case RLX_NODE_LET_STMT:
+        name_value(f, ((const rlx_let_stmt *)n)->var, ((const rlx_let_stmt *)n)->value);
+        break;
+    case RLX_NODE_PRIM_LET:
+        name_value(f, ((const rlx_prim_let *)n)->var, ((const rlx_prim_let *)n)->value);
+        break;
+    case RLX_NODE_DECL_BUFFER:
+        f->failed |= !rlx_ptrmap_put(&f->own, ((const rlx_decl_buffer *)n)->buffer, 1);
+        break;
+    case RLX_NODE_BLOCK_REALIZE:
+        enter_block(f, (const rlx_block_realize *)n);
+        return f->failed ? RLX_STEP_STOP : RLX_STEP_SKIP;
     case RLX_NODE_BUFFER_LOAD: {
         const rlx_buffer_load *l = (const rlx_buffer_load *)n;
         add_point(f, &f->reads, l->buffer, l->indices, l->num_indices);
@@ -222,7 +244,7 @@ static bool search(finder *f, const rlx_stmt *s)
     return !f->failed;
 }
 
-/* ---- the completed block ---------------------------------------------------------------------------------- */
+/* ---- the completed block -------------------------------------------------------------------- */
 
 static bool wrote(const finder *f, const rlx_buffer *b)
 {
@@ -248,7 +270,8 @@ static const rlx_node *make_region(rlx_context *ctx, const access *a)
 }
 
 /* skip_written: a reduction reads what it writes, which is no input of the block. */
-static bool make_regions(finder *f, const accesses *list, bool skip_written, const rlx_node *const **out, size_t *count)
+static bool make_regions(finder *f, const accesses *list, bool skip_written,
+                         const rlx_node *const **out, size_t *count)
 {
     const rlx_node **regions = rlx_new(f->ctx, (list->len + 1) * sizeof *regions);
     size_t n = 0;
@@ -269,7 +292,8 @@ static bool prepare(finder *f, const rlx_tir_block *b)
         if (!rlx_ptrmap_put(&f->own, b->alloc_buffers[i], 1))
             return false;
     for (size_t i = 0; i < b->num_match_buffers; i++)
-        if (!rlx_ptrmap_put(&f->matched, rlx_as_match_buffer_region(b->match_buffers[i])->buffer, (uintptr_t)b->match_buffers[i]))
+        if (!rlx_ptrmap_put(&f->matched, rlx_as_match_buffer_region(b->match_buffers[i])->buffer,
+                            (uintptr_t)b->match_buffers[i]))
             return false;
     return true;
 }
@@ -280,7 +304,8 @@ static const rlx_tir_block *complete(finder *f, const rlx_tir_block *b, bool rea
         return NULL;
     if (f->opaque)
         return rlx_error(f->ctx, RLX_PA30, b->place,
-                         "block \"%.*s\": what it reads and writes cannot be seen through a pointer; state T.reads and T.writes",
+                         "block \"%.*s\": what it reads and writes cannot be seen through a "
+                         "pointer; state T.reads and T.writes",
                          (int)(b->name ? b->name->len : 0), b->name ? b->name->data : "");
     rlx_tir_block *result = rlx_node_new(f->ctx, RLX_NODE_TIR_BLOCK);
     if (!result)
@@ -295,7 +320,8 @@ static const rlx_tir_block *complete(finder *f, const rlx_tir_block *b, bool rea
     return result;
 }
 
-const rlx_tir_block *rlx_tir_complete_block(rlx_context *ctx, const rlx_tir_block *b, bool reads, bool writes)
+const rlx_tir_block *rlx_tir_complete_block(rlx_context *ctx, const rlx_tir_block *b, bool reads,
+                                            bool writes)
 {
     if (!b || (!reads && !writes))
         return b;
@@ -315,9 +341,10 @@ const rlx_tir_block *rlx_tir_complete_block(rlx_context *ctx, const rlx_tir_bloc
     return result;
 }
 
-/* ---- root block --------------------------------------------------------------------------------------------- */
+/* ---- root block ----------------------------------------------------------------------------- */
 
-static enum rlx_step find_realize(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_realize(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     if (n->kind == RLX_NODE_BLOCK_REALIZE)
         return RLX_STEP_STOP;
@@ -333,7 +360,8 @@ static bool needs_root(rlx_context *ctx, const rlx_stmt *body)
     return rlx_walk(&ctx->memory, body, &w, NULL) == RLX_STEP_STOP;
 }
 
-const rlx_stmt *rlx_tir_add_root(rlx_context *ctx, const rlx_stmt *body, const rlx_buffer *const *allocs, size_t num_allocs,
+const rlx_stmt *rlx_tir_add_root(rlx_context *ctx, const rlx_stmt *body,
+                                 const rlx_buffer *const *allocs, size_t num_allocs,
                                  rlx_place place)
 {
     if (!body || (!num_allocs && !needs_root(ctx, body)))

@@ -1,20 +1,24 @@
 #include "tir/tir_int.h"
 
-/* ---- purity (language D16) ---------------------------------------------------------------------------------- */
+/* ---- purity (language D16) ------------------------------------------------------------------ */
 
 static bool is_harmless_call(const rlx_prim_call *c)
 {
-    return c->op && !c->callee && rlx_tir_find_intrinsic(rlx_string_slice(c->op)) != RLX_TIR_NO_INTRINSIC;
+    return c->op && !c->callee &&
+           rlx_tir_find_intrinsic(rlx_string_slice(c->op)) != RLX_TIR_NO_INTRINSIC;
 }
 
 typedef struct effects { rlx_ptrmap own; bool impure, no_memory; } effects;
 
-static enum rlx_step find_effect(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_effect(void *user, const rlx_node *n, const rlx_field *via,
+                                 const rlx_node *parent)
 {
     effects *e = user;
     switch (n->kind) {
     case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
-    case RLX_NODE_ALLOCATE: e->no_memory |= !rlx_ptrmap_put(&e->own, ((const rlx_allocate *)n)->var, 1); break;
+    case RLX_NODE_ALLOCATE:
+        e->no_memory |= !rlx_ptrmap_put(&e->own, ((const rlx_allocate *)n)->var, 1);
+        break;
     case RLX_NODE_TIR_BLOCK: {
         const rlx_tir_block *b = (const rlx_tir_block *)n;
         for (size_t i = 0; i < b->num_alloc_buffers; i++)
@@ -22,7 +26,8 @@ static enum rlx_step find_effect(void *user, const rlx_node *n, const rlx_field 
         break;
     }
     case RLX_NODE_BUFFER_STORE:
-        e->impure |= !rlx_ptrmap_has(&e->own, rlx_as_buffer(((const rlx_buffer_store *)n)->buffer)->data);
+        e->impure |=
+            !rlx_ptrmap_has(&e->own, rlx_as_buffer(((const rlx_buffer_store *)n)->buffer)->data);
         break;
     case RLX_NODE_PRIM_CALL: e->impure |= !is_harmless_call((const rlx_prim_call *)n); break;
     case RLX_NODE_PREFETCH: case RLX_NODE_BUFFER_REALIZE: e->impure = true; break;
@@ -45,7 +50,7 @@ bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f)
     return !e.impure && !no_memory && !e.no_memory;
 }
 
-/* ---- verification --------------------------------------------------------------------------------------------- */
+/* ---- verification --------------------------------------------------------------------------- */
 
 typedef struct verifier {
     rlx_context *ctx;
@@ -58,7 +63,8 @@ static void *complain(verifier *v, rlx_place place, const char *what, const rlx_
 {
     v->bad = true;
     if (!v->quiet)
-        rlx_error(v->ctx, RLX_WX08, place ? place : v->place, "%s%s%s", what, about ? ": " : "", about ? rlx_show(v->ctx, about) : "");
+        rlx_error(v->ctx, RLX_WX08, place ? place : v->place, "%s%s%s", what, about ? ": " : "",
+                  about ? rlx_show(v->ctx, about) : "");
     return NULL;
 }
 
@@ -74,7 +80,8 @@ static void undefine(verifier *v, const rlx_node *n)
         rlx_ptrmap_remove(&v->defined, n);
 }
 
-/* A buffer brings its data pointer; sizes, strides and offset that are plain variables are bound with it. */
+/* A buffer brings its data pointer; sizes, strides and offset that are plain variables are
+ * bound with it. */
 static void define_buffer(verifier *v, const rlx_buffer *b)
 {
     define(v, &b->node);
@@ -89,7 +96,8 @@ static void define_buffer(verifier *v, const rlx_buffer *b)
         define(v, b->elem_offset);
 }
 
-static void check_access(verifier *v, const rlx_node *buffer, const rlx_prim *const *indices, size_t count, rlx_place place)
+static void check_access(verifier *v, const rlx_node *buffer, const rlx_prim *const *indices,
+                         size_t count, rlx_place place)
 {
     const rlx_buffer *b = rlx_as_buffer(buffer);
     if (!rlx_ptrmap_has(&v->defined, buffer))
@@ -97,7 +105,8 @@ static void check_access(verifier *v, const rlx_node *buffer, const rlx_prim *co
     if (b->num_shape != count)
         complain(v, place, "a buffer is accessed with a wrong number of indices", buffer);
     for (size_t i = 0; i < count; i++)
-        if (rlx_prim_dtype(indices[i]) != RELAX_BOOL && !rlx_dtype_is_int(rlx_dtype_with_lanes(rlx_prim_dtype(indices[i]), 1)))
+        if (rlx_prim_dtype(indices[i]) != RELAX_BOOL &&
+            !rlx_dtype_is_int(rlx_dtype_with_lanes(rlx_prim_dtype(indices[i]), 1)))
             complain(v, place, "an index is no integer", indices[i]);
 }
 
@@ -120,10 +129,12 @@ static void enter_block(verifier *v, const rlx_tir_block *b)
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
         define_buffer(v, rlx_as_buffer(b->alloc_buffers[i]));
     for (size_t i = 0; i < b->num_match_buffers; i++)
-        define_buffer(v, rlx_as_buffer(((const rlx_match_buffer_region *)b->match_buffers[i])->buffer));
+        define_buffer(
+            v, rlx_as_buffer(((const rlx_match_buffer_region *)b->match_buffers[i])->buffer));
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     verifier *v = user;
     if (rlx_place_of(n) && rlx_family_of(n) == RLX_FAMILY_STMT)
@@ -131,7 +142,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
     switch (n->kind) {
     case RLX_NODE_BUFFER: return RLX_STEP_SKIP;
     case RLX_NODE_PRIM_VAR:
-        if (via && via->type != RLX_FIELD_DEF && via->type != RLX_FIELD_DEFS && !rlx_ptrmap_has(&v->defined, n))
+        if (via && via->type != RLX_FIELD_DEF && via->type != RLX_FIELD_DEFS &&
+            !rlx_ptrmap_has(&v->defined, n))
             complain(v, RLX_NO_PLACE, "a variable is used where it is not defined", n);
         break;
     case RLX_NODE_BUFFER_LOAD: {
@@ -142,7 +154,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
     case RLX_NODE_BUFFER_STORE: {
         const rlx_buffer_store *s = (const rlx_buffer_store *)n;
         check_access(v, s->buffer, s->indices, s->num_indices, s->place);
-        if (rlx_dtype_with_lanes(rlx_prim_dtype(s->value), 1) != rlx_dtype_with_lanes(rlx_as_buffer(s->buffer)->dtype, 1))
+        if (rlx_dtype_with_lanes(rlx_prim_dtype(s->value), 1) !=
+            rlx_dtype_with_lanes(rlx_as_buffer(s->buffer)->dtype, 1))
             complain(v, s->place, "a store has another dtype than its buffer", s->buffer);
         break;
     }
@@ -154,13 +167,21 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
     }
     case RLX_NODE_FOR: define(v, ((const rlx_for_stmt *)n)->loop_var); break;
     case RLX_NODE_WHILE: check_condition(v, ((const rlx_while_stmt *)n)->cond, v->place); break;
-    case RLX_NODE_IF_THEN_ELSE: check_condition(v, ((const rlx_if_stmt *)n)->cond, v->place); break;
-    case RLX_NODE_ASSERT_STMT: check_condition(v, ((const rlx_assert_stmt *)n)->cond, v->place); break;
-    case RLX_NODE_BLOCK_REALIZE: check_condition(v, ((const rlx_block_realize *)n)->predicate, v->place); break;
+    case RLX_NODE_IF_THEN_ELSE:
+        check_condition(v, ((const rlx_if_stmt *)n)->cond, v->place);
+        break;
+    case RLX_NODE_ASSERT_STMT:
+        check_condition(v, ((const rlx_assert_stmt *)n)->cond, v->place);
+        break;
+    case RLX_NODE_BLOCK_REALIZE:
+        check_condition(v, ((const rlx_block_realize *)n)->predicate, v->place);
+        break;
     case RLX_NODE_TIR_BLOCK: enter_block(v, (const rlx_tir_block *)n); break;
     case RLX_NODE_ALLOCATE: define(v, ((const rlx_allocate *)n)->var); break;
     case RLX_NODE_ALLOCATE_CONST: define(v, ((const rlx_allocate_const *)n)->var); break;
-    case RLX_NODE_DECL_BUFFER: define_buffer(v, rlx_as_buffer(((const rlx_decl_buffer *)n)->buffer)); break;
+    case RLX_NODE_DECL_BUFFER:
+        define_buffer(v, rlx_as_buffer(((const rlx_decl_buffer *)n)->buffer));
+        break;
     default:
         if (rlx_as_binary(n))
             check_binary(v, (const rlx_binary *)n);
@@ -169,8 +190,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
     return v->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* Names end with what defines them. A let's name is in scope in its body only: the walk gives value, name, body in this
- * order, so it is defined when the name is passed. */
+/* Names end with what defines them. A let's name is in scope in its body only: the walk gives
+ * value, name, body in this order, so it is defined when the name is passed. */
 static enum rlx_step leave(void *user, const rlx_node *n)
 {
     verifier *v = user;
@@ -192,10 +213,12 @@ static enum rlx_step leave(void *user, const rlx_node *n)
     return RLX_STEP_ON;
 }
 
-static enum rlx_step enter_defining(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter_defining(void *user, const rlx_node *n, const rlx_field *via,
+                                    const rlx_node *parent)
 {
     verifier *v = user;
-    if (n->kind == RLX_NODE_PRIM_VAR && via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS) && parent &&
+    if (n->kind == RLX_NODE_PRIM_VAR && via &&
+        (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS) && parent &&
         (parent->kind == RLX_NODE_LET_STMT || parent->kind == RLX_NODE_PRIM_LET))
         define(v, n);
     return enter(user, n, via, parent);

@@ -1,6 +1,8 @@
-/* eval: what a PrimFunc means, step by step. Everything else that runs PrimFuncs is compared with this.
+/* eval: what a PrimFunc means, step by step. Everything else that runs PrimFuncs is compared
+ * with this.
  *
- * Values are int64 (unsigned ones by their bits) or double; each operation brings its result back to its dtype. */
+ * Values are int64 (unsigned ones by their bits) or double; each operation brings its result
+ * back to its dtype. */
 #include "tir/tir_int.h"
 #include "format/kernel_format.h"
 #include "format/kernel_math.h"
@@ -52,7 +54,7 @@ static bool tick(machine *m)
     return rlx_fail(m->why, RLX_RT12, "step limit reached");
 }
 
-/* ---- scalars -------------------------------------------------------------------------------------------------- */
+/* ---- scalars -------------------------------------------------------------------------------- */
 
 static enum rlx_kernel_elem elem(rlx_dtype t)
 {
@@ -100,9 +102,15 @@ static value float_value(enum rlx_kernel_elem e, double v)
 
 static value convert(value v, enum rlx_kernel_elem from, enum rlx_kernel_elem to)
 {
-    static const int64_t low[] = { [RLX_ELEM_I8] = INT8_MIN, [RLX_ELEM_I16] = INT16_MIN, [RLX_ELEM_I32] = INT32_MIN, [RLX_ELEM_I64] = INT64_MIN };
-    static const int64_t high[] = { [RLX_ELEM_I8] = INT8_MAX,   [RLX_ELEM_U8] = UINT8_MAX, [RLX_ELEM_I16] = INT16_MAX, [RLX_ELEM_U16] = UINT16_MAX,
-                                    [RLX_ELEM_I32] = INT32_MAX, [RLX_ELEM_U32] = UINT32_MAX, [RLX_ELEM_I64] = INT64_MAX };
+    static const int64_t low[] = { [RLX_ELEM_I8] = INT8_MIN,
+                                   [RLX_ELEM_I16] = INT16_MIN,
+                                   [RLX_ELEM_I32] = INT32_MIN,
+                                   [RLX_ELEM_I64] = INT64_MIN };
+    static const int64_t high[] = {
+        [RLX_ELEM_I8] = INT8_MAX,    [RLX_ELEM_U8] = UINT8_MAX,  [RLX_ELEM_I16] = INT16_MAX,
+        [RLX_ELEM_U16] = UINT16_MAX, [RLX_ELEM_I32] = INT32_MAX, [RLX_ELEM_U32] = UINT32_MAX,
+        [RLX_ELEM_I64] = INT64_MAX
+    };
     if (to == RLX_ELEM_BOOL)
         return int_value(is_float(from) ? v.f != 0 : v.i != 0);
     if (!is_float(from) && !is_float(to))
@@ -110,12 +118,15 @@ static value convert(value v, enum rlx_kernel_elem from, enum rlx_kernel_elem to
     if (is_float(from) && is_float(to))
         return float_value(to, v.f);
     if (is_float(to) && to == RLX_ELEM_F32)
-        return (value){ .f = from == RLX_ELEM_U64 ? (double)(float)(uint64_t)v.i : (double)(float)v.i };
+        return (value){ .f = from == RLX_ELEM_U64 ? (double)(float)(uint64_t)v.i
+                                                  : (double)(float)v.i };
     if (is_float(to))
         return float_value(to, from == RLX_ELEM_U64 ? (double)(uint64_t)v.i : (double)v.i);
     if (to == RLX_ELEM_U64)
         return int_value((int64_t)rlx_saturate_u64(v.f));
-    return int_value(rlx_saturate(v.f, to == RLX_ELEM_U8 || to == RLX_ELEM_U16 || to == RLX_ELEM_U32 ? 0 : low[to], high[to]));
+    return int_value(rlx_saturate(
+        v.f, to == RLX_ELEM_U8 || to == RLX_ELEM_U16 || to == RLX_ELEM_U32 ? 0 : low[to],
+        high[to]));
 }
 
 static bool divided_by_zero(machine *m)
@@ -163,7 +174,8 @@ static bool compare(enum rlx_node_kind kind, int o)
     }
 }
 
-static bool float_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, double a, double b, double *out)
+static bool float_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, double a,
+                         double b, double *out)
 {
     bool narrow = e != RLX_ELEM_F64;
     switch (kind) {
@@ -179,7 +191,8 @@ static bool float_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_el
     return true;
 }
 
-static bool int_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, value a, value b, int64_t *out)
+static bool int_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, value a,
+                       value b, int64_t *out)
 {
     switch (kind) {
     case RLX_NODE_ADD: *out = (int64_t)((uint64_t)a.i + (uint64_t)b.i); break;
@@ -215,7 +228,7 @@ static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out
     return ok;
 }
 
-/* ---- intrinsics --------------------------------------------------------------------------------------------------- */
+/* ---- intrinsics ----------------------------------------------------------------------------- */
 
 typedef struct float_row {
     float (*f1)(float);
@@ -237,15 +250,45 @@ static double exp10_d(double x) { return rlx_exp10_f64(x); }
 #define F1(name) [RLX_TIR_##name] = { .f1 = name##f, .d1 = name }
 #define F2(name) [RLX_TIR_##name] = { .f2 = name##f, .d2 = name }
 static const float_row floats[RLX_TIR_NUM_INTRINSICS] = {
-    F1(acos), F1(acosh), F1(asin), F1(asinh), F1(atan), F1(atanh), F1(ceil), F1(cos), F1(cosh), F1(erf), F1(exp2), F1(fabs),
-    F1(floor), F1(log), F1(log1p), F1(log2), F1(log10), F1(sin), F1(sinh), F1(sqrt), F1(tan), F1(tanh), F1(trunc),
-    F2(atan2), F2(copysign), F2(fmod), F2(hypot), F2(nextafter), F2(pow),
-    [RLX_TIR_exp] = { .f1 = exp_f, .d1 = exp }, [RLX_TIR_exp10] = { .f1 = exp10_f, .d1 = exp10_d },
-    [RLX_TIR_sigmoid] = { .f1 = sigmoid_f, .d1 = sigmoid_d }, [RLX_TIR_rsqrt] = { .f1 = rsqrt_f, .d1 = rsqrt_d },
-    [RLX_TIR_round] = { .f1 = round_f, .d1 = round_d }, [RLX_TIR_nearbyint] = { .f1 = round_f, .d1 = round_d },
+    F1(acos),
+    F1(acosh),
+    F1(asin),
+    F1(asinh),
+    F1(atan),
+    F1(atanh),
+    F1(ceil),
+    F1(cos),
+    F1(cosh),
+    F1(erf),
+    F1(exp2),
+    F1(fabs),
+    F1(floor),
+    F1(log),
+    F1(log1p),
+    F1(log2),
+    F1(log10),
+    F1(sin),
+    F1(sinh),
+    F1(sqrt),
+    F1(tan),
+    F1(tanh),
+    F1(trunc),
+    F2(atan2),
+    F2(copysign),
+    F2(fmod),
+    F2(hypot),
+    F2(nextafter),
+    F2(pow),
+    [RLX_TIR_exp] = { .f1 = exp_f, .d1 = exp },
+    [RLX_TIR_exp10] = { .f1 = exp10_f, .d1 = exp10_d },
+    [RLX_TIR_sigmoid] = { .f1 = sigmoid_f, .d1 = sigmoid_d },
+    [RLX_TIR_rsqrt] = { .f1 = rsqrt_f, .d1 = rsqrt_d },
+    [RLX_TIR_round] = { .f1 = round_f, .d1 = round_d },
+    [RLX_TIR_nearbyint] = { .f1 = round_f, .d1 = round_d },
 };
 
-static bool float_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e, const value *v, value *out)
+static bool float_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e,
+                       const value *v, value *out)
 {
     const float_row *r = &floats[id];
     bool wide = e == RLX_ELEM_F64;
@@ -254,8 +297,14 @@ static bool float_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_el
     case RLX_TIR_isnan: *out = int_value(v[0].f != v[0].f); return true;
     case RLX_TIR_isinf: *out = int_value(fabs(v[0].f) == (double)INFINITY); return true;
     case RLX_TIR_isfinite: *out = int_value(fabs(v[0].f) < (double)INFINITY); return true;
-    case RLX_TIR_fma: *out = float_value(e, wide ? fma(v[0].f, v[1].f, v[2].f) : (double)fmaf(a, (float)v[1].f, (float)v[2].f)); return true;
-    case RLX_TIR_ldexp: *out = float_value(e, wide ? ldexp(v[0].f, rlx_ldexp_count(v[1].i)) : (double)ldexpf(a, rlx_ldexp_count(v[1].i))); return true;
+    case RLX_TIR_fma:
+        *out = float_value(e, wide ? fma(v[0].f, v[1].f, v[2].f)
+                                   : (double)fmaf(a, (float)v[1].f, (float)v[2].f));
+        return true;
+    case RLX_TIR_ldexp:
+        *out = float_value(e, wide ? ldexp(v[0].f, rlx_ldexp_count(v[1].i))
+                                   : (double)ldexpf(a, rlx_ldexp_count(v[1].i)));
+        return true;
     default: break;
     }
     if (r->f1)
@@ -267,10 +316,12 @@ static bool float_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_el
     return true;
 }
 
-static bool shift(machine *m, bool left, enum rlx_kernel_elem e, int64_t a, int64_t n, int64_t *out)
+static bool shift(machine *m, bool left, enum rlx_kernel_elem e, int64_t a, int64_t n,
+                  int64_t *out)
 {
     if (e == RLX_ELEM_U64) {
-        *out = (int64_t)(left ? rlx_shl_u64((uint64_t)a, (uint64_t)n) : rlx_shr_u64((uint64_t)a, (uint64_t)n));
+        *out = (int64_t)(left ? rlx_shl_u64((uint64_t)a, (uint64_t)n)
+                              : rlx_shr_u64((uint64_t)a, (uint64_t)n));
         return true;
     }
     if (n < 0)
@@ -279,7 +330,8 @@ static bool shift(machine *m, bool left, enum rlx_kernel_elem e, int64_t a, int6
     return true;
 }
 
-static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e, const value *v, value *out)
+static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e, const value *v,
+                     value *out)
 {
     int64_t a = v[0].i, b = v[1].i, r = 0;
     int bits = 8 * rlx_kernel_elems[e].bytes;
@@ -295,7 +347,13 @@ static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem
         break;
     case RLX_TIR_popcount: r = rlx_popcount_u64(raw); break;
     case RLX_TIR_clz: *out = int_value(rlx_clz_u64(raw) - (64 - bits)); return true;
-    case RLX_TIR_floor: case RLX_TIR_ceil: case RLX_TIR_round: case RLX_TIR_trunc: case RLX_TIR_nearbyint: r = a; break;
+    case RLX_TIR_floor:
+    case RLX_TIR_ceil:
+    case RLX_TIR_round:
+    case RLX_TIR_trunc:
+    case RLX_TIR_nearbyint:
+        r = a;
+        break;
     case RLX_TIR_pow:
         if (e != RLX_ELEM_U64 && rlx_pow_fails(a, b))
             return rlx_fail(m->why, RLX_RT14, "negative exponent of an integer");
@@ -307,13 +365,14 @@ static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem
     return true;
 }
 
-static bool reinterpret(machine *m, enum rlx_kernel_elem from, enum rlx_kernel_elem to, value v, value *out)
+static bool reinterpret(machine *m, enum rlx_kernel_elem from, enum rlx_kernel_elem to, value v,
+                        value *out)
 {
     float f = (float)v.f;
     uint32_t low = (uint32_t)v.i;
     int64_t bits = v.i;
-    if (rlx_kernel_elems[from].bytes != rlx_kernel_elems[to].bytes || from == RLX_ELEM_F16 || from == RLX_ELEM_BF16 || to == RLX_ELEM_F16 ||
-        to == RLX_ELEM_BF16)
+    if (rlx_kernel_elems[from].bytes != rlx_kernel_elems[to].bytes || from == RLX_ELEM_F16 ||
+        from == RLX_ELEM_BF16 || to == RLX_ELEM_F16 || to == RLX_ELEM_BF16)
         return unsupported(m, "reinterpret");
     if (from == RLX_ELEM_F32) {
         memcpy(&low, &f, 4);
@@ -332,9 +391,11 @@ static bool reinterpret(machine *m, enum rlx_kernel_elem from, enum rlx_kernel_e
 
 static bool call(machine *m, const rlx_prim_call *c, const value *v, value *out)
 {
-    enum rlx_tir_intrinsic id = c->op ? rlx_tir_find_intrinsic(rlx_string_slice(c->op)) : RLX_TIR_NO_INTRINSIC;
+    enum rlx_tir_intrinsic id =
+        c->op ? rlx_tir_find_intrinsic(rlx_string_slice(c->op)) : RLX_TIR_NO_INTRINSIC;
     enum rlx_kernel_elem e = c->num_args ? elem(rlx_prim_dtype(c->args[0])) : RLX_ELEM_COUNT;
-    if (e == RLX_ELEM_COUNT || id == RLX_TIR_NO_INTRINSIC || c->num_args != rlx_tir_intrinsics[id].num_args)
+    if (e == RLX_ELEM_COUNT || id == RLX_TIR_NO_INTRINSIC ||
+        c->num_args != rlx_tir_intrinsics[id].num_args)
         return unsupported(m, c->op ? c->op->data : "a call of another function");
     if (id == RLX_TIR_likely) {
         *out = v[0];
@@ -345,7 +406,7 @@ static bool call(machine *m, const rlx_prim_call *c, const value *v, value *out)
     return is_float(e) ? float_call(m, id, e, v, out) : int_call(m, id, e, v, out);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static storage *storage_of(machine *m, const rlx_node *buffer)
 {
@@ -356,7 +417,8 @@ static storage *storage_of(machine *m, const rlx_node *buffer)
     return NULL;
 }
 
-static bool locate(machine *m, const rlx_node *buffer, const value *index, size_t count, unsigned char **out, storage **used)
+static bool locate(machine *m, const rlx_node *buffer, const value *index, size_t count,
+                   unsigned char **out, storage **used)
 {
     const rlx_buffer *b = rlx_as_buffer(buffer);
     storage *s = storage_of(m, buffer);
@@ -365,12 +427,15 @@ static bool locate(machine *m, const rlx_node *buffer, const value *index, size_
     int64_t at = s->offset;
     for (size_t d = 0; d < count; d++) {
         if (index[d].i < 0 || index[d].i >= s->shape[d])
-            return rlx_fail(m->why, RLX_RT09, "index %" PRId64 " is out of range for dimension %zu of %s, which has size %" PRId64, index[d].i, d,
-                            b->name ? b->name->data : "?", s->shape[d]);
+            return rlx_fail(m->why, RLX_RT09,
+                            "index %" PRId64
+                            " is out of range for dimension %zu of %s, which has size %" PRId64,
+                            index[d].i, d, b->name ? b->name->data : "?", s->shape[d]);
         at += index[d].i * s->strides[d];
     }
     if (at < 0 || at >= s->count)
-        return rlx_fail(m->why, RLX_RT09, "offset %" PRId64 " is outside %s", at, b->name ? b->name->data : "?");
+        return rlx_fail(m->why, RLX_RT09, "offset %" PRId64 " is outside %s", at,
+                        b->name ? b->name->data : "?");
     *out = s->data + at * rlx_kernel_elems[s->elem].bytes;
     *used = s;
     return true;
@@ -378,7 +443,15 @@ static bool locate(machine *m, const rlx_node *buffer, const value *index, size_
 
 static value get(enum rlx_kernel_elem e, const unsigned char *p)
 {
-    int8_t i8; uint8_t u8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32; int64_t i64; float f; double d;
+    int8_t i8;
+    uint8_t u8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    float f;
+    double d;
     switch (e) {
     case RLX_ELEM_BOOL: return int_value(*p != 0);
     case RLX_ELEM_I8: memcpy(&i8, p, 1); return int_value(i8);
@@ -388,7 +461,9 @@ static value get(enum rlx_kernel_elem e, const unsigned char *p)
     case RLX_ELEM_I32: memcpy(&i32, p, 4); return int_value(i32);
     case RLX_ELEM_U32: memcpy(&u32, p, 4); return int_value(u32);
     case RLX_ELEM_F16: memcpy(&u16, p, 2); return (value){ .f = (double)rlx_half_to_float(u16) };
-    case RLX_ELEM_BF16: memcpy(&u16, p, 2); return (value){ .f = (double)rlx_bfloat_to_float(u16) };
+    case RLX_ELEM_BF16:
+        memcpy(&u16, p, 2);
+        return (value){ .f = (double)rlx_bfloat_to_float(u16) };
     case RLX_ELEM_F32: memcpy(&f, p, 4); return (value){ .f = (double)f };
     case RLX_ELEM_F64: memcpy(&d, p, 8); return (value){ .f = d };
     default: memcpy(&i64, p, 8); return int_value(i64);
@@ -417,7 +492,7 @@ static void put(enum rlx_kernel_elem e, unsigned char *p, value v)
         memcpy(p, &u, 8);
 }
 
-/* ---- expressions --------------------------------------------------------------------------------------------------------- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static bool set_var(machine *m, const rlx_prim *var, value v)
 {
@@ -438,13 +513,15 @@ static bool leaf(machine *m, const rlx_prim *p, value *out)
     const rlx_prim_var *v = rlx_as_prim_var(p);
     uintptr_t at;
     if (i)
-        *out = int_value(elem(i->dtype) == RLX_ELEM_COUNT ? i->value : wrap(elem(i->dtype), i->value));
+        *out = int_value(elem(i->dtype) == RLX_ELEM_COUNT ? i->value
+                                                          : wrap(elem(i->dtype), i->value));
     else if (f)
         *out = float_value(elem(f->dtype), f->value);
     else if (v && rlx_ptrmap_find(&m->vars, p, &at))
         *out = m->values.data[at - 1];
     else if (v)
-        return rlx_fail(m->why, RLX_RT19, "variable %s has no value here", v->name ? v->name->data : "?");
+        return rlx_fail(m->why, RLX_RT19, "variable %s has no value here",
+                        v->name ? v->name->data : "?");
     else
         return unsupported(m, rlx_kinds[p->kind].name);
     return true;
@@ -468,7 +545,8 @@ static const rlx_prim *operand(const rlx_prim *p, size_t i)
     switch (p->kind) {
     case RLX_NODE_NOT: case RLX_NODE_CAST: return ((const rlx_unary *)p)->a;
     case RLX_NODE_SELECT: return i == 0 ? s->cond : i == 1 ? s->true_value : s->false_value;
-    case RLX_NODE_PRIM_LET: return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
+    case RLX_NODE_PRIM_LET:
+        return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
     case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->args[i];
     case RLX_NODE_BUFFER_LOAD: return ((const rlx_buffer_load *)p)->indices[i];
     default: return i == 0 ? ((const rlx_binary *)p)->a : ((const rlx_binary *)p)->b;
@@ -477,7 +555,8 @@ static const rlx_prim *operand(const rlx_prim *p, size_t i)
 
 static bool is_choice(const rlx_prim *p)
 {
-    return p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)p)->op && ((const rlx_prim_call *)p)->num_args == 3 &&
+    return p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)p)->op &&
+           ((const rlx_prim_call *)p)->num_args == 3 &&
            rlx_slice_is(rlx_string_slice(((const rlx_prim_call *)p)->op), "if_then_else");
 }
 
@@ -513,7 +592,8 @@ static bool combine(machine *m, const step *s, const value *v, value *out)
         *out = convert(v[0], elem(rlx_prim_dtype(u->a)), elem(u->dtype));
         return true;
     case RLX_NODE_SELECT: *out = v[0].i ? v[1] : v[2]; return true;
-    case RLX_NODE_AND: case RLX_NODE_OR: *out = v[s->at - 1]; return true; /* the last one looked at decides */
+    /* the last one looked at decides */
+    case RLX_NODE_AND: case RLX_NODE_OR: *out = v[s->at - 1]; return true;
     case RLX_NODE_PRIM_LET: *out = v[1]; return true;
     case RLX_NODE_BUFFER_LOAD:
         if (l->predicate || !locate(m, l->buffer, v, l->num_indices, &at, &st))
@@ -534,7 +614,8 @@ static bool push_operand(machine *m, value v)
     return rlx_vec_push(m->memory, &m->operands, v) || no_memory(m);
 }
 
-/* Takes up p: its value goes onto the operands at once if it is a leaf, else its own operands come first. */
+/* Takes up p: its value goes onto the operands at once if it is a leaf, else its own operands
+ * come first. */
 static bool take(machine *m, const rlx_prim *p)
 {
     value v = { 0 };
@@ -543,7 +624,8 @@ static bool take(machine *m, const rlx_prim *p)
     bool has_parts = num_operands(p) > 0 || p->kind == RLX_NODE_BUFFER_LOAD;
     if (!has_parts)
         return leaf(m, p, &v) && push_operand(m, v);
-    return rlx_vec_push(m->memory, &m->steps, ((step){ p, 0, (uint32_t)m->operands.len, 0 })) || no_memory(m);
+    return rlx_vec_push(m->memory, &m->steps, ((step){ p, 0, (uint32_t)m->operands.len, 0 })) ||
+           no_memory(m);
 }
 
 static bool evaluate(machine *m, const rlx_prim *p, value *out)
@@ -559,7 +641,8 @@ static bool evaluate(machine *m, const rlx_prim *p, value *out)
             return unsupported(m, "an expression of that many operands");
         if (s->at)
             memcpy(v, m->operands.data + s->base, s->at * sizeof *v);
-        if (s->p->kind == RLX_NODE_PRIM_LET && s->at == 1 && !set_var(m, ((const rlx_prim_let *)s->p)->var, v[0]))
+        if (s->p->kind == RLX_NODE_PRIM_LET && s->at == 1 &&
+            !set_var(m, ((const rlx_prim_let *)s->p)->var, v[0]))
             return false;
         size_t next = next_operand(s, v);
         if (next < num_operands(s->p)) {
@@ -588,7 +671,7 @@ static bool evaluate_int(machine *m, const rlx_prim *p, int64_t *out)
     return true;
 }
 
-/* ---- buffers -------------------------------------------------------------------------------------------------------------- */
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 static bool add_storage(machine *m, const rlx_node *key, const storage *s)
 {
@@ -597,7 +680,8 @@ static bool add_storage(machine *m, const rlx_node *key, const storage *s)
         m->storages.data[at - 1] = *s;
         return true;
     }
-    if (!rlx_vec_push(m->memory, &m->storages, *s) || !rlx_ptrmap_put(&m->buffers, key, m->storages.len))
+    if (!rlx_vec_push(m->memory, &m->storages, *s) ||
+        !rlx_ptrmap_put(&m->buffers, key, m->storages.len))
         return no_memory(m);
     return true;
 }
@@ -615,12 +699,15 @@ static bool lay_out(machine *m, const rlx_buffer *b, storage *s)
             return false;
         s->strides[d] = step_size;
         if (s->shape[d] < 0 || !rlx_mul_i64(step_size, s->shape[d], &step_size))
-            return rlx_fail(m->why, RLX_RT05, "a dimension of %s is %" PRId64, b->name ? b->name->data : "?", s->shape[d]);
+            return rlx_fail(m->why, RLX_RT05, "a dimension of %s is %" PRId64,
+                            b->name ? b->name->data : "?", s->shape[d]);
     }
     for (size_t d = 0; d < b->num_strides; d++)
-        if (b->strides[d]->kind == RLX_NODE_PRIM_VAR && !set_var(m, b->strides[d], int_value(s->strides[d])))
+        if (b->strides[d]->kind == RLX_NODE_PRIM_VAR &&
+            !set_var(m, b->strides[d], int_value(s->strides[d])))
             return false;
-    return !b->elem_offset || b->elem_offset->kind != RLX_NODE_PRIM_VAR || set_var(m, b->elem_offset, int_value(0));
+    return !b->elem_offset || b->elem_offset->kind != RLX_NODE_PRIM_VAR ||
+           set_var(m, b->elem_offset, int_value(0));
 }
 
 static bool make_temporary(machine *m, int64_t count, enum rlx_kernel_elem e, unsigned char **out)
@@ -660,7 +747,8 @@ static bool alloc_buffer(machine *m, const rlx_buffer *b)
         return false;
     for (int32_t d = 0; d < s.ndim; d++)
         s.count *= s.shape[d];
-    return make_temporary(m, s.count, s.elem, &s.data) && add_storage(m, &b->node, &s) && add_storage(m, b->data, &s);
+    return make_temporary(m, s.count, s.elem, &s.data) && add_storage(m, &b->node, &s) &&
+           add_storage(m, b->data, &s);
 }
 
 /* A buffer over a region of another: the trailing dimensions. */
@@ -672,7 +760,8 @@ static bool match_buffer(machine *m, const rlx_match_buffer_region *r)
     if (!outer)
         return false;
     storage from = *outer, s = from;
-    if (source->num_region < b->num_shape || (size_t)from.ndim != source->num_region || !lay_out(m, b, &s))
+    if (source->num_region < b->num_shape || (size_t)from.ndim != source->num_region ||
+        !lay_out(m, b, &s))
         return unsupported(m, "this match_buffer");
     size_t lead = source->num_region - b->num_shape;
     for (size_t d = 0; d < source->num_region; d++) {
@@ -686,7 +775,7 @@ static bool match_buffer(machine *m, const rlx_match_buffer_region *r)
     return add_storage(m, &b->node, &s);
 }
 
-/* ---- statements ------------------------------------------------------------------------------------------------------------ */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static bool execute(machine *m, const rlx_stmt *s);
 
@@ -720,7 +809,8 @@ static const rlx_block_realize *block_below(const rlx_stmt *s)
     return b && b->init && b->num_iter_vars == r->num_iter_values ? r : NULL;
 }
 
-static enum rlx_step find_same(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_same(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
 }
@@ -758,7 +848,8 @@ static bool init_only(machine *m, const rlx_stmt *s, const rlx_block_realize *r)
     while (f && !is_spatial_loop(m, r, f->loop_var))
         f = rlx_as_for_stmt(f->body);
     if (!f)
-        return bind_axes(m, r, true) && evaluate_int(m, r->predicate, &go) && (!go || execute(m, rlx_as_tir_block(r->block)->init));
+        return bind_axes(m, r, true) && evaluate_int(m, r->predicate, &go) &&
+               (!go || execute(m, rlx_as_tir_block(r->block)->init));
     if (m->depth >= MAX_DEPTH)
         return unsupported(m, "a program nested that deep");
     if (!evaluate_int(m, f->min, &min) || !evaluate_int(m, f->extent, &extent))
@@ -816,7 +907,8 @@ static bool at_first_step(machine *m, const rlx_tir_block *b, bool *first)
         int64_t at, min;
         if (iter->iter_type != RLX_ITER_REDUCE)
             continue;
-        if (!evaluate_int(m, iter->var, &at) || !evaluate_int(m, rlx_as_range(iter->dom)->min, &min))
+        if (!evaluate_int(m, iter->var, &at) ||
+            !evaluate_int(m, rlx_as_range(iter->dom)->min, &min))
             return false;
         *first &= at == min;
     }
@@ -930,12 +1022,22 @@ static bool cover(machine *m, const rlx_stmt *s, const rlx_stmt **body)
 {
     *body = NULL;
     switch (s->kind) {
-    case RLX_NODE_LET_STMT: *body = ((const rlx_let_stmt *)s)->body; return let(m, (const rlx_let_stmt *)s);
-    case RLX_NODE_ASSERT_STMT: *body = ((const rlx_assert_stmt *)s)->body; return assertion(m, (const rlx_assert_stmt *)s);
+    case RLX_NODE_LET_STMT:
+        *body = ((const rlx_let_stmt *)s)->body;
+        return let(m, (const rlx_let_stmt *)s);
+    case RLX_NODE_ASSERT_STMT:
+        *body = ((const rlx_assert_stmt *)s)->body;
+        return assertion(m, (const rlx_assert_stmt *)s);
     case RLX_NODE_ATTR_STMT: *body = ((const rlx_attr_stmt *)s)->body; return true;
-    case RLX_NODE_ALLOCATE: *body = ((const rlx_allocate *)s)->body; return allocate(m, (const rlx_allocate *)s);
-    case RLX_NODE_ALLOCATE_CONST: *body = ((const rlx_allocate_const *)s)->body; return allocate_const(m, (const rlx_allocate_const *)s);
-    case RLX_NODE_DECL_BUFFER: *body = ((const rlx_decl_buffer *)s)->body; return declare(m, rlx_as_buffer(((const rlx_decl_buffer *)s)->buffer));
+    case RLX_NODE_ALLOCATE:
+        *body = ((const rlx_allocate *)s)->body;
+        return allocate(m, (const rlx_allocate *)s);
+    case RLX_NODE_ALLOCATE_CONST:
+        *body = ((const rlx_allocate_const *)s)->body;
+        return allocate_const(m, (const rlx_allocate_const *)s);
+    case RLX_NODE_DECL_BUFFER:
+        *body = ((const rlx_decl_buffer *)s)->body;
+        return declare(m, rlx_as_buffer(((const rlx_decl_buffer *)s)->buffer));
     default: return true;
     }
 }
@@ -956,7 +1058,7 @@ static bool execute(machine *m, const rlx_stmt *s)
     return ok;
 }
 
-/* ---- the function -------------------------------------------------------------------------------------------------------------- */
+/* ---- the function --------------------------------------------------------------------------- */
 
 static bool bind_buffer(machine *m, const rlx_buffer *b, const rlx_tir_arg *a)
 {
@@ -965,14 +1067,17 @@ static bool bind_buffer(machine *m, const rlx_buffer *b, const rlx_tir_arg *a)
     if (s.elem == RLX_ELEM_COUNT || a->dtype != b->dtype)
         return rlx_fail(m->why, RLX_RT03, "%s has the wrong dtype", name);
     if ((size_t)a->ndim != b->num_shape || a->ndim > RLX_TIR_MAX_DIMS)
-        return rlx_fail(m->why, RLX_RT04, "%s has rank %d, expected %zu", name, a->ndim, b->num_shape);
+        return rlx_fail(m->why, RLX_RT04, "%s has rank %d, expected %zu", name, a->ndim,
+                        b->num_shape);
     for (int32_t d = a->ndim; d-- > 0;) {
         s.shape[d] = a->shape[d];
         s.strides[d] = s.count;
         s.count *= a->shape[d];
         if (a->shape[d] < 0)
-            return rlx_fail(m->why, RLX_RT05, "dimension %d of %s is %" PRId64, d, name, a->shape[d]);
-        if (b->shape[d]->kind == RLX_NODE_PRIM_VAR && !rlx_ptrmap_has(&m->vars, b->shape[d]) && !set_var(m, b->shape[d], int_value(a->shape[d])))
+            return rlx_fail(m->why, RLX_RT05, "dimension %d of %s is %" PRId64, d, name,
+                            a->shape[d]);
+        if (b->shape[d]->kind == RLX_NODE_PRIM_VAR && !rlx_ptrmap_has(&m->vars, b->shape[d]) &&
+            !set_var(m, b->shape[d], int_value(a->shape[d])))
             return false;
     }
     return add_storage(m, &b->node, &s) && add_storage(m, b->data, &s);
@@ -985,15 +1090,17 @@ static bool check_dims(machine *m, const rlx_buffer *b, const rlx_tir_arg *a)
         return false;
     for (int32_t d = 0; d < a->ndim; d++)
         if (s.shape[d] != a->shape[d])
-            return rlx_fail(m->why, RLX_RT05, "dimension %d of %s is %" PRId64 ", expected %" PRId64, d, b->name ? b->name->data : "?", a->shape[d],
-                            s.shape[d]);
+            return rlx_fail(m->why, RLX_RT05,
+                            "dimension %d of %s is %" PRId64 ", expected %" PRId64, d,
+                            b->name ? b->name->data : "?", a->shape[d], s.shape[d]);
     return true;
 }
 
 static bool bind_args(machine *m, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args)
 {
     if (num_args != f->num_params)
-        return rlx_fail(m->why, RLX_RT01, "%zu arguments came, expected %zu", num_args, f->num_params);
+        return rlx_fail(m->why, RLX_RT01, "%zu arguments came, expected %zu", num_args,
+                        f->num_params);
     for (size_t i = 0; i < num_args; i++) {
         enum rlx_kernel_elem e = elem(rlx_prim_dtype(f->params[i]));
         value v = { args[i].i, args[i].f };
@@ -1013,10 +1120,12 @@ static bool bind_args(machine *m, const rlx_prim_func *f, const rlx_tir_arg *arg
     return true;
 }
 
-bool rlx_tir_eval(rlx_memory *memory, const rlx_prim_func *f, const rlx_tir_arg *args, size_t num_args, const rlx_tir_limits *limits,
-                  rlx_fault *why)
+bool rlx_tir_eval(rlx_memory *memory, const rlx_prim_func *f, const rlx_tir_arg *args,
+                  size_t num_args, const rlx_tir_limits *limits, rlx_fault *why)
 {
-    machine m = { .memory = memory, .why = why, .bytes_left = limits && limits->max_bytes ? limits->max_bytes : SIZE_MAX };
+    machine m = { .memory = memory,
+                  .why = why,
+                  .bytes_left = limits && limits->max_bytes ? limits->max_bytes : SIZE_MAX };
     m.counts_steps = limits && limits->max_steps;
     m.steps_left = m.counts_steps ? limits->max_steps : 0;
     rlx_ptrmap_init(&m.vars, memory);

@@ -7,9 +7,9 @@
  *                 B[vi] = 0                                  B[i] = B[i] + A[i, k]
  *             B[vi] = B[vi] + A[vi, vk]
  *
- * The init gets a nest of its own where each spatial point is met through its own loop values and the block touches
- * what it initialises at that point only; then it also runs when a reduction loop is empty. Otherwise it stays inside,
- * behind `if k == 0`. */
+ * The init gets a nest of its own where each spatial point is met through its own loop values
+ * and the block touches what it initialises at that point only; then it also runs when a
+ * reduction loop is empty. Otherwise it stays inside, behind `if k == 0`. */
 #include "tir/tir_int.h"
 
 #define MAX_NEST 256 /* statements inside each other: bounds the recursion below */
@@ -20,7 +20,8 @@ typedef struct lowering {
     rlx_context *ctx;
     rlx_rewriter names;       /* block variables, match buffers' parts -> what they stand for */
     rlx_ptrmap matched;       /* buffer -> MATCH_BUFFER_REGION that makes it */
-    rlx_ptrmap flat;          /* declared buffer with strides or an offset -> the flat one that stands for it */
+    /* declared buffer with strides or an offset -> the flat one that stands for it */
+    rlx_ptrmap flat;
     rlx_lanes lanes;
     int depth;
 } lowering;
@@ -32,10 +33,10 @@ static void *unsupported(lowering *l, rlx_place place, const char *what)
     return rlx_error(l->ctx, RLX_CG07, place, "%s is not supported in kernels", what);
 }
 
-/* ---- match buffers: an access of one is an access of its source ---------------------------------------- */
+/* ---- match buffers: an access of one is an access of its source ----------------------------- */
 
-static bool source_indices(lowering *l, const rlx_match_buffer_region *m, const rlx_prim *const *indices, size_t count,
-                           const rlx_prim **out)
+static bool source_indices(lowering *l, const rlx_match_buffer_region *m,
+                           const rlx_prim *const *indices, size_t count, const rlx_prim **out)
 {
     const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
     size_t lead = source->num_region - count;
@@ -52,31 +53,42 @@ static bool source_indices(lowering *l, const rlx_match_buffer_region *m, const 
     return true;
 }
 
-/* ---- strides and offsets: an access of a flat view of the same memory ------------------------------------ */
+/* ---- strides and offsets: an access of a flat view of the same memory ----------------------- */
 
-static const rlx_prim *folded(lowering *l, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+static const rlx_prim *folded(lowering *l, enum rlx_node_kind kind, const rlx_prim *a,
+                              const rlx_prim *b)
 {
     rlx_context *ctx = l->ctx;
-    return a && b ? rlx_fold_binary(ctx, kind, rlx_fold_cast(ctx, RELAX_INT64, a), rlx_fold_cast(ctx, RELAX_INT64, b)) : NULL;
+    return a && b ? rlx_fold_binary(ctx, kind, rlx_fold_cast(ctx, RELAX_INT64, a),
+                                    rlx_fold_cast(ctx, RELAX_INT64, b))
+                  : NULL;
 }
 
 static bool is_compact(lowering *l, const rlx_buffer *b)
 {
     const rlx_prim *stride = rlx_int64(l->ctx, 1);
-    bool compact = !b->elem_offset || b->elem_offset->kind == RLX_NODE_PRIM_VAR || rlx_is_int_value(b->elem_offset, 0);
-    for (size_t i = b->num_strides; compact && i-- > 0; stride = folded(l, RLX_NODE_MUL, stride, b->shape[i]))
-        compact = b->strides[i]->kind == RLX_NODE_PRIM_VAR || rlx_fold_cast(l->ctx, RELAX_INT64, b->strides[i]) == stride;
+    bool compact = !b->elem_offset || b->elem_offset->kind == RLX_NODE_PRIM_VAR ||
+                   rlx_is_int_value(b->elem_offset, 0);
+    for (size_t i = b->num_strides; compact && i-- > 0;
+         stride = folded(l, RLX_NODE_MUL, stride, b->shape[i]))
+        compact = b->strides[i]->kind == RLX_NODE_PRIM_VAR ||
+                  rlx_fold_cast(l->ctx, RELAX_INT64, b->strides[i]) == stride;
     return compact;
 }
 
-/* Position of an element: the offset, then a stride for each index; at NULL: of the last element. */
-static const rlx_prim *strided_position(lowering *l, const rlx_buffer *b, const rlx_prim *const *at)
+/* Position of an element: the offset, then a stride for each index; at NULL: of the last
+ * element. */
+static const rlx_prim *strided_position(lowering *l, const rlx_buffer *b,
+                                        const rlx_prim *const *at)
 {
-    const rlx_prim *p = b->elem_offset ? rlx_fold_cast(l->ctx, RELAX_INT64, b->elem_offset) : rlx_int64(l->ctx, 0);
+    const rlx_prim *p =
+        b->elem_offset ? rlx_fold_cast(l->ctx, RELAX_INT64, b->elem_offset) : rlx_int64(l->ctx, 0);
     const rlx_prim *compact = rlx_int64(l->ctx, 1), *one = compact;
     int64_t step;
-    for (size_t i = b->num_shape; i-- > 0; compact = folded(l, RLX_NODE_MUL, compact, b->shape[i])) {
-        const rlx_prim *stride = b->num_strides ? b->strides[i] : compact, *k = at ? at[i] : folded(l, RLX_NODE_SUB, b->shape[i], one);
+    for (size_t i = b->num_shape; i-- > 0;
+         compact = folded(l, RLX_NODE_MUL, compact, b->shape[i])) {
+        const rlx_prim *stride = b->num_strides ? b->strides[i] : compact,
+                       *k = at ? at[i] : folded(l, RLX_NODE_SUB, b->shape[i], one);
         if (!at && rlx_int_literal(stride, &step) && step < 0)
             continue;
         p = folded(l, RLX_NODE_ADD, p, folded(l, RLX_NODE_MUL, k, stride));
@@ -87,7 +99,8 @@ static const rlx_prim *strided_position(lowering *l, const rlx_buffer *b, const 
 /* The flat view of a declared buffer; false: out of memory. */
 static bool flatten_view(lowering *l, const rlx_buffer *b)
 {
-    const rlx_prim *last = strided_position(l, b, NULL), *size = folded(l, RLX_NODE_ADD, last, rlx_int64(l->ctx, 1));
+    const rlx_prim *last = strided_position(l, b, NULL),
+                   *size = folded(l, RLX_NODE_ADD, last, rlx_int64(l->ctx, 1));
     rlx_buffer *flat = size ? rlx_node_new(l->ctx, RLX_NODE_BUFFER) : NULL;
     const rlx_prim **shape = flat ? rlx_new_copy(l->ctx, &size, sizeof *shape) : NULL;
     if (!shape)
@@ -117,7 +130,8 @@ static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n);
 /* An element that is not loaded is 0. */
 static const rlx_prim *guarded_load(lowering *l, const rlx_buffer_load *load)
 {
-    const rlx_prim *x = rlx_load(l->ctx, rlx_as_buffer(load->buffer), load->indices, load->num_indices);
+    const rlx_prim *x =
+        rlx_load(l->ctx, rlx_as_buffer(load->buffer), load->indices, load->num_indices);
     x = x ? resolve(&l->names, x) : NULL;
     return rlx_tir_guarded(l->ctx, load->predicate, x);
 }
@@ -139,8 +153,11 @@ static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
     const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
     if (!source_indices(l, m, load->indices, load->num_indices, at))
         return unsupported(l, RLX_NO_PLACE, "this match_buffer");
-    const rlx_node *result = rlx_load(l->ctx, rlx_as_buffer(source->buffer), at, source->num_region);
-    return result && (match_of(l, source->buffer) || flat_of(l, source->buffer)) ? resolve(r, result) : result;
+    const rlx_node *result =
+        rlx_load(l->ctx, rlx_as_buffer(source->buffer), at, source->num_region);
+    return result && (match_of(l, source->buffer) || flat_of(l, source->buffer))
+               ? resolve(r, result)
+               : result;
 }
 
 static const rlx_prim *expr(lowering *l, const rlx_prim *p)
@@ -178,10 +195,10 @@ static const rlx_stmt *lower_store(lowering *l, const rlx_buffer_store *s)
     return rlx_store(l->ctx, rlx_as_buffer(buffer), value, at, count, s->place);
 }
 
-/* ---- small statements ---------------------------------------------------------------------------------------- */
+/* ---- small statements ----------------------------------------------------------------------- */
 
-static const rlx_stmt *make_if(rlx_context *ctx, const rlx_prim *cond, const rlx_stmt *then_case, const rlx_stmt *else_case,
-                               rlx_place place)
+static const rlx_stmt *make_if(rlx_context *ctx, const rlx_prim *cond, const rlx_stmt *then_case,
+                               const rlx_stmt *else_case, rlx_place place)
 {
     rlx_if_stmt *s = cond && then_case ? rlx_node_new(ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
     if (!s)
@@ -193,7 +210,8 @@ static const rlx_stmt *make_if(rlx_context *ctx, const rlx_prim *cond, const rlx
     return &s->node;
 }
 
-const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body, rlx_place place)
+const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
+                                       rlx_place place)
 {
     rlx_allocate *a = rlx_node_new(ctx, RLX_NODE_ALLOCATE);
     rlx_decl_buffer *d = rlx_node_new(ctx, RLX_NODE_DECL_BUFFER);
@@ -217,7 +235,8 @@ static const rlx_prim *both(rlx_context *ctx, const rlx_prim *a, const rlx_prim 
 }
 
 /* A copy of a statement node with another body (and nothing else changed); `body` is the field. */
-static const rlx_stmt *with_body(rlx_context *ctx, const rlx_stmt *s, const rlx_stmt *old_body, const rlx_stmt *body)
+static const rlx_stmt *with_body(rlx_context *ctx, const rlx_stmt *s, const rlx_stmt *old_body,
+                                 const rlx_stmt *body)
 {
     const rlx_node *children[16];
     size_t n = rlx_child_count(s);
@@ -228,7 +247,7 @@ static const rlx_stmt *with_body(rlx_context *ctx, const rlx_stmt *s, const rlx_
     return rlx_with_children(ctx, s, children);
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------- */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
 static bool bind_axes(lowering *l, const rlx_block_realize *r, const rlx_tir_block *b)
 {
@@ -243,7 +262,8 @@ static bool bind_axes(lowering *l, const rlx_block_realize *r, const rlx_tir_blo
             return false;
     }
     for (size_t i = 0; i < b->num_match_buffers; i++)
-        if (!rlx_ptrmap_put(&l->matched, rlx_as_match_buffer_region(b->match_buffers[i])->buffer, (uintptr_t)b->match_buffers[i]))
+        if (!rlx_ptrmap_put(&l->matched, rlx_as_match_buffer_region(b->match_buffers[i])->buffer,
+                            (uintptr_t)b->match_buffers[i]))
             return false;
     return true;
 }
@@ -257,7 +277,8 @@ static const rlx_prim *first_step(lowering *l, const rlx_tir_block *b)
         if (iter->iter_type != RLX_ITER_REDUCE)
             continue;
         const rlx_prim *min = expr(l, rlx_as_range(iter->dom)->min);
-        const rlx_prim *at = min ? rlx_binary_new(l->ctx, RLX_NODE_EQ, expr(l, iter->var), min) : NULL;
+        const rlx_prim *at =
+            min ? rlx_binary_new(l->ctx, RLX_NODE_EQ, expr(l, iter->var), min) : NULL;
         if (!at || !(cond = both(l->ctx, cond, at)))
             return NULL;
     }
@@ -266,24 +287,28 @@ static const rlx_prim *first_step(lowering *l, const rlx_tir_block *b)
 
 enum init_place { INIT_INSIDE, INIT_SPLIT };
 
-static const rlx_stmt *lower_realize(lowering *l, const rlx_block_realize *r, enum init_place init_place)
+static const rlx_stmt *lower_realize(lowering *l, const rlx_block_realize *r,
+                                     enum init_place init_place)
 {
     const rlx_tir_block *b = rlx_as_tir_block(r->block);
     if (!b || !bind_axes(l, r, b))
         return b ? NULL : unsupported(l, r->place, "a BlockRealize without a block");
     const rlx_stmt *body = lower(l, b->body);
     if (body && b->init && init_place == INIT_INSIDE) {
-        const rlx_stmt *parts[2] = { make_if(l->ctx, first_step(l, b), lower(l, b->init), NULL, b->place), body };
+        const rlx_stmt *parts[2] = {
+            make_if(l->ctx, first_step(l, b), lower(l, b->init), NULL, b->place), body
+        };
         body = parts[0] ? rlx_seq_stmt_new(l->ctx, parts, 2, b->place) : NULL;
     }
     for (size_t i = b->num_alloc_buffers; body && i > 0; i--)
-        body = rlx_tir_with_temporary(l->ctx, rlx_as_buffer(b->alloc_buffers[i - 1]), body, b->place);
+        body =
+            rlx_tir_with_temporary(l->ctx, rlx_as_buffer(b->alloc_buffers[i - 1]), body, b->place);
     if (body && !rlx_is_int_value(r->predicate, 1))
         body = make_if(l->ctx, expr(l, r->predicate), body, NULL, r->place);
     return body;
 }
 
-/* ---- the init in a nest of its own ----------------------------------------------------------------------------- */
+/* ---- the init in a nest of its own ---------------------------------------------------------- */
 
 typedef struct nest {
     const rlx_for_stmt *loops[MAX_LOOPS];
@@ -296,15 +321,17 @@ typedef struct nest {
 static bool find_nest(const rlx_stmt *s, nest *n)
 {
     n->count = 0;
-    for (; s && s->kind == RLX_NODE_FOR && n->count < MAX_LOOPS; s = ((const rlx_for_stmt *)s)->body)
+    for (; s && s->kind == RLX_NODE_FOR && n->count < MAX_LOOPS;
+         s = ((const rlx_for_stmt *)s)->body)
         n->loops[n->count++] = (const rlx_for_stmt *)s;
     n->realize = rlx_as_block_realize(s);
     n->block = n->realize ? rlx_as_tir_block(n->realize->block) : NULL;
     return n->block && n->block->init && n->block->num_iter_vars == n->realize->num_iter_values;
 }
 
-/* Does each spatial point have loop values of its own? Which loops do not take part in it, is noted. Every spatial
- * value is a loop variable, or loops combined like digits: i0 * 4 + i1 with i1 < 4. */
+/* Does each spatial point have loop values of its own? Which loops do not take part in it, is
+ * noted. Every spatial value is a loop variable, or loops combined like digits: i0 * 4 + i1
+ * with i1 < 4. */
 static bool digits_are_distinct(const nest *n, const rlx_tir_affine *a, bool *used)
 {
     int64_t below = 1; /* values the smaller digits can take */
@@ -345,7 +372,8 @@ static bool points_are_distinct(rlx_context *ctx, nest *n)
         bool before[MAX_LOOPS];
         if (iter->iter_type == RLX_ITER_REDUCE)
             continue;
-        if (iter->iter_type != RLX_ITER_SPATIAL || !rlx_tir_affine_of(ctx, n->realize->iter_values[i], vars, n->count, &a))
+        if (iter->iter_type != RLX_ITER_SPATIAL ||
+            !rlx_tir_affine_of(ctx, n->realize->iter_values[i], vars, n->count, &a))
             return false;
         memcpy(before, used, sizeof used);
         for (size_t k = 0; k < n->count; k++)
@@ -359,7 +387,8 @@ static bool points_are_distinct(rlx_context *ctx, nest *n)
     return true;
 }
 
-/* Loops that take no part in a spatial value must bind reduction variables, else a point is met more than once. */
+/* Loops that take no part in a spatial value must bind reduction variables, else a point is met
+ * more than once. */
 static bool rest_reduces(rlx_context *ctx, const nest *n)
 {
     rlx_ptrmap in_spatial, reducing;
@@ -370,22 +399,26 @@ static bool rest_reduces(rlx_context *ctx, const nest *n)
         rlx_ptrmap one;
         rlx_ptrmap_init(&one, &ctx->memory);
         bool bound = false;
-        ok = rlx_ptrmap_put(&one, n->loops[i]->loop_var, 1) && (!n->reduces[i] || rlx_ptrmap_put(&reducing, n->loops[i]->loop_var, 1));
+        ok = rlx_ptrmap_put(&one, n->loops[i]->loop_var, 1) &&
+             (!n->reduces[i] || rlx_ptrmap_put(&reducing, n->loops[i]->loop_var, 1));
         for (size_t k = 0; k < n->block->num_iter_vars && n->reduces[i]; k++)
             bound |= rlx_tir_mentions(ctx, n->realize->iter_values[k], &one);
         ok = ok && (bound || !n->reduces[i]);
         rlx_ptrmap_free(&one);
     }
     ok = ok && !rlx_tir_mentions(ctx, n->realize->predicate, &reducing);
-    for (size_t i = 0; i < n->count && ok; i++) /* bounds of spatial loops do not depend on reduction loops */
-        ok = n->reduces[i] || (!rlx_tir_mentions(ctx, n->loops[i]->min, &reducing) && !rlx_tir_mentions(ctx, n->loops[i]->extent, &reducing));
+    for (size_t i = 0; i < n->count && ok;
+         i++) /* bounds of spatial loops do not depend on reduction loops */
+        ok = n->reduces[i] || (!rlx_tir_mentions(ctx, n->loops[i]->min, &reducing) &&
+                               !rlx_tir_mentions(ctx, n->loops[i]->extent, &reducing));
     rlx_ptrmap_free(&in_spatial);
     rlx_ptrmap_free(&reducing);
     return ok;
 }
 
 /* Accesses of initialised buffers: all at the point that init writes. */
-typedef struct init_check { rlx_ptrmap points; bool in_init, bad; } init_check; /* buffer -> the store of init */
+/* buffer -> the store of init */
+typedef struct init_check { rlx_ptrmap points; bool in_init, bad; } init_check;
 
 static bool same_indices(const rlx_buffer_store *s, const rlx_prim *const *indices, size_t count)
 {
@@ -395,7 +428,8 @@ static bool same_indices(const rlx_buffer_store *s, const rlx_prim *const *indic
     return same;
 }
 
-static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     init_check *c = user;
     const rlx_buffer_load *load = rlx_as_buffer_load(n);
@@ -403,10 +437,12 @@ static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field
     if (n->kind == RLX_NODE_BUFFER)
         return RLX_STEP_SKIP;
     /* a pointer may reach anything; inner blocks and match buffers use names of their own */
-    if (n->kind == RLX_NODE_BLOCK_REALIZE || (n->kind == RLX_NODE_PRIM_VAR && ((const rlx_prim_var *)n)->dtype == RELAX_HANDLE))
+    if (n->kind == RLX_NODE_BLOCK_REALIZE ||
+        (n->kind == RLX_NODE_PRIM_VAR && ((const rlx_prim_var *)n)->dtype == RELAX_HANDLE))
         c->bad = true;
     if (load || store) {
-        const rlx_buffer_store *point = rlx_as_buffer_store(rlx_ptrmap_get(&c->points, load ? load->buffer : store->buffer));
+        const rlx_buffer_store *point =
+            rlx_as_buffer_store(rlx_ptrmap_get(&c->points, load ? load->buffer : store->buffer));
         if (point && load)
             c->bad |= c->in_init || !same_indices(point, load->indices, load->num_indices);
         else if (point && !c->in_init)
@@ -415,18 +451,22 @@ static enum rlx_step check_access(void *user, const rlx_node *n, const rlx_field
     return c->bad ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-static enum rlx_step note_store(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step note_store(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
 {
     init_check *c = user;
     const rlx_buffer_store *store = rlx_as_buffer_store(n);
     if (!store)
         return RLX_STEP_ON;
-    if (rlx_ptrmap_has(&c->points, store->buffer) || !rlx_ptrmap_put(&c->points, store->buffer, (uintptr_t)store))
+    if (rlx_ptrmap_has(&c->points, store->buffer) ||
+        !rlx_ptrmap_put(&c->points, store->buffer, (uintptr_t)store))
         c->bad = true; /* two points, or no memory: stay careful */
     return RLX_STEP_SKIP;
 }
 
-static bool walk_all(rlx_context *ctx, const rlx_stmt *s, init_check *c, enum rlx_step (*enter)(void *, const rlx_node *, const rlx_field *, const rlx_node *))
+static bool walk_all(rlx_context *ctx, const rlx_stmt *s, init_check *c,
+                     enum rlx_step (*enter)(void *, const rlx_node *, const rlx_field *,
+                                            const rlx_node *))
 {
     rlx_walker w = { .enter = enter, .user = c };
     bool no_memory = false;
@@ -450,9 +490,12 @@ static bool reads_stay(rlx_context *ctx, const nest *n)
     return ok;
 }
 
-static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
-    return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_STOP : n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
+    return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_STOP
+           : n->kind == RLX_NODE_BUFFER    ? RLX_STEP_SKIP
+                                           : RLX_STEP_ON;
 }
 
 static bool init_loads_nothing(rlx_context *ctx, const nest *n)
@@ -463,8 +506,9 @@ static bool init_loads_nothing(rlx_context *ctx, const nest *n)
 
 static bool init_can_split(rlx_context *ctx, nest *n)
 {
-    return n->block->num_alloc_buffers == 0 && n->block->num_match_buffers == 0 && init_loads_nothing(ctx, n) &&
-           points_are_distinct(ctx, n) && rest_reduces(ctx, n) && reads_stay(ctx, n);
+    return n->block->num_alloc_buffers == 0 && n->block->num_match_buffers == 0 &&
+           init_loads_nothing(ctx, n) && points_are_distinct(ctx, n) && rest_reduces(ctx, n) &&
+           reads_stay(ctx, n);
 }
 
 bool rlx_tir_init_splits(rlx_context *ctx, const rlx_stmt *s)
@@ -515,7 +559,7 @@ static const rlx_stmt *lower_split(lowering *l, const nest *n)
     return parts[0] && parts[1] ? rlx_seq_stmt_new(l->ctx, parts, 2, n->block->place) : NULL;
 }
 
-/* ---- statements ----------------------------------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 static const rlx_stmt *lower_for(lowering *l, const rlx_for_stmt *s)
 {
@@ -550,7 +594,8 @@ static const rlx_stmt *lower_while(lowering *l, const rlx_while_stmt *s)
 
 static const rlx_stmt *lower_if(lowering *l, const rlx_if_stmt *s)
 {
-    const rlx_stmt *then_case = lower(l, s->then_case), *else_case = s->else_case ? lower(l, s->else_case) : NULL;
+    const rlx_stmt *then_case = lower(l, s->then_case),
+                   *else_case = s->else_case ? lower(l, s->else_case) : NULL;
     if (s->else_case && !else_case)
         return NULL;
     return make_if(l->ctx, expr(l, s->cond), then_case, else_case, s->place);
@@ -580,7 +625,8 @@ static const rlx_stmt *lower_one(lowering *l, const rlx_stmt *s)
     case RLX_NODE_FOR: return lower_for(l, (const rlx_for_stmt *)s);
     case RLX_NODE_WHILE: return lower_while(l, (const rlx_while_stmt *)s);
     case RLX_NODE_IF_THEN_ELSE: return lower_if(l, (const rlx_if_stmt *)s);
-    case RLX_NODE_BLOCK_REALIZE: return lower_realize(l, (const rlx_block_realize *)s, INIT_INSIDE);
+    case RLX_NODE_BLOCK_REALIZE:
+        return lower_realize(l, (const rlx_block_realize *)s, INIT_INSIDE);
     default: return unsupported(l, rlx_place_of(s), rlx_kinds[s->kind].name);
     }
 }
@@ -605,7 +651,9 @@ static const rlx_stmt *recover_vector(lowering *l, const rlx_let_stmt *s, const 
     const rlx_buffer *b = rlx_as_buffer(rlx_ptrmap_get(&l->lanes.names, s->var));
     const rlx_stmt *filled = b ? rlx_lanes_fill(&l->lanes, s, b) : NULL;
     const rlx_stmt *parts[2] = { filled ? lower(l, filled) : NULL, body };
-    return parts[0] ? rlx_tir_with_temporary(l->ctx, b, rlx_seq_stmt_new(l->ctx, parts, 2, s->place), s->place) : NULL;
+    return parts[0] ? rlx_tir_with_temporary(
+                          l->ctx, b, rlx_seq_stmt_new(l->ctx, parts, 2, s->place), s->place)
+                    : NULL;
 }
 
 /* Threads of a launch run one after another. */
@@ -614,7 +662,8 @@ static const rlx_stmt *recover_threads(lowering *l, const rlx_attr_stmt *s, cons
     const rlx_prim_var *v = rlx_as_prim_var(((const rlx_iter_var *)s->target)->var);
     const rlx_prim *extent = expr(l, s->value), *zero = v ? rlx_int(l->ctx, v->dtype, 0) : NULL;
     extent = extent && v ? rlx_fold_cast(l->ctx, v->dtype, extent) : NULL;
-    return extent && zero ? rlx_for(l->ctx, v, zero, extent, RLX_FOR_SERIAL, body, s->place) : NULL;
+    return extent && zero ? rlx_for(l->ctx, v, zero, extent, RLX_FOR_SERIAL, body, s->place)
+                          : NULL;
 }
 
 static bool launches_threads(const rlx_stmt *s)
@@ -627,7 +676,8 @@ static bool launches_threads(const rlx_stmt *s)
 
 static bool names_vector(const rlx_stmt *s)
 {
-    return s->kind == RLX_NODE_LET_STMT && rlx_dtype_lanes(rlx_prim_dtype(((const rlx_let_stmt *)s)->var)) > 1;
+    return s->kind == RLX_NODE_LET_STMT &&
+           rlx_dtype_lanes(rlx_prim_dtype(((const rlx_let_stmt *)s)->var)) > 1;
 }
 
 /* What the statements inside need to know of a cover. False: out of memory. */
@@ -636,7 +686,8 @@ static bool enter_cover(lowering *l, const rlx_stmt *s)
     const rlx_decl_buffer *d = s->kind == RLX_NODE_DECL_BUFFER ? (const rlx_decl_buffer *)s : NULL;
     if (names_vector(s))
         return rlx_lanes_name(&l->lanes, (const rlx_let_stmt *)s) != NULL;
-    return !d || is_compact(l, rlx_as_buffer(d->buffer)) || flatten_view(l, rlx_as_buffer(d->buffer));
+    return !d || is_compact(l, rlx_as_buffer(d->buffer)) ||
+           flatten_view(l, rlx_as_buffer(d->buffer));
 }
 
 static const rlx_stmt *recover_view(lowering *l, const rlx_decl_buffer *s, const rlx_stmt *body)
@@ -644,7 +695,9 @@ static const rlx_stmt *recover_view(lowering *l, const rlx_decl_buffer *s, const
     rlx_decl_buffer *d = rlx_node_new(l->ctx, RLX_NODE_DECL_BUFFER);
     if (!d)
         return NULL;
-    *d = (rlx_decl_buffer){ .node = d->node, .place = s->place, .buffer = &flat_of(l, s->buffer)->node, .body = body };
+    *d = (rlx_decl_buffer){
+        .node = d->node, .place = s->place, .buffer = &flat_of(l, s->buffer)->node, .body = body
+    };
     return &d->node;
 }
 
@@ -662,7 +715,8 @@ static const rlx_stmt *recover(lowering *l, const rlx_stmt *s, const rlx_stmt *b
         rlx_let_stmt *c = rlx_node_new(l->ctx, RLX_NODE_LET_STMT);
         if (!c)
             return NULL;
-        *c = (rlx_let_stmt){ c->node, rlx_place_of(s), expr(l, ((const rlx_let_stmt *)s)->value), ((const rlx_let_stmt *)s)->var, body };
+        *c = (rlx_let_stmt){ c->node, rlx_place_of(s), expr(l, ((const rlx_let_stmt *)s)->value),
+                             ((const rlx_let_stmt *)s)->var, body };
         return c->value ? &c->node : NULL;
     }
     if (s->kind == RLX_NODE_ASSERT_STMT) {
@@ -682,7 +736,8 @@ static const rlx_stmt *lower(lowering *l, const rlx_stmt *s)
     rlx_memory *m = &l->ctx->memory;
     const rlx_stmt *result = NULL;
     if (l->depth >= MAX_NEST)
-        return rlx_error(l->ctx, RLX_CG08, rlx_place_of(s), "more than %d statements inside each other", MAX_NEST);
+        return rlx_error(l->ctx, RLX_CG08, rlx_place_of(s),
+                         "more than %d statements inside each other", MAX_NEST);
     l->depth++;
     for (const rlx_stmt *body; (body = covered_by(s)); s = body)
         if (!rlx_vec_push(m, &covers, (void *)s) || !enter_cover(l, s)) {
@@ -702,7 +757,8 @@ done:
 static bool may_alias(void *user, const rlx_node *a, const rlx_node *b)
 {
     lowering *l = user;
-    return a == b || rlx_as_buffer(a)->data == rlx_as_buffer(b)->data || match_of(l, a) || match_of(l, b);
+    return a == b || rlx_as_buffer(a)->data == rlx_as_buffer(b)->data || match_of(l, a) ||
+           match_of(l, b);
 }
 
 const rlx_prim_func *rlx_tir_lower_blocks(rlx_context *ctx, const rlx_prim_func *f)

@@ -18,9 +18,10 @@ enum rlx_tir_intrinsic rlx_tir_find_intrinsic(rlx_slice name)
     return RLX_TIR_NO_INTRINSIC;
 }
 
-/* ---- open constructs ------------------------------------------------------------------------------- */
+/* ---- open constructs ------------------------------------------------------------------------ */
 
-/* What a construct has collected: statements, and lets, asserts and views, which cover all that comes after them. */
+/* What a construct has collected: statements, and lets, asserts and views, which cover all that
+ * comes after them. */
 enum item_kind { ITEM_STMT, ITEM_LET, ITEM_ASSERT, ITEM_VIEW };
 typedef struct item {
     enum item_kind kind;
@@ -32,12 +33,18 @@ typedef struct item {
 typedef RLX_VEC(item) items;
 
 enum frame_kind { FRAME_FUNC, FRAME_FOR, FRAME_BLOCK, FRAME_WHILE, FRAME_IF, FRAME_ELSE };
-typedef struct axis { const rlx_iter_var *iter; const rlx_prim *value; const rlx_prim_var *loop; const rlx_prim *extent; } axis;
+typedef struct axis {
+    const rlx_iter_var *iter;
+    const rlx_prim *value;
+    const rlx_prim_var *loop;
+    const rlx_prim *extent;
+} axis;
 struct rlx_tir_frame {
     rlx_tir_frame *up;
     enum frame_kind kind;
     items body;
-    items first;                       /* IF: the then case while the else case is collected; BLOCK: stores of init */
+    /* IF: the then case while the else case is collected; BLOCK: stores of init */
+    items first;
     const rlx_prim_var *var;           /* FOR */
     const rlx_prim *min, *extent;
     int for_kind;
@@ -151,7 +158,8 @@ const rlx_stmt *rlx_tir_nothing(rlx_context *ctx, rlx_place place)
     return e->value ? &e->node : NULL;
 }
 
-const rlx_stmt *rlx_tir_sequence(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count, rlx_place place)
+const rlx_stmt *rlx_tir_sequence(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count,
+                                 rlx_place place)
 {
     if (count == 0)
         return rlx_tir_nothing(ctx, place);
@@ -209,7 +217,8 @@ static const rlx_stmt *finish(rlx_tir *t, const items *list)
             run.data[a] = run.data[--b];
             run.data[b] = swap;
         }
-        const rlx_stmt *rest = rlx_tir_sequence(t->ctx, (const rlx_stmt *const *)run.data, run.len, t->place);
+        const rlx_stmt *rest =
+            rlx_tir_sequence(t->ctx, (const rlx_stmt *const *)run.data, run.len, t->place);
         if (rest && i)
             rest = cover(t, &list->data[--i], rest);
         else if (rest) {
@@ -224,7 +233,7 @@ static const rlx_stmt *finish(rlx_tir *t, const items *list)
     return t->failed ? NULL : result;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 void rlx_tir_begin(rlx_tir *t, rlx_context *ctx, rlx_place place)
 {
@@ -260,8 +269,10 @@ static const rlx_prim_func *make_func(rlx_tir *t, const rlx_stmt *body)
     if (!ok)
         return NULL;
     f->place = t->place;
-    f->params = rlx_nodes_copy(t->ctx, (const rlx_node *const *)t->params.data, t->params.len, &ok);
-    f->buffers = rlx_nodes_copy(t->ctx, (const rlx_node *const *)t->buffers.data, t->buffers.len, &ok2);
+    f->params =
+        rlx_nodes_copy(t->ctx, (const rlx_node *const *)t->params.data, t->params.len, &ok);
+    f->buffers =
+        rlx_nodes_copy(t->ctx, (const rlx_node *const *)t->buffers.data, t->buffers.len, &ok2);
     f->num_params = t->params.len;
     f->num_buffers = t->buffers.len;
     f->ret_dtype = RELAX_VOID;
@@ -277,7 +288,8 @@ const rlx_prim_func *rlx_tir_end(rlx_tir *t)
     if (top) {
         const rlx_stmt *body = finish(t, &top->body);
         if (body)
-            body = rlx_tir_add_root(t->ctx, body, (const rlx_buffer *const *)top->allocs.data, top->allocs.len, t->place);
+            body = rlx_tir_add_root(t->ctx, body, (const rlx_buffer *const *)top->allocs.data,
+                                    top->allocs.len, t->place);
         f = body ? make_func(t, body) : NULL;
     }
     while (t->top)
@@ -287,11 +299,13 @@ const rlx_prim_func *rlx_tir_end(rlx_tir *t)
     return f;
 }
 
-static const rlx_prim_var *new_var(rlx_tir *t, const char *prefix, const char *name, rlx_dtype dtype)
+static const rlx_prim_var *new_var(rlx_tir *t, const char *prefix, const char *name,
+                                   rlx_dtype dtype)
 {
     char text[96];
     int n = snprintf(text, sizeof text, "%s%s", prefix, name);
-    const rlx_string *s = rlx_string_intern(t->ctx, (rlx_slice){ text, n < (int)sizeof text ? (size_t)n : sizeof text - 1 });
+    const rlx_string *s = rlx_string_intern(
+        t->ctx, (rlx_slice){ text, n < (int)sizeof text ? (size_t)n : sizeof text - 1 });
     return s ? rlx_prim_var_new(t->ctx, s, dtype, t->place) : NULL;
 }
 
@@ -315,19 +329,23 @@ static bool good_list(rlx_tir *t, rlx_prim_list list)
     return true;
 }
 
-static const rlx_buffer *new_buffer(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape)
+static const rlx_buffer *new_buffer(rlx_tir *t, const char *name, rlx_dtype dtype,
+                                    rlx_prim_list shape)
 {
     if (!good_list(t, shape))
         return NULL;
     const rlx_string *s = rlx_string_z(t->ctx, name);
-    const rlx_buffer *b = s ? rlx_buffer_new(t->ctx, s, dtype, shape.items, shape.count, NULL, t->place) : NULL;
+    const rlx_buffer *b =
+        s ? rlx_buffer_new(t->ctx, s, dtype, shape.items, shape.count, NULL, t->place) : NULL;
     if (!b)
         fail(t);
     return b;
 }
 
-/* The same with strides (none: compact), an offset (NULL: 0) and the memory of `source` (NULL: its own). */
-static const rlx_buffer *new_strided(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape, rlx_prim_list strides,
+/* The same with strides (none: compact), an offset (NULL: 0) and the memory of `source` (NULL:
+ * its own). */
+static const rlx_buffer *new_strided(rlx_tir *t, const char *name, rlx_dtype dtype,
+                                     rlx_prim_list shape, rlx_prim_list strides,
                                      const rlx_prim *offset, const rlx_buffer *source)
 {
     const rlx_buffer *plain = new_buffer(t, name, dtype, shape);
@@ -354,7 +372,8 @@ static void add_param(rlx_tir *t, const rlx_prim *var, const rlx_buffer *buffer)
         fail(t);
     if (t->failed)
         return;
-    if (!rlx_vec_push(memory_of(t), &t->params, (void *)var) || !rlx_vec_push(memory_of(t), &t->buffers, (void *)buffer))
+    if (!rlx_vec_push(memory_of(t), &t->params, (void *)var) ||
+        !rlx_vec_push(memory_of(t), &t->buffers, (void *)buffer))
         no_memory(t);
 }
 
@@ -370,16 +389,19 @@ const rlx_buffer *rlx_tir_param(rlx_tir *t, const char *name, rlx_dtype dtype, r
     return buffer_param(t, name, new_buffer(t, name, dtype, shape));
 }
 
-const rlx_buffer *rlx_tir_param_strided(rlx_tir *t, const char *name, rlx_dtype dtype, rlx_prim_list shape, rlx_prim_list strides,
+const rlx_buffer *rlx_tir_param_strided(rlx_tir *t, const char *name, rlx_dtype dtype,
+                                        rlx_prim_list shape, rlx_prim_list strides,
                                         const rlx_prim *offset)
 {
     return buffer_param(t, name, new_strided(t, name, dtype, shape, strides, offset, NULL));
 }
 
-const rlx_buffer *rlx_tir_view(rlx_tir *t, const char *name, rlx_dtype dtype, const rlx_buffer *source, rlx_prim_list shape,
+const rlx_buffer *rlx_tir_view(rlx_tir *t, const char *name, rlx_dtype dtype,
+                               const rlx_buffer *source, rlx_prim_list shape,
                                rlx_prim_list strides, const rlx_prim *offset)
 {
-    const rlx_buffer *b = source ? new_strided(t, name, dtype, shape, strides, offset, source) : NULL;
+    const rlx_buffer *b =
+        source ? new_strided(t, name, dtype, shape, strides, offset, source) : NULL;
     if (!b)
         fail(t);
     else
@@ -412,7 +434,7 @@ const rlx_buffer *rlx_tir_alloc(rlx_tir *t, const char *name, rlx_dtype dtype, r
     return t->failed ? NULL : b;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------ */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
 void rlx_tir_begin_block(rlx_tir *t, const char *name)
 {
@@ -422,8 +444,9 @@ void rlx_tir_begin_block(rlx_tir *t, const char *name)
 }
 
 /* loop: NULL for an axis bound by rlx_tir_axis, whose `value` is given. */
-static const rlx_prim *add_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *min,
-                                const rlx_prim *extent, const rlx_prim_var *loop, const rlx_prim *value)
+static const rlx_prim *add_axis(rlx_tir *t, enum rlx_iter_type type, const char *name,
+                                const rlx_prim *min, const rlx_prim *extent,
+                                const rlx_prim_var *loop, const rlx_prim *value)
 {
     const rlx_prim_var *v = new_var(t, "v_", name, rlx_prim_dtype(extent));
     const rlx_node *dom = rlx_range_new(t->ctx, min, extent);
@@ -435,12 +458,14 @@ static const rlx_prim *add_axis(rlx_tir *t, enum rlx_iter_type type, const char 
     iter->dom = dom;
     iter->var = &v->node;
     iter->iter_type = type;
-    if (!rlx_vec_push(memory_of(t), &t->top->axes, ((axis){ iter, loop ? &loop->node : value, loop, extent })))
+    if (!rlx_vec_push(memory_of(t), &t->top->axes,
+                      ((axis){ iter, loop ? &loop->node : value, loop, extent })))
         no_memory(t);
     return keep(t, &v->node);
 }
 
-const rlx_prim *rlx_tir_loop_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *extent)
+const rlx_prim *rlx_tir_loop_axis(rlx_tir *t, enum rlx_iter_type type, const char *name,
+                                  const rlx_prim *extent)
 {
     if (!keep(t, extent) || !expect(t, FRAME_BLOCK))
         return NULL;
@@ -463,8 +488,8 @@ const rlx_prim *rlx_tir_reduce(rlx_tir *t, const char *name, const rlx_prim *ext
     return rlx_tir_loop_axis(t, RLX_ITER_REDUCE, name, extent);
 }
 
-const rlx_prim *rlx_tir_axis(rlx_tir *t, enum rlx_iter_type type, const char *name, const rlx_prim *min,
-                             const rlx_prim *extent, const rlx_prim *value)
+const rlx_prim *rlx_tir_axis(rlx_tir *t, enum rlx_iter_type type, const char *name,
+                             const rlx_prim *min, const rlx_prim *extent, const rlx_prim *value)
 {
     if (!keep(t, extent) || !keep(t, value) || !expect(t, FRAME_BLOCK))
         return NULL;
@@ -480,7 +505,8 @@ void rlx_tir_where(rlx_tir *t, const rlx_prim *predicate)
         f->cond = predicate;
 }
 
-void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins, rlx_prim_list extents)
+void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins,
+                    rlx_prim_list extents)
 {
     rlx_tir_frame *f = expect(t, FRAME_BLOCK);
     if (!f)
@@ -508,7 +534,8 @@ void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list
         no_memory(t);
 }
 
-static const rlx_stmt *make_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value)
+static const rlx_stmt *make_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices,
+                                  const rlx_prim *value)
 {
     if (!b || !keep(t, value) || !good_list(t, indices)) {
         fail(t);
@@ -546,7 +573,8 @@ static const rlx_tir_block *make_block(rlx_tir *t, const rlx_tir_frame *f)
     b->iter_vars = iters;
     b->num_iter_vars = f->axes.len;
     b->name = f->name;
-    b->alloc_buffers = rlx_nodes_copy(t->ctx, (const rlx_node *const *)f->allocs.data, f->allocs.len, &ok);
+    b->alloc_buffers =
+        rlx_nodes_copy(t->ctx, (const rlx_node *const *)f->allocs.data, f->allocs.len, &ok);
     b->num_alloc_buffers = f->allocs.len;
     b->reads = rlx_nodes_copy(t->ctx, (const rlx_node *const *)reads->data, reads->len, &ok2);
     b->num_reads = reads->len;
@@ -584,7 +612,8 @@ void rlx_tir_end_block(rlx_tir *t)
     for (size_t i = s ? f->axes.len : 0; s && i > 0; i--) {
         const axis *a = &f->axes.data[i - 1];
         if (a->loop)
-            s = rlx_for(t->ctx, a->loop, rlx_int(t->ctx, a->loop->dtype, 0), a->extent, RLX_FOR_SERIAL, s, t->place);
+            s = rlx_for(t->ctx, a->loop, rlx_int(t->ctx, a->loop->dtype, 0), a->extent,
+                        RLX_FOR_SERIAL, s, t->place);
     }
     if (!s)
         fail(t);
@@ -594,9 +623,10 @@ void rlx_tir_end_block(rlx_tir *t)
     emit(t, s);
 }
 
-/* ---- plain statements ---------------------------------------------------------------------------------- */
+/* ---- plain statements ----------------------------------------------------------------------- */
 
-const rlx_prim *rlx_tir_for(rlx_tir *t, const char *name, const rlx_prim *min, const rlx_prim *extent, int kind)
+const rlx_prim *rlx_tir_for(rlx_tir *t, const char *name, const rlx_prim *min,
+                            const rlx_prim *extent, int kind)
 {
     if (!keep(t, extent))
         return NULL;
@@ -610,7 +640,8 @@ const rlx_prim *rlx_tir_for(rlx_tir *t, const char *name, const rlx_prim *min, c
     return keep(t, f->min) && f->var ? &f->var->node : keep(t, NULL);
 }
 
-const rlx_prim *rlx_tir_thread(rlx_tir *t, const char *tag, const char *name, const rlx_prim *extent)
+const rlx_prim *rlx_tir_thread(rlx_tir *t, const char *tag, const char *name,
+                               const rlx_prim *extent)
 {
     const rlx_prim *var = rlx_tir_for(t, name, NULL, extent, RLX_FOR_THREAD_BINDING);
     if (var && !(t->top->thread = rlx_string_z(t->ctx, tag)))
@@ -634,7 +665,9 @@ static const rlx_node *thread_of(rlx_tir *t, const rlx_tir_frame *f)
 static const rlx_stmt *make_for(rlx_tir *t, const rlx_tir_frame *f, const rlx_stmt *body)
 {
     const rlx_node *thread = f->thread ? thread_of(t, f) : NULL;
-    const rlx_stmt *s = thread || !f->thread ? rlx_for(t->ctx, f->var, f->min, f->extent, f->for_kind, body, t->place) : NULL;
+    const rlx_stmt *s = thread || !f->thread ? rlx_for(t->ctx, f->var, f->min, f->extent,
+                                                       f->for_kind, body, t->place)
+                                             : NULL;
     rlx_for_stmt *loop = (rlx_for_stmt *)(uintptr_t)s; /* made just now */
     if (loop) {
         loop->thread_binding = thread;
@@ -762,7 +795,7 @@ void rlx_tir_assert(rlx_tir *t, const rlx_prim *cond, const char *message)
         add(t, &t->top->body, (item){ .kind = ITEM_ASSERT, .value = cond, .message = text });
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 const rlx_prim *rlx_tir_int(rlx_tir *t, int64_t value)
 {
@@ -799,7 +832,8 @@ const rlx_prim *rlx_tir_lowest(rlx_tir *t, rlx_dtype dtype)
     if (rlx_dtype_is_float(dtype))
         return rlx_tir_float(t, dtype, -float_limit(dtype));
     bool is_signed = rlx_dtype_code(dtype) == RELAX_DTYPE_INT;
-    return keep(t, rlx_int(t->ctx, dtype, is_signed ? INT64_MIN >> (64 - rlx_dtype_bits(dtype)) : 0));
+    return keep(t,
+                rlx_int(t->ctx, dtype, is_signed ? INT64_MIN >> (64 - rlx_dtype_bits(dtype)) : 0));
 }
 
 const rlx_prim *rlx_tir_highest(rlx_tir *t, rlx_dtype dtype)
@@ -830,7 +864,8 @@ const rlx_prim *rlx_tir_load(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indi
     return keep(t, rlx_load(t->ctx, b, indices.items, indices.count));
 }
 
-const rlx_prim *rlx_tir_binary(rlx_tir *t, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+const rlx_prim *rlx_tir_binary(rlx_tir *t, enum rlx_node_kind kind, const rlx_prim *a,
+                               const rlx_prim *b)
 {
     return keep(t, a) && keep(t, b) ? keep(t, rlx_fold_binary(t->ctx, kind, a, b)) : NULL;
 }
@@ -845,14 +880,16 @@ const rlx_prim *rlx_tir_cast(rlx_tir *t, rlx_dtype dtype, const rlx_prim *a)
     return keep(t, a) ? keep(t, rlx_fold_cast(t->ctx, dtype, a)) : NULL;
 }
 
-const rlx_prim *rlx_tir_select(rlx_tir *t, const rlx_prim *cond, const rlx_prim *a, const rlx_prim *b)
+const rlx_prim *rlx_tir_select(rlx_tir *t, const rlx_prim *cond, const rlx_prim *a,
+                               const rlx_prim *b)
 {
     if (!keep(t, cond) || !keep(t, a) || !keep(t, b) || !rlx_match_types(t->ctx, &a, &b))
         return keep(t, NULL);
     return keep(t, rlx_select_new(t->ctx, cond, a, b));
 }
 
-const rlx_prim *rlx_tir_if_then_else(rlx_tir *t, const rlx_prim *cond, const rlx_prim *a, const rlx_prim *b)
+const rlx_prim *rlx_tir_if_then_else(rlx_tir *t, const rlx_prim *cond, const rlx_prim *a,
+                                     const rlx_prim *b)
 {
     if (!keep(t, cond) || !keep(t, a) || !keep(t, b) || !rlx_match_types(t->ctx, &a, &b))
         return keep(t, NULL);
@@ -867,7 +904,9 @@ static const rlx_prim *call(rlx_tir *t, const char *op, const rlx_prim *const *a
         return NULL;
     }
     uint8_t r = rlx_tir_intrinsics[id].result;
-    rlx_dtype dtype = r == RLX_TIR_BOOL ? RELAX_BOOL : r == RLX_TIR_I32 ? RELAX_INT32 : rlx_prim_dtype(args[0]);
+    rlx_dtype dtype = r == RLX_TIR_BOOL  ? RELAX_BOOL
+                      : r == RLX_TIR_I32 ? RELAX_INT32
+                                         : rlx_prim_dtype(args[0]);
     return keep(t, rlx_prim_call_z(t->ctx, dtype, op, args, count));
 }
 
@@ -881,7 +920,8 @@ const rlx_prim *rlx_tir_call2(rlx_tir *t, const char *op, const rlx_prim *a, con
     return keep(t, a) && keep(t, b) ? call(t, op, (const rlx_prim *const[]){ a, b }, 2) : NULL;
 }
 
-const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol, rlx_prim_list args)
+const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *symbol,
+                                    rlx_prim_list args)
 {
     const rlx_prim **all = t->failed ? NULL : rlx_new(t->ctx, (args.count + 1) * sizeof *all);
     if (!all)
@@ -889,7 +929,8 @@ const rlx_prim *rlx_tir_call_extern(rlx_tir *t, rlx_dtype dtype, const char *sym
     all[0] = string_node(t->ctx, symbol);
     for (size_t i = 0; i < args.count; i++)
         all[i + 1] = args.items[i];
-    return keep(t, all[0] ? rlx_prim_call_z(t->ctx, dtype, "call_extern", all, args.count + 1) : NULL);
+    return keep(t, all[0] ? rlx_prim_call_z(t->ctx, dtype, "call_extern", all, args.count + 1)
+                          : NULL);
 }
 
 const rlx_prim *rlx_tir_flatten(rlx_tir *t, rlx_prim_list indices, rlx_prim_list shape)
@@ -900,7 +941,8 @@ const rlx_prim *rlx_tir_flatten(rlx_tir *t, rlx_prim_list indices, rlx_prim_list
     return p;
 }
 
-void rlx_tir_unflatten(rlx_tir *t, const rlx_prim *position, rlx_prim_list shape, const rlx_prim **out)
+void rlx_tir_unflatten(rlx_tir *t, const rlx_prim *position, rlx_prim_list shape,
+                       const rlx_prim **out)
 {
     for (size_t i = shape.count; i-- > 0;) {
         out[i] = i ? rlx_tir_floor_mod(t, position, shape.items[i]) : position;

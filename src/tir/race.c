@@ -3,26 +3,31 @@
  *     for i in T.parallel(8):
  *         B[0] = B[0] + A[i]          every iteration stores to B[0]
  *
- * Said where it is certain only: at least two iterations, a store that no condition guards, indices that hang neither on
- * the loop nor on what is read from memory, a buffer that is not made inside the loop. */
+ * Said where it is certain only: at least two iterations, a store that no condition guards,
+ * indices that hang neither on the loop nor on what is read from memory, a buffer that is not
+ * made inside the loop. */
 #include "tir/tir_int.h"
 
 typedef struct inside {
     rlx_context *ctx;
-    rlx_ptrmap moving, own;             /* variables that differ between iterations; data pointers made inside */
+    /* variables that differ between iterations; data pointers made inside */
+    rlx_ptrmap moving, own;
     const rlx_buffer_store *found;
     bool no_memory;
 } inside;
 
-static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
-    return n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_CALL ? RLX_STEP_STOP : RLX_STEP_ON;
+    return n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_CALL ? RLX_STEP_STOP
+                                                                            : RLX_STEP_ON;
 }
 
 static bool may_move(inside *s, const rlx_prim *p)
 {
     rlx_walker w = { .enter = find_load, .unique = true };
-    return rlx_tir_mentions(s->ctx, p, &s->moving) || rlx_walk(&s->ctx->memory, p, &w, NULL) == RLX_STEP_STOP;
+    return rlx_tir_mentions(s->ctx, p, &s->moving) ||
+           rlx_walk(&s->ctx->memory, p, &w, NULL) == RLX_STEP_STOP;
 }
 
 static void put(inside *s, rlx_ptrmap *map, const rlx_node *n)
@@ -52,12 +57,14 @@ static enum rlx_step enter_store(inside *s, const rlx_buffer_store *store)
     return same ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 
-static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
 {
     inside *s = user;
     const rlx_let_stmt *let = n->kind == RLX_NODE_LET_STMT ? (const rlx_let_stmt *)n : NULL;
     const rlx_for_stmt *loop = n->kind == RLX_NODE_FOR ? (const rlx_for_stmt *)n : NULL;
-    if (rlx_family_of(n) == RLX_FAMILY_PRIM || n->kind == RLX_NODE_IF_THEN_ELSE || n->kind == RLX_NODE_WHILE || s->no_memory)
+    if (rlx_family_of(n) == RLX_FAMILY_PRIM || n->kind == RLX_NODE_IF_THEN_ELSE ||
+        n->kind == RLX_NODE_WHILE || s->no_memory)
         return RLX_STEP_SKIP;
     if (let && may_move(s, let->value))
         put(s, &s->moving, let->var);
@@ -69,7 +76,8 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via, 
         put(s, &s->own, ((const rlx_allocate *)n)->var);
     if (n->kind == RLX_NODE_BLOCK_REALIZE)
         return enter_realize(s, (const rlx_block_realize *)n);
-    return n->kind == RLX_NODE_BUFFER_STORE ? enter_store(s, (const rlx_buffer_store *)n) : RLX_STEP_ON;
+    return n->kind == RLX_NODE_BUFFER_STORE ? enter_store(s, (const rlx_buffer_store *)n)
+                                            : RLX_STEP_ON;
 }
 
 static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
@@ -82,8 +90,10 @@ static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
     put(&s, &s.moving, loop->loop_var);
     rlx_walk(&ctx->memory, loop->body, &w, &lost);
     if (s.found && !s.no_memory) {
-        rlx_error(ctx, RLX_WX11, s.found->place ? s.found->place : loop->place, "all iterations of the %s loop over %s write this element of %s",
-                  loop->for_kind == RLX_FOR_PARALLEL ? "parallel" : "vectorized", rlx_show(ctx, loop->loop_var), rlx_show(ctx, s.found->buffer));
+        rlx_error(ctx, RLX_WX11, s.found->place ? s.found->place : loop->place,
+                  "all iterations of the %s loop over %s write this element of %s",
+                  loop->for_kind == RLX_FOR_PARALLEL ? "parallel" : "vectorized",
+                  rlx_show(ctx, loop->loop_var), rlx_show(ctx, s.found->buffer));
     }
     rlx_ptrmap_free(&s.moving);
     rlx_ptrmap_free(&s.own);
@@ -93,14 +103,16 @@ static bool look_inside(rlx_context *ctx, const rlx_for_stmt *loop)
 #define MAX_LOOPS 64 /* looked into in one function: they may stand inside each other */
 typedef struct search { rlx_context *ctx; size_t loops; bool no_memory; } search;
 
-static enum rlx_step find_loop(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_loop(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     search *s = user;
     const rlx_for_stmt *loop = n->kind == RLX_NODE_FOR ? (const rlx_for_stmt *)n : NULL;
     int64_t extent;
     if (rlx_family_of(n) == RLX_FAMILY_PRIM)
         return RLX_STEP_SKIP;
-    bool at_once = loop && (loop->for_kind == RLX_FOR_PARALLEL || loop->for_kind == RLX_FOR_VECTORIZED);
+    bool at_once =
+        loop && (loop->for_kind == RLX_FOR_PARALLEL || loop->for_kind == RLX_FOR_VECTORIZED);
     if (at_once && rlx_int_literal(loop->extent, &extent) && extent > 1 && s->loops++ < MAX_LOOPS)
         s->no_memory |= !look_inside(s->ctx, loop);
     return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;

@@ -5,7 +5,8 @@
 #include "arith/arith.h"
 #include "tir/tir.h"
 
-/* A rewriter that folds what it rebuilds; variables to replace are put into its map (old -> new). */
+/* A rewriter that folds what it rebuilds; variables to replace are put into its map (old ->
+ * new). */
 void rlx_tir_folder_init(rlx_rewriter *r, rlx_context *ctx);
 /* r->after of such a rewriter. */
 const rlx_node *rlx_tir_refold(rlx_rewriter *r, const rlx_node *n);
@@ -14,7 +15,8 @@ const rlx_node *rlx_tir_refold(rlx_rewriter *r, const rlx_node *n);
 bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *vars);
 /* Evaluate(0), and the statements in order (one: itself, none: Evaluate(0)). */
 const rlx_stmt *rlx_tir_nothing(rlx_context *ctx, rlx_place place);
-const rlx_stmt *rlx_tir_sequence(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count, rlx_place place);
+const rlx_stmt *rlx_tir_sequence(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count,
+                                 rlx_place place);
 
 /* A function of literals or a product of sizes: the value, or false. */
 RLX_INLINE bool rlx_tir_positive(const rlx_prim *p)
@@ -24,13 +26,15 @@ RLX_INLINE bool rlx_tir_positive(const rlx_prim *p)
 }
 
 /* Allocate and DeclBuffer of b around body. */
-const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body, rlx_place place);
+const rlx_stmt *rlx_tir_with_temporary(rlx_context *ctx, const rlx_buffer *b, const rlx_stmt *body,
+                                       rlx_place place);
 
 /* ---- vectors (lanes.c) */
 typedef struct rlx_lanes {
     rlx_context *ctx;
     rlx_ptrmap names;                   /* named vector -> buffer that holds it */
-    bool (*may_alias)(void *user, const rlx_node *a, const rlx_node *b); /* may two buffers share memory? */
+    /* may two buffers share memory? */
+    bool (*may_alias)(void *user, const rlx_node *a, const rlx_node *b);
     void *user;
 } rlx_lanes;
 bool rlx_is_vector(const rlx_prim *p); /* NULL is none */
@@ -45,8 +49,8 @@ const rlx_stmt *rlx_lanes_evaluate(rlx_lanes *lanes, const rlx_evaluate *s);
 const rlx_buffer *rlx_lanes_name(rlx_lanes *lanes, const rlx_let_stmt *s);
 const rlx_stmt *rlx_lanes_fill(rlx_lanes *lanes, const rlx_let_stmt *s, const rlx_buffer *b);
 
-/* Is `s` the outermost loop of a nest around one block whose init gets a nest of its own (see lower.c)? Then init also
- * runs for each spatial point when a reduction loop is empty. */
+/* Is `s` the outermost loop of a nest around one block whose init gets a nest of its own (see
+ * lower.c)? Then init also runs for each spatial point when a reduction loop is empty. */
 bool rlx_tir_init_splits(rlx_context *ctx, const rlx_stmt *s);
 
 #endif

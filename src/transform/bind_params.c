@@ -1,4 +1,5 @@
-/* bind_params.c: parameters with weights become constants, and the shape variables that weights fix become numbers.
+/* bind_params.c: parameters with weights become constants, and the shape variables that weights
+ * fix become numbers.
  *     def f(x: R.Tensor((n, k)), w: R.Tensor((k, 10)))    with w of (784, 10)
  *     ->
  *     def f(x: R.Tensor((n, 784)))                         with w a constant, k 784 everywhere */
@@ -15,14 +16,15 @@ typedef struct binder {
     rlx_seq_pass seq;
 } binder;
 
-/* ---- one weight for one parameter ------------------------------------------------------------------- */
+/* ---- one weight for one parameter ----------------------------------------------------------- */
 
 static const rlx_weight *weight_of(binder *b, const rlx_var *param)
 {
     rlx_buf text;
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_text_var_name(&text, param);
-    uintptr_t at = text.failed ? 0 : (uintptr_t)rlx_map_get(&b->by_name, (rlx_slice){ text.data, text.len });
+    uintptr_t at =
+        text.failed ? 0 : (uintptr_t)rlx_map_get(&b->by_name, (rlx_slice){ text.data, text.len });
     if (text.failed)
         rlx_no_memory(b->ctx);
     rlx_buf_free(&text);
@@ -40,14 +42,18 @@ static bool index_weights(binder *b)
     return true;
 }
 
-static bool misfit(binder *b, const rlx_var *param, const char *what, int64_t have, const char *want)
+static bool misfit(binder *b, const rlx_var *param, const char *what, int64_t have,
+                   const char *want)
 {
-    rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has %s %lld, expected %s", rlx_show(b->ctx, &param->node), what, (long long)have, want);
+    rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has %s %lld, expected %s",
+              rlx_show(b->ctx, &param->node), what, (long long)have, want);
     return false;
 }
 
-/* A dimension that is one variable fixes it; later sights, numbers and expressions are compared. */
-static bool bind_dimension(binder *b, const rlx_var *param, const rlx_prim *dim, int64_t have, size_t index)
+/* A dimension that is one variable fixes it; later sights, numbers and expressions are
+ * compared. */
+static bool bind_dimension(binder *b, const rlx_var *param, const rlx_prim *dim, int64_t have,
+                           size_t index)
 {
     const rlx_node *now = rlx_seq_rename(&b->seq, dim);
     int64_t want;
@@ -57,9 +63,14 @@ static bool bind_dimension(binder *b, const rlx_var *param, const rlx_prim *dim,
     }
     rlx_assignment none = { 0 };
     if (!now || !rlx_prim_evaluate(now, &none, &b->ctx->memory, &want))
-        return now != NULL; /* mentions a variable that another argument binds: checked when called */
-    return want == have || (rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has dimension %zu of size %lld, expected %s = %lld",
-                                      rlx_show(b->ctx, &param->node), index, (long long)have, rlx_show(b->ctx, dim), (long long)want), false);
+        /* mentions a variable that another argument binds: checked when called */
+        return now != NULL;
+    return want == have ||
+           (rlx_error(b->ctx, RLX_CG12, param->place,
+                      "array for parameter %s has dimension %zu of size %lld, expected %s = %lld",
+                      rlx_show(b->ctx, &param->node), index, (long long)have,
+                      rlx_show(b->ctx, dim), (long long)want),
+            false);
 }
 
 static bool fits(binder *b, const rlx_var *param, const rlx_weight *w, bool alone)
@@ -68,23 +79,29 @@ static bool fits(binder *b, const rlx_var *param, const rlx_weight *w, bool alon
     char want[RLX_DTYPE_TEXT], have[RLX_DTYPE_TEXT];
     size_t ndim = 0;
     if (!t)
-        return rlx_error(b->ctx, RLX_CG12, param->place, "parameter %s is %s, not a tensor", rlx_show(b->ctx, &param->node),
-                         param->sinfo ? rlx_show(b->ctx, param->sinfo) : "R.Object"), false;
+        return rlx_error(b->ctx, RLX_CG12, param->place, "parameter %s is %s, not a tensor",
+                         rlx_show(b->ctx, &param->node),
+                         param->sinfo ? rlx_show(b->ctx, param->sinfo) : "R.Object"),
+               false;
     if (t->dtype != RELAX_VOID && t->dtype != w->dtype) {
         rlx_dtype_name(t->dtype, want);
         rlx_dtype_name(w->dtype, have);
-        return rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s has dtype %s, expected %s", rlx_show(b->ctx, &param->node), have, want), false;
+        return rlx_error(b->ctx, RLX_CG12, param->place,
+                         "array for parameter %s has dtype %s, expected %s",
+                         rlx_show(b->ctx, &param->node), have, want),
+               false;
     }
     if (t->ndim >= 0 && (size_t)t->ndim != w->ndim)
         return misfit(b, param, "rank", (int64_t)w->ndim, rlx_show(b->ctx, &t->node));
     const rlx_prim *const *dims = rlx_known_dims(t, &ndim);
     for (size_t i = 0; dims && i < ndim && i < w->ndim; i++)
-        if ((rlx_position_var(dims[i]) != NULL) == alone && !bind_dimension(b, param, dims[i], w->shape[i], i))
+        if ((rlx_position_var(dims[i]) != NULL) == alone &&
+            !bind_dimension(b, param, dims[i], w->shape[i], i))
             return false;
     return true;
 }
 
-/* ---- one function ---------------------------------------------------------------------------------------- */
+/* ---- one function --------------------------------------------------------------------------- */
 
 static const rlx_expr *constant_of(binder *b, const rlx_var *param, const rlx_weight *w)
 {
@@ -93,7 +110,9 @@ static const rlx_expr *constant_of(binder *b, const rlx_var *param, const rlx_we
         if (w->shape[i] < 0 || !rlx_mul_size(bytes, (size_t)w->shape[i], &bytes))
             bytes = SIZE_MAX;
     if (!w->data || bytes > w->data->size)
-        return rlx_error(b->ctx, RLX_CG12, param->place, "array for parameter %s holds fewer bytes than its shape says", rlx_show(b->ctx, &param->node));
+        return rlx_error(b->ctx, RLX_CG12, param->place,
+                         "array for parameter %s holds fewer bytes than its shape says",
+                         rlx_show(b->ctx, &param->node));
     return rlx_constant_blob(b->ctx, w->dtype, w->shape, w->ndim, w->data, param->place);
 }
 
@@ -142,14 +161,19 @@ static bool keep_params(binder *b, const rlx_function *f, int64_t *inputs_bound,
 static const rlx_node *rebuild(binder *b, const rlx_function *f)
 {
     rlx_context *ctx = b->ctx;
-    int64_t inputs_bound = 0, num_input = rlx_attr_as_int(rlx_attrs_get(f->attrs, "num_input"), -1);
+    int64_t inputs_bound = 0,
+            num_input = rlx_attr_as_int(rlx_attrs_get(f->attrs, "num_input"), -1);
     bool ok = true;
     if (!keep_params(b, f, &inputs_bound, num_input))
         return NULL;
     const rlx_function *body = rlx_seq_function(&b->seq, f);
     const rlx_sinfo *ret = body && f->ret_sinfo ? rlx_seq_rename(&b->seq, f->ret_sinfo) : NULL;
-    const rlx_attr *attrs = inputs_bound ? rlx_attrs_with(ctx, f->attrs, "num_input", rlx_attr_int_new(ctx, num_input - inputs_bound)) : f->attrs;
-    rlx_function *out = body && (ret || !f->ret_sinfo) ? rlx_node_new(ctx, RLX_NODE_FUNCTION) : NULL;
+    const rlx_attr *attrs = inputs_bound
+                                ? rlx_attrs_with(ctx, f->attrs, "num_input",
+                                                 rlx_attr_int_new(ctx, num_input - inputs_bound))
+                                : f->attrs;
+    rlx_function *out =
+        body && (ret || !f->ret_sinfo) ? rlx_node_new(ctx, RLX_NODE_FUNCTION) : NULL;
     if (!out)
         return NULL;
     rlx_node head = out->node;
@@ -174,11 +198,12 @@ static const rlx_node *bind_function(binder *b, const rlx_function *f)
     return any ? rebuild(b, f) : &f->node;
 }
 
-/* ---- the module ---------------------------------------------------------------------------------------------- */
+/* ---- the module ----------------------------------------------------------------------------- */
 
 typedef struct mention { const rlx_node *gv; const rlx_node *at; } mention;
 
-static enum rlx_step find_mention(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step find_mention(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     mention *m = user;
     if (n == m->gv)
@@ -197,7 +222,9 @@ static bool nobody_calls(binder *b, const rlx_node *gv)
     if (lost)
         return rlx_no_memory(b->ctx);
     if (m.at)
-        rlx_error(b->ctx, RLX_CG12, rlx_place_of(m.at), "parameters of %s cannot be bound: it is called here, with all its arguments", ((const rlx_global_var *)gv)->name->data);
+        rlx_error(b->ctx, RLX_CG12, rlx_place_of(m.at),
+                  "parameters of %s cannot be bound: it is called here, with all its arguments",
+                  ((const rlx_global_var *)gv)->name->data);
     return !m.at;
 }
 
@@ -211,9 +238,12 @@ static bool all_used(binder *b, rlx_slice function)
             continue;
         all = false;
         if (function.len)
-            rlx_error(b->ctx, RLX_OP15, RLX_NO_PLACE, "function %.*s has no parameter named %.*s", (int)(function.len < 200 ? function.len : 200), function.data, shown, n.data);
+            rlx_error(b->ctx, RLX_OP15, RLX_NO_PLACE, "function %.*s has no parameter named %.*s",
+                      (int)(function.len < 200 ? function.len : 200), function.data, shown,
+                      n.data);
         else
-            rlx_error(b->ctx, RLX_OP15, RLX_NO_PLACE, "no function has a parameter named %.*s", shown, n.data);
+            rlx_error(b->ctx, RLX_OP15, RLX_NO_PLACE, "no function has a parameter named %.*s",
+                      shown, n.data);
     }
     return all;
 }
@@ -233,10 +263,16 @@ static bool bind_all(binder *b, rlx_slice function, const rlx_node **functions)
     return true;
 }
 
-const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function, const rlx_weight *weights, size_t count)
+const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function,
+                                  const rlx_weight *weights, size_t count)
 {
-    binder b = { .ctx = ctx, .module = m, .weights = weights, .num_weights = count, .used = rlx_mem_alloc_zero(&ctx->memory, count + 1) };
-    const rlx_node **functions = rlx_mem_alloc_zero(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
+    binder b = { .ctx = ctx,
+                 .module = m,
+                 .weights = weights,
+                 .num_weights = count,
+                 .used = rlx_mem_alloc_zero(&ctx->memory, count + 1) };
+    const rlx_node **functions =
+        rlx_mem_alloc_zero(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
     const rlx_module *out = NULL;
     size_t errors = rlx_error_count(ctx);
     rlx_seq_init(&b.seq, ctx, m, NULL);
@@ -245,13 +281,16 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
     if (!b.used || !functions)
         rlx_no_memory(ctx);
     else if (function.len && rlx_module_find(m, function) < 0)
-        rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s", (int)(function.len < 200 ? function.len : 200), function.data);
-    else if (index_weights(&b) && bind_all(&b, function, functions) && all_used(&b, function) && rlx_error_count(ctx) == errors)
+        rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s",
+                  (int)(function.len < 200 ? function.len : 200), function.data);
+    else if (index_weights(&b) && bind_all(&b, function, functions) && all_used(&b, function) &&
+             rlx_error_count(ctx) == errors)
         out = rlx_module_with(ctx, m, functions);
     rlx_seq_free(&b.seq);
     rlx_map_free(&b.by_name);
     rlx_vec_free(&ctx->memory, &b.params);
     rlx_mem_free(&ctx->memory, b.used, b.used ? count + 1 : 0);
-    rlx_mem_free(&ctx->memory, functions, functions ? (m->num_functions + 1) * sizeof *functions : 0);
+    rlx_mem_free(&ctx->memory, functions,
+                 functions ? (m->num_functions + 1) * sizeof *functions : 0);
     return out;
 }

@@ -1,13 +1,17 @@
-/* call_tir_rewrite: results are allocated, functions are called directly with them as last arguments.
+/* call_tir_rewrite: results are allocated, functions are called directly with them as last
+ * arguments.
  *     lv = call_tir(cls.f, (x,), out_sinfo=R.Tensor((n,), "float32"), tir_vars=R.shape([n]))
  *     ->
- *     lv = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+ *     lv = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0),
+ *     R.str("global"))
  *     _ = cls.f(x, lv, R.prim_value(n))
- * Several outputs: one variable each, lv is their tuple and fields of it are used directly. call_tir_inplace writes over its
- * arguments: a constant is copied first, what was not made here goes through vm.builtin.writable, as it may be a constant of
- * somebody else. call_dps_packed likewise; call_pure_packed and call_inplace_packed become plain calls.
- * Dataflow blocks become ordinary ones first, as the calls are impure; a pure function that changed gets relax.force_pure.
- * needs: normal form. keeps: variables and their struct info, order, the function's own purity. */
+ * Several outputs: one variable each, lv is their tuple and fields of it are used directly.
+ * call_tir_inplace writes over its arguments: a constant is copied first, what was not made
+ * here goes through vm.builtin.writable, as it may be a constant of somebody else.
+ * call_dps_packed likewise; call_pure_packed and call_inplace_packed become plain calls.
+ * Dataflow blocks become ordinary ones first, as the calls are impure; a pure function that
+ * changed gets relax.force_pure. needs: normal form. keeps: variables and their struct info,
+ * order, the function's own purity. */
 #include "transform/transform_int.h"
 
 typedef struct rewrite {
@@ -19,7 +23,7 @@ typedef struct rewrite {
     rlx_ptrmap fresh;                 /* variables of tensors made here */
 } rewrite;
 
-/* ---- pieces -------------------------------------------------------------------------------------- */
+/* ---- pieces --------------------------------------------------------------------------------- */
 
 static bool push_arg(rlx_seq_pass *p, const rlx_expr *arg)
 {
@@ -30,7 +34,8 @@ static bool push_arg(rlx_seq_pass *p, const rlx_expr *arg)
 /* Position of a device in the module's list; 0 if there is none. */
 static int64_t device_index(const rlx_module *m, const rlx_node *vdevice)
 {
-    const rlx_attr_list *list = vdevice ? rlx_as_attr_list(rlx_attrs_get(m->global_infos, "vdevice")) : NULL;
+    const rlx_attr_list *list =
+        vdevice ? rlx_as_attr_list(rlx_attrs_get(m->global_infos, "vdevice")) : NULL;
     for (size_t i = 0; list && i < list->num_items; i++)
         if (list->items[i] == vdevice)
             return (int64_t)i;
@@ -43,7 +48,8 @@ static const rlx_expr *shape_of_dims(rlx_context *ctx, const rlx_prim *const *di
 }
 
 /* A shape value whose numbers have no name gets names: a cast that binds fresh shape variables. */
-static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t count, rlx_place place)
+static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t count,
+                                  rlx_place place)
 {
     rlx_context *ctx = p->ctx;
     const rlx_string *name = rlx_string_z(ctx, "s");
@@ -51,7 +57,8 @@ static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t
     const rlx_expr *out = NULL;
     bool good = vars && name;
     for (size_t i = 0; good && i < count; i++)
-        good = (vars[i] = (const rlx_prim *)rlx_prim_var_new(ctx, name, RELAX_INT64, place)) != NULL;
+        good =
+            (vars[i] = (const rlx_prim *)rlx_prim_var_new(ctx, name, RELAX_INT64, place)) != NULL;
     const rlx_sinfo *target = good ? rlx_shape_info(ctx, vars, count) : NULL;
     if (target && rlx_seq_emit(p, rlx_match(ctx, NULL, target, shape, place)))
         out = shape_of_dims(ctx, vars, count);
@@ -59,12 +66,15 @@ static const rlx_expr *name_sizes(rlx_seq_pass *p, const rlx_expr *shape, size_t
     return out ? out : (rlx_no_memory(ctx), NULL);
 }
 
-/* The sizes of an output as a list: as written, as known of the variable that gives them, or named here. */
+/* The sizes of an output as a list: as written, as known of the variable that gives them, or
+ * named here. */
 static const rlx_expr *output_shape(rlx_seq_pass *p, const rlx_tensor_sinfo *t, rlx_place place)
 {
     size_t ndim;
     const rlx_prim *const *dims = rlx_known_dims(t, &ndim);
-    const rlx_shape_sinfo *s = t->shape && rlx_as_var(t->shape) ? rlx_as_shape_sinfo(((const rlx_var *)t->shape)->sinfo) : NULL;
+    const rlx_shape_sinfo *s = t->shape && rlx_as_var(t->shape)
+                                   ? rlx_as_shape_sinfo(((const rlx_var *)t->shape)->sinfo)
+                                   : NULL;
     if (rlx_as_shape_expr(t->shape))
         return t->shape;
     if (dims)
@@ -72,7 +82,9 @@ static const rlx_expr *output_shape(rlx_seq_pass *p, const rlx_tensor_sinfo *t, 
     int64_t rank = t->ndim >= 0 ? t->ndim : s ? s->ndim : -1;
     if (t->shape && rank >= 0)
         return name_sizes(p, t->shape, (size_t)rank, place);
-    return rlx_error(p->ctx, RLX_CG04, place, "output %s has no known sizes, so it cannot be allocated", rlx_show(p->ctx, &t->node));
+    return rlx_error(p->ctx, RLX_CG04, place,
+                     "output %s has no known sizes, so it cannot be allocated",
+                     rlx_show(p->ctx, &t->node));
 }
 
 /* builtin.alloc_tensor for an output. */
@@ -82,26 +94,33 @@ static const rlx_expr *allocate(rlx_seq_pass *p, const rlx_sinfo *out, rlx_place
     rlx_context *ctx = p->ctx;
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(out);
     if (!t || t->dtype == RELAX_VOID)
-        return rlx_error(ctx, RLX_CG04, place, "output %s is no tensor with a dtype, so it cannot be allocated", rlx_show(ctx, out));
+        return rlx_error(ctx, RLX_CG04, place,
+                         "output %s is no tensor with a dtype, so it cannot be allocated",
+                         rlx_show(ctx, out));
     const rlx_vdevice *device = rlx_as_vdevice(t->vdevice);
     const rlx_expr *args[4] = {
-        output_shape(p, t, place), rlx_dtype_imm_new(ctx, t->dtype),
+        output_shape(p, t, place),
+        rlx_dtype_imm_new(ctx, t->dtype),
         rlx_prim_value_new(ctx, rlx_int64(ctx, device_index(r->module, t->vdevice))),
-        rlx_string_imm_new(ctx, device && device->scope ? rlx_string_slice(device->scope) : RLX_SLICE("global")),
+        rlx_string_imm_new(ctx, device && device->scope ? rlx_string_slice(device->scope)
+                                                        : RLX_SLICE("global")),
     };
     return rlx_plain_call(ctx, "relax.builtin.alloc_tensor", args, 4, place);
 }
 
 /* `_ = callee(args so far)`, for its effect. */
-static bool emit_call(rlx_seq_pass *p, const rlx_expr *callee, const rlx_sinfo *result, rlx_place place)
+static bool emit_call(rlx_seq_pass *p, const rlx_expr *callee, const rlx_sinfo *result,
+                      rlx_place place)
 {
     const rewrite *r = p->user;
-    const rlx_expr *call = callee ? rlx_call_new(p->ctx, callee, r->args.data, r->args.len, NULL, 0, NULL, place) : NULL;
+    const rlx_expr *call =
+        callee ? rlx_call_new(p->ctx, callee, r->args.data, r->args.len, NULL, 0, NULL, place)
+               : NULL;
     const rlx_var *v = call ? rlx_var_new(p->ctx, false, r->blank, -1, result, place) : NULL;
     return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, call, place));
 }
 
-/* ---- the call_tir family ---------------------------------------------------------------------------- */
+/* ---- the call_tir family -------------------------------------------------------------------- */
 
 /* Extra integers of the PrimFunc: one scalar argument each. */
 static bool push_tir_vars(rlx_seq_pass *p, const rlx_expr *shape, rlx_place place)
@@ -130,8 +149,10 @@ static bool remember_fresh(rlx_seq_pass *p, const rlx_expr *var)
     return rlx_ptrmap_put(&r->fresh, var, 1) || rlx_no_memory(p->ctx);
 }
 
-/* Argument `index` of an in-place call, fit to be written: constants are shared, so a copy of them. */
-static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *out, rlx_place place)
+/* Argument `index` of an in-place call, fit to be written: constants are shared, so a copy of
+ * them. */
+static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *out,
+                                rlx_place place)
 {
     rewrite *r = p->user;
     const rlx_expr *arg = r->args.data[index];
@@ -139,8 +160,10 @@ static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *
     if (rlx_ptrmap_has(&r->fresh, arg))
         return arg;
     rlx_slice name = constant ? RLX_SLICE("vm.builtin.copy") : RLX_SLICE("vm.builtin.writable");
-    const rlx_expr *call = rlx_call_new(p->ctx, rlx_extern(p->ctx, name), &arg, 1, &out, 1, NULL, place);
-    const rlx_var *v = call ? rlx_seq_bind(p, constant ? "copy" : "writable", out, call, place) : NULL;
+    const rlx_expr *call =
+        rlx_call_new(p->ctx, rlx_extern(p->ctx, name), &arg, 1, &out, 1, NULL, place);
+    const rlx_var *v =
+        call ? rlx_seq_bind(p, constant ? "copy" : "writable", out, call, place) : NULL;
     if (!v || !remember_fresh(p, &v->node))
         return NULL;
     r->args.data[index] = &v->node;
@@ -148,11 +171,14 @@ static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *
 }
 
 /* The output that becomes the variable `var` (NULL: a new one), allocated or an argument. */
-static const rlx_expr *make_output(rlx_seq_pass *p, const rlx_binding *keep, const rlx_sinfo *out, int64_t inplace, size_t num_args, rlx_place place)
+static const rlx_expr *make_output(rlx_seq_pass *p, const rlx_binding *keep, const rlx_sinfo *out,
+                                   int64_t inplace, size_t num_args, rlx_place place)
 {
     if (inplace >= 0)
-        return (uint64_t)inplace < num_args ? writable(p, (size_t)inplace, out, place)
-                                            : rlx_error(p->ctx, RLX_TY10, place, "in-place index %lld is out of range", (long long)inplace);
+        return (uint64_t)inplace < num_args
+                   ? writable(p, (size_t)inplace, out, place)
+                   : rlx_error(p->ctx, RLX_TY10, place, "in-place index %lld is out of range",
+                               (long long)inplace);
     const rlx_expr *alloc = allocate(p, out, place);
     if (!alloc)
         return NULL;
@@ -161,7 +187,8 @@ static const rlx_expr *make_output(rlx_seq_pass *p, const rlx_binding *keep, con
         return v && remember_fresh(p, &v->node) ? &v->node : NULL;
     }
     const rlx_expr *var = &rlx_binding_var(keep)->node;
-    return rlx_seq_emit(p, rlx_with_value(p->ctx, keep, alloc)) && remember_fresh(p, var) ? var : NULL;
+    return rlx_seq_emit(p, rlx_with_value(p->ctx, keep, alloc)) && remember_fresh(p, var) ? var
+                                                                                          : NULL;
 }
 
 static int64_t inplace_index(const rlx_call *call, size_t output)
@@ -170,13 +197,15 @@ static int64_t inplace_index(const rlx_call *call, size_t output)
     return list && output < list->num_items ? rlx_attr_as_int(list->items[output], -1) : -1;
 }
 
-/* The variable keeps its name for a single allocated output, if it is bound (not cast) to what is allocated. */
+/* The variable keeps its name for a single allocated output, if it is bound (not cast) to what
+ * is allocated. */
 static bool keeps_variable(const rlx_binding *now, const rlx_sinfo *out)
 {
     return now->kind == RLX_NODE_VAR_BINDING && rlx_binding_var(now)->sinfo == out;
 }
 
-static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call *call, const rlx_sinfo *out)
+static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call *call,
+                         const rlx_sinfo *out)
 {
     rewrite *r = p->user;
     const rlx_tuple_sinfo *several = rlx_as_tuple_sinfo(out);
@@ -185,15 +214,18 @@ static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
     for (size_t i = 0; i < count; i++) {
         int64_t index = inplace ? inplace_index(call, i) : -1;
         const rlx_sinfo *info = several ? several->fields[i] : out;
-        const rlx_expr *made = make_output(p, !several && keeps_variable(now, out) ? now : NULL, info, index, num_args, call->place);
-        if (!made || !rlx_vec_push(&p->ctx->memory, &r->results, made) || (index < 0 && !push_arg(p, made)))
+        const rlx_expr *made = make_output(p, !several && keeps_variable(now, out) ? now : NULL,
+                                           info, index, num_args, call->place);
+        if (!made || !rlx_vec_push(&p->ctx->memory, &r->results, made) ||
+            (index < 0 && !push_arg(p, made)))
             return made ? rlx_no_memory(p->ctx) : false;
     }
     return true;
 }
 
 /* What the variable of the call stands for now. */
-static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now, const rlx_sinfo *out, rlx_place place)
+static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
+                        const rlx_sinfo *out, rlx_place place)
 {
     rewrite *r = p->user;
     const rlx_var *var = rlx_binding_var(now), *name = rlx_binding_var(old);
@@ -206,19 +238,25 @@ static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     const rlx_expr *only = r->results.data[0];
     if (only == (const rlx_expr *)var)
         return true;
-    /* In place, cast, or under an annotation: a copy of the handle keeps the check where it was. */
-    if (now->kind == RLX_NODE_VAR_BINDING && rlx_as_var(only) && var->sinfo == ((const rlx_var *)only)->sinfo)
+    /* In place, cast, or under an annotation: a copy of the handle keeps the check where it
+     * was. */
+    if (now->kind == RLX_NODE_VAR_BINDING && rlx_as_var(only) &&
+        var->sinfo == ((const rlx_var *)only)->sinfo)
         return rlx_seq_replace(p, &name->node, only);
     return rlx_seq_emit(p, rlx_with_value(p->ctx, now, only));
 }
 
-static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now, const rlx_call *call)
+static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
+                        const rlx_call *call)
 {
     rewrite *r = p->user;
     const rlx_tuple *inputs = call->num_args > 1 ? rlx_as_tuple(call->args[1]) : NULL;
     const rlx_sinfo *out = call->num_sinfo_args == 1 ? call->sinfo_args[0] : NULL;
     if (!inputs || !out)
-        return rlx_error(p->ctx, RLX_TY10, call->place, "a call in destination-passing style needs its arguments as a tuple and one output description"), false;
+        return rlx_error(p->ctx, RLX_TY10, call->place,
+                         "a call in destination-passing style needs its arguments as a tuple and "
+                         "one output description"),
+               false;
     r->args.len = r->results.len = 0;
     for (size_t i = 0; i < inputs->num_fields; i++)
         if (!push_arg(p, inputs->fields[i]))
@@ -228,22 +266,30 @@ static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     if (call->num_args > 2 && !push_tir_vars(p, call->args[2], call->place))
         return false;
     /* A packed function may return anything: nobody looks at it. */
-    const rlx_sinfo *unit = call->args[0]->kind == RLX_NODE_EXTERN_FUNC ? p->ctx->object : p->ctx->unit;
-    return emit_call(p, call->args[0], unit, call->place) && bind_result(p, old, now, out, call->place);
+    const rlx_sinfo *unit =
+        call->args[0]->kind == RLX_NODE_EXTERN_FUNC ? p->ctx->object : p->ctx->unit;
+    return emit_call(p, call->args[0], unit, call->place) &&
+           bind_result(p, old, now, out, call->place);
 }
 
 /* call_pure_packed(g, a, b) -> g(a, b) */
-static bool rewrite_packed(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now, const rlx_call *call)
+static bool rewrite_packed(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
+                           const rlx_call *call)
 {
     if (!call->num_args)
         return rlx_seq_emit(p, now);
-    const rlx_expr *plain = rlx_call_new(p->ctx, call->args[0], call->args + 1, call->num_args - 1, call->sinfo_args, call->num_sinfo_args, NULL, call->place);
+    const rlx_expr *plain =
+        rlx_call_new(p->ctx, call->args[0], call->args + 1, call->num_args - 1, call->sinfo_args,
+                     call->num_sinfo_args, NULL, call->place);
     return plain && rlx_seq_emit(p, rlx_with_value(p->ctx, now, plain));
 }
 
-/* ---- the pass ------------------------------------------------------------------------------------------ */
+/* ---- the pass ------------------------------------------------------------------------------- */
 
-static const struct { const char *op; bool (*rewrite)(rlx_seq_pass *, const rlx_binding *, const rlx_binding *, const rlx_call *); } rules[] = {
+static const struct {
+    const char *op;
+    bool (*rewrite)(rlx_seq_pass *, const rlx_binding *, const rlx_binding *, const rlx_call *);
+} rules[] = {
     { "relax.call_tir", rewrite_dps },
     { "relax.call_tir_with_grad", rewrite_dps },
     { "relax.call_tir_inplace", rewrite_dps },
@@ -257,8 +303,12 @@ static const rlx_expr *known_field(const rewrite *r, const rlx_binding *now)
 {
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(rlx_binding_value(now));
     const rlx_tuple *t = get ? rlx_ptrmap_get(&r->tuples, get->tuple) : NULL;
-    const rlx_var *field = t && (uint64_t)get->index < t->num_fields ? rlx_as_var(t->fields[get->index]) : NULL;
-    return field && now->kind == RLX_NODE_VAR_BINDING && rlx_binding_var(now)->sinfo == field->sinfo ? &field->node : NULL;
+    const rlx_var *field =
+        t && (uint64_t)get->index < t->num_fields ? rlx_as_var(t->fields[get->index]) : NULL;
+    return field && now->kind == RLX_NODE_VAR_BINDING &&
+                   rlx_binding_var(now)->sinfo == field->sinfo
+               ? &field->node
+               : NULL;
 }
 
 static bool rewrite_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
@@ -275,11 +325,13 @@ static bool rewrite_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     return rlx_seq_emit(p, now);
 }
 
-static const rlx_function *force_pure(rlx_seq_pass *p, const rlx_function *old, const rlx_function *now)
+static const rlx_function *force_pure(rlx_seq_pass *p, const rlx_function *old,
+                                      const rlx_function *now)
 {
     if (now == old || !now->is_pure || rlx_flag_attr(now->attrs, "relax.force_pure"))
         return now;
-    const rlx_attr *attrs = rlx_attrs_with(p->ctx, now->attrs, "relax.force_pure", rlx_attr_bool_new(p->ctx, true));
+    const rlx_attr *attrs =
+        rlx_attrs_with(p->ctx, now->attrs, "relax.force_pure", rlx_attr_bool_new(p->ctx, true));
     return attrs ? rlx_function_with(p->ctx, now, now->body, attrs) : NULL;
 }
 

@@ -4,8 +4,9 @@
  *     v = (t[0], t[1])                             v is t, if t has two fields
  *     z = match_cast(x, R.Tensor((m, 4)))          with x: R.Tensor((n, 4)): m is n, z is x
  *     lv = f(x); gv = lv; R.output(gv)             gv = f(x); R.output(gv)
- * needs: normal form, struct info. keeps: meaning, order. Stays: a copy whose annotation promises more than the value proves (it is a
- * check), and an output that copies a dataflow variable in another way than above. */
+ * needs: normal form, struct info. keeps: meaning, order. Stays: a copy whose annotation
+ * promises more than the value proves (it is a check), and an output that copies a dataflow
+ * variable in another way than above. */
 #include "transform/transform_int.h"
 
 typedef struct canonicalize {
@@ -20,10 +21,11 @@ static bool put(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *v
     return rlx_ptrmap_put(map, key, (uintptr_t)value) || rlx_no_memory(p->ctx);
 }
 
-/* ---- outputs of dataflow blocks --------------------------------------------------------------------- */
+/* ---- outputs of dataflow blocks ------------------------------------------------------------- */
 
 /* `gv = lv`: lv's definition may bind gv instead, once, if both say the same. */
-static bool turn_around(rlx_seq_pass *p, const rlx_binding *b, const rlx_var *output, const rlx_var *copied)
+static bool turn_around(rlx_seq_pass *p, const rlx_binding *b, const rlx_var *output,
+                        const rlx_var *copied)
 {
     canonicalize *c = p->user;
     const rlx_var *root = rlx_ptrmap_get(&c->origin, copied);
@@ -42,8 +44,10 @@ static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
     for (size_t i = 0; i < block->num_bindings; i++) {
         const rlx_binding *b = block->bindings[i];
         const rlx_var *v = rlx_binding_var(b), *copied = rlx_as_var(rlx_binding_value(b));
-        bool plain = v && b->kind == RLX_NODE_VAR_BINDING && copied && copied->node.kind == RLX_NODE_DATAFLOW_VAR;
-        const rlx_var *root = plain && copied->sinfo == v->sinfo ? rlx_ptrmap_get(&c->origin, copied) : NULL;
+        bool plain = v && b->kind == RLX_NODE_VAR_BINDING && copied &&
+                     copied->node.kind == RLX_NODE_DATAFLOW_VAR;
+        const rlx_var *root =
+            plain && copied->sinfo == v->sinfo ? rlx_ptrmap_get(&c->origin, copied) : NULL;
         bool good = true;
         if (v && v->node.kind == RLX_NODE_DATAFLOW_VAR)
             good = put(p, &c->origin, v, root ? root : v);
@@ -55,7 +59,7 @@ static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
     return true;
 }
 
-/* ---- shape variables whose value is known -------------------------------------------------------------- */
+/* ---- shape variables whose value is known --------------------------------------------------- */
 
 typedef struct unbound { rlx_seq_pass *p; rlx_prims vars; bool good; } unbound;
 
@@ -63,7 +67,8 @@ static void find_unbound(void *user, const rlx_prim *p, bool is_size)
 {
     unbound *u = user;
     const rlx_prim_var *v = rlx_position_var(p);
-    if (v && u->good && !rlx_scope_has(&u->p->scope, v) && rlx_seq_rename(u->p, &v->node) == &v->node)
+    if (v && u->good && !rlx_scope_has(&u->p->scope, v) &&
+        rlx_seq_rename(u->p, &v->node) == &v->node)
         u->good = rlx_vec_push(&u->p->ctx->memory, &u->vars, &v->node);
 }
 
@@ -74,7 +79,8 @@ static bool replace_known(rlx_seq_pass *p, const rlx_mapping *m)
         return false;
     for (size_t i = 0; i < m->list.len; i++) {
         const rlx_prim *value = m->list.data[i].value;
-        if (rlx_prim_dtype(value) == m->list.data[i].var->dtype && rlx_prove_compare(p->ctx, &p->scope, RLX_NODE_GE, value, zero) == RLX_TRUE &&
+        if (rlx_prim_dtype(value) == m->list.data[i].var->dtype &&
+            rlx_prove_compare(p->ctx, &p->scope, RLX_NODE_GE, value, zero) == RLX_TRUE &&
             !rlx_seq_replace(p, &m->list.data[i].var->node, value))
             return false;
     }
@@ -91,10 +97,13 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
         return true;
     if (!value)
         return false;
-    const rlx_sinfo *info = rlx_as_call(value) || rlx_as_if_expr(value) ? NULL : rlx_leaf_sinfo(p->ctx, &c->env, value);
+    const rlx_sinfo *info = rlx_as_call(value) || rlx_as_if_expr(value)
+                                ? NULL
+                                : rlx_leaf_sinfo(p->ctx, &c->env, value);
     unbound u = { p, { 0 }, true };
     rlx_mapping m;
-    bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) && (u.good || rlx_no_memory(p->ctx));
+    bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) &&
+                (u.good || rlx_no_memory(p->ctx));
     if (good && info && u.vars.len) {
         rlx_mapping_init(&m, p->ctx, &p->scope, u.vars.data, u.vars.len);
         rlx_mapping_add(&m, cast->sinfo, info, 0);
@@ -105,15 +114,18 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
     return good;
 }
 
-/* ---- bindings --------------------------------------------------------------------------------------------- */
+/* ---- bindings ------------------------------------------------------------------------------- */
 
-/* May `leaf` stand wherever v does? Whatever is told of v is certain, and the leaf is visible wherever v is. */
+/* May `leaf` stand wherever v does? Whatever is told of v is certain, and the leaf is visible
+ * wherever v is. */
 static bool stands_for(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *leaf)
 {
     const rlx_var *x = rlx_as_var(leaf);
     if (!x || (x->node.kind == RLX_NODE_DATAFLOW_VAR && v->node.kind != RLX_NODE_DATAFLOW_VAR))
         return false;
-    return x->sinfo == v->sinfo || (x->sinfo && v->sinfo && rlx_fit(p->ctx, &p->scope, x->sinfo, v->sinfo, NULL) == RLX_FIT_YES);
+    return x->sinfo == v->sinfo ||
+           (x->sinfo && v->sinfo &&
+            rlx_fit(p->ctx, &p->scope, x->sinfo, v->sinfo, NULL) == RLX_FIT_YES);
 }
 
 /* The tuple that (t[0], t[1], ...) spells out; NULL: it does not. */
@@ -121,7 +133,8 @@ static const rlx_expr *spelled_out(const canonicalize *c, const rlx_tuple *t)
 {
     const rlx_expr *whole = NULL;
     for (size_t i = 0; i < t->num_fields; i++) {
-        const rlx_tuple_get_item *get = rlx_as_tuple_get_item(rlx_ptrmap_get(&c->values, t->fields[i]));
+        const rlx_tuple_get_item *get =
+            rlx_as_tuple_get_item(rlx_ptrmap_get(&c->values, t->fields[i]));
         if (!get || get->index != (int64_t)i || (whole && get->tuple != whole))
             return NULL;
         whole = get->tuple;
@@ -131,7 +144,8 @@ static const rlx_expr *spelled_out(const canonicalize *c, const rlx_tuple *t)
     return info && info->num_fields == t->num_fields ? whole : NULL;
 }
 
-/* What the value of a binding is known to be: a variable, or a leaf out of a tuple; NULL: nothing simpler. */
+/* What the value of a binding is known to be: a variable, or a leaf out of a tuple; NULL:
+ * nothing simpler. */
 static const rlx_expr *simpler(const canonicalize *c, const rlx_expr *value)
 {
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);
@@ -141,7 +155,10 @@ static const rlx_expr *simpler(const canonicalize *c, const rlx_expr *value)
     if (tuple)
         return spelled_out(c, tuple);
     const rlx_expr *indexed = get ? get->tuple : NULL;
-    const rlx_tuple *known = indexed ? rlx_as_tuple(rlx_as_tuple(indexed) ? indexed : rlx_ptrmap_get(&c->values, indexed)) : NULL;
+    const rlx_tuple *known =
+        indexed
+            ? rlx_as_tuple(rlx_as_tuple(indexed) ? indexed : rlx_ptrmap_get(&c->values, indexed))
+            : NULL;
     return known && (uint64_t)get->index < known->num_fields ? known->fields[get->index] : NULL;
 }
 
@@ -150,7 +167,9 @@ static bool is_redundant(rlx_seq_pass *p, const rlx_match_cast *cast)
 {
     const canonicalize *c = p->user;
     unbound u = { p, { 0 }, true };
-    const rlx_sinfo *info = rlx_as_call(cast->value) || rlx_as_if_expr(cast->value) ? NULL : rlx_leaf_sinfo(p->ctx, &c->env, cast->value);
+    const rlx_sinfo *info = rlx_as_call(cast->value) || rlx_as_if_expr(cast->value)
+                                ? NULL
+                                : rlx_leaf_sinfo(p->ctx, &c->env, cast->value);
     if (!info || rlx_fit(p->ctx, &p->scope, info, cast->sinfo, NULL) != RLX_FIT_YES)
         return false;
     bool good = rlx_each_position(p->ctx, cast->sinfo, find_unbound, &u) && u.good;
@@ -162,14 +181,18 @@ static bool is_redundant(rlx_seq_pass *p, const rlx_match_cast *cast)
 static bool remember(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *value)
 {
     canonicalize *c = p->user;
-    return (value->kind != RLX_NODE_TUPLE && value->kind != RLX_NODE_TUPLE_GET_ITEM) || put(p, &c->values, v, value);
+    return (value->kind != RLX_NODE_TUPLE && value->kind != RLX_NODE_TUPLE_GET_ITEM) ||
+           put(p, &c->values, v, value);
 }
 
-/* From here on the leaf stands for the variable of a binding, and for the output whose name that variable got. */
-static bool stand_in(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *v, const rlx_expr *leaf)
+/* From here on the leaf stands for the variable of a binding, and for the output whose name
+ * that variable got. */
+static bool stand_in(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *v,
+                     const rlx_expr *leaf)
 {
     const rlx_var *written = rlx_binding_var(old);
-    return rlx_seq_replace(p, &written->node, leaf) && (written == v || rlx_seq_replace(p, &v->node, leaf));
+    return rlx_seq_replace(p, &written->node, leaf) &&
+           (written == v || rlx_seq_replace(p, &v->node, leaf));
 }
 
 static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
@@ -183,7 +206,8 @@ static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx
     if (stands_for(p, v, cast->value))
         return stand_in(p, old, v, cast->value);
     bool hidden = rlx_as_var(cast->value) && cast->value->kind == RLX_NODE_DATAFLOW_VAR;
-    return rlx_seq_emit(p, hidden ? now : rlx_bind(p->ctx, v, cast->value, cast->place)) && remember(p, v, cast->value);
+    return rlx_seq_emit(p, hidden ? now : rlx_bind(p->ctx, v, cast->value, cast->place)) &&
+           remember(p, v, cast->value);
 }
 
 static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)

@@ -1,9 +1,10 @@
 /* dead_code_elimination: bindings and private functions that nothing uses are removed.
  *     lv = exp(x)              ->   gv = sin(x)
  *     gv = sin(x)
- * needs: normal form. keeps: the rest as it is. A use in struct info or of a shape variable counts. What stays though unused
- * (language 7.6): impure calls; outside dataflow blocks also casts, and calls of Relax functions and closures, which may fail
- * or never end. Public functions are roots; a module without any keeps all its functions. */
+ * needs: normal form. keeps: the rest as it is. A use in struct info or of a shape variable
+ * counts. What stays though unused (language 7.6): impure calls; outside dataflow blocks also
+ * casts, and calls of Relax functions and closures, which may fail or never end. Public
+ * functions are roots; a module without any keeps all its functions. */
 #include "transform/flow.h"
 #include "transform/transform_int.h"
 
@@ -11,14 +12,15 @@ typedef struct eliminate {
     rlx_context *ctx;
     const rlx_module *module;
     rlx_env env;
-    rlx_ptrmap used;                     /* variables and shape variables that are used; interned nodes whose parts have been marked */
+    /* variables and shape variables that are used; interned nodes whose parts have been marked */
+    rlx_ptrmap used;
     rlx_ptrmap given;                    /* shape variables that parameters bind */
     rlx_ptrmap dead;                     /* bindings to leave out */
     bool *reached;                       /* by function: something live mentions it */
     RLX_VEC(size_t) work;                /* reached functions still to be cleaned */
 } eliminate;
 
-/* ---- marking ------------------------------------------------------------------------------------- */
+/* ---- marking -------------------------------------------------------------------------------- */
 
 static bool reach(eliminate *d, const rlx_global_var *gv)
 {
@@ -29,7 +31,8 @@ static bool reach(eliminate *d, const rlx_global_var *gv)
     return rlx_vec_push(&d->ctx->memory, &d->work, (size_t)i) || rlx_no_memory(d->ctx);
 }
 
-static enum rlx_step mark_node(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step mark_node(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     eliminate *d = user;
     bool interned = n->flags & RLX_FLAG_INTERNED;
@@ -57,9 +60,11 @@ static bool mark(eliminate *d, const rlx_node *n)
     if (!n)
         return true;
     /* The common operands without a walk. */
-    if (rlx_as_var(n) || n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP || n->kind == RLX_NODE_GLOBAL_VAR)
+    if (rlx_as_var(n) || n->kind == RLX_NODE_CONSTANT || n->kind == RLX_NODE_OP ||
+        n->kind == RLX_NODE_GLOBAL_VAR)
         return mark_node(d, n, NULL, NULL) != RLX_STEP_STOP;
-    return (rlx_walk(&d->ctx->memory, n, &w, &lost) != RLX_STEP_STOP && !lost) || rlx_no_memory(d->ctx);
+    return (rlx_walk(&d->ctx->memory, n, &w, &lost) != RLX_STEP_STOP && !lost) ||
+           rlx_no_memory(d->ctx);
 }
 
 /* A call's operands one by one: most are variables. Other values by a walk. */
@@ -78,7 +83,7 @@ static bool mark_value(eliminate *d, const rlx_expr *value)
 
 static bool is_used(const eliminate *d, const void *n) { return rlx_ptrmap_has(&d->used, n); }
 
-/* ---- what must stay ---------------------------------------------------------------------------------- */
+/* ---- what must stay ------------------------------------------------------------------------- */
 
 /* Evaluating this value, with nobody looking at the result, can be noticed. */
 static bool has_effect(eliminate *d, const rlx_event *e)
@@ -113,7 +118,7 @@ static bool result_used(eliminate *d, const rlx_binding *b, bool *used)
     return good;
 }
 
-/* ---- one function --------------------------------------------------------------------------------------- */
+/* ---- one function --------------------------------------------------------------------------- */
 
 /* For each sequence, how many effects the events before it hold: a branch without any may go. */
 static bool count_effects(eliminate *d, const rlx_flow *w, uint32_t *effects)
@@ -171,7 +176,8 @@ static bool visit(eliminate *d, const rlx_flow *w, const uint32_t *effects, uint
     if (e->kind == RLX_EVENT_LEAVE)
         return mark(d, s->result);
     if (e->kind == RLX_EVENT_ENTER)
-        return s->part != RLX_FLOW_THEN || mark(d, ((const rlx_if_expr *)rlx_binding_value(e->binding))->cond);
+        return s->part != RLX_FLOW_THEN ||
+               mark(d, ((const rlx_if_expr *)rlx_binding_value(e->binding))->cond);
     if (!result_used(d, e->binding, &used))
         return false;
     uint32_t first = first_event_of(w, *at);
@@ -213,8 +219,9 @@ static bool find_dead(eliminate *d, const rlx_function *f)
     uint32_t *effects = good ? rlx_mem_alloc(&d->ctx->memory, (n + 1) * sizeof *effects) : NULL;
     rlx_ptrmap_clear(&d->used);
     rlx_ptrmap_clear(&d->dead);
-    good = good && (effects || rlx_no_memory(d->ctx)) && count_effects(d, &w, effects) && mark(d, w.seqs.data[0].result) &&
-           mark(d, f->ret_sinfo) && mark(d, f->attrs) && begin_params(d, f);
+    good = good && (effects || rlx_no_memory(d->ctx)) && count_effects(d, &w, effects) &&
+           mark(d, w.seqs.data[0].result) && mark(d, f->ret_sinfo) && mark(d, f->attrs) &&
+           begin_params(d, f);
     for (uint32_t at = (uint32_t)n; good && at > 0;) {
         at--;
         good = visit(d, &w, effects, &at);
@@ -237,13 +244,17 @@ static const rlx_function *clean_function(eliminate *d, rlx_seq_pass *p, const r
     return d->dead.len ? rlx_seq_function(p, f) : f;
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------------ */
+/* ---- modules -------------------------------------------------------------------------------- */
 
 static bool is_public(const rlx_node *function)
 {
     const rlx_function *f = rlx_as_function(function);
     const rlx_prim_func *prim = rlx_as_prim_func(function);
-    return rlx_attrs_get(f ? f->attrs : prim ? prim->attrs : NULL, "global_symbol") != NULL || rlx_is(function, RLX_NODE_EXTERN_FUNC);
+    return rlx_attrs_get(f      ? f->attrs
+                         : prim ? prim->attrs
+                                : NULL,
+                         "global_symbol") != NULL ||
+           rlx_is(function, RLX_NODE_EXTERN_FUNC);
 }
 
 static bool reach_roots(eliminate *d)
@@ -257,7 +268,8 @@ static bool reach_roots(eliminate *d)
     return good;
 }
 
-static enum rlx_step reach_callee(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step reach_callee(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     if (n->kind != RLX_NODE_GLOBAL_VAR)
         return n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP : RLX_STEP_ON;
@@ -269,7 +281,8 @@ static bool reach_from_prim_func(eliminate *d, const rlx_node *f)
 {
     rlx_walker w = { .enter = reach_callee, .user = d, .unique = true };
     bool lost = false;
-    return (rlx_walk(&d->ctx->memory, f, &w, &lost) != RLX_STEP_STOP && !lost) || rlx_no_memory(d->ctx);
+    return (rlx_walk(&d->ctx->memory, f, &w, &lost) != RLX_STEP_STOP && !lost) ||
+           rlx_no_memory(d->ctx);
 }
 
 static bool clean_reached(eliminate *d, rlx_seq_pass *p, const rlx_node **functions)
@@ -301,7 +314,8 @@ static const rlx_module *without_unreached(eliminate *d, const rlx_node **functi
             functions[kept++] = functions[i];
         }
     const rlx_module *out = kept == n ? rlx_module_with(d->ctx, m, functions)
-                                      : rlx_module_new(d->ctx, names, functions, kept, m->attrs, m->global_infos, m->place);
+                                      : rlx_module_new(d->ctx, names, functions, kept, m->attrs,
+                                                       m->global_infos, m->place);
     rlx_mem_free(&d->ctx->memory, names, (n + 1) * sizeof *names);
     return out;
 }
@@ -311,7 +325,10 @@ const rlx_module *rlx_pass_dead_code_elimination(rlx_pass_run *run, const rlx_mo
     rlx_context *ctx = run->ctx;
     rlx_memory *memory = &ctx->memory;
     size_t n = m->num_functions;
-    eliminate d = { .ctx = ctx, .module = m, .env = rlx_module_env(m), .reached = rlx_mem_alloc_zero(memory, n + 1) };
+    eliminate d = { .ctx = ctx,
+                    .module = m,
+                    .env = rlx_module_env(m),
+                    .reached = rlx_mem_alloc_zero(memory, n + 1) };
     const rlx_node **functions = rlx_mem_alloc(memory, (n + 1) * sizeof *functions);
     const rlx_module *out = NULL;
     rlx_seq_pass p;

@@ -12,7 +12,8 @@ typedef struct builder {
     RLX_VEC(frame) frames;
 } builder;
 
-static bool add_event(builder *b, enum rlx_event_kind kind, const rlx_binding *binding, uint32_t seq, bool dataflow)
+static bool add_event(builder *b, enum rlx_event_kind kind, const rlx_binding *binding,
+                      uint32_t seq, bool dataflow)
 {
     if (b->w->events.len >= UINT32_MAX - 1)
         return rlx_no_memory(b->ctx);
@@ -20,16 +21,23 @@ static bool add_event(builder *b, enum rlx_event_kind kind, const rlx_binding *b
     return rlx_vec_push(MEMORY(b->ctx), &b->w->events, e) || rlx_no_memory(b->ctx);
 }
 
-static bool enter(builder *b, const rlx_expr *source, enum rlx_flow_part part, const rlx_binding *holder)
+static bool enter(builder *b, const rlx_expr *source, enum rlx_flow_part part,
+                  const rlx_binding *holder)
 {
     const rlx_seq_expr *seq = rlx_as_seq_expr(source);
     uint32_t number = (uint32_t)b->w->seqs.len;
-    rlx_flow_seq s = { .source = source, .result = seq ? seq->body : source, .parent = b->frames.len ? rlx_vec_last(&b->frames).seq : 0,
-                       .enter = (uint32_t)b->w->events.len, .owner = NO_OWNER, .part = (uint8_t)part };
+    rlx_flow_seq s = { .source = source,
+                       .result = seq ? seq->body : source,
+                       .parent = b->frames.len ? rlx_vec_last(&b->frames).seq : 0,
+                       .enter = (uint32_t)b->w->events.len,
+                       .owner = NO_OWNER,
+                       .part = (uint8_t)part };
     frame f = { .seq = number };
     if (holder && !add_event(b, RLX_EVENT_ENTER, holder, number, false))
         return false;
-    return (rlx_vec_push(MEMORY(b->ctx), &b->w->seqs, s) && rlx_vec_push(MEMORY(b->ctx), &b->frames, f)) || rlx_no_memory(b->ctx);
+    return (rlx_vec_push(MEMORY(b->ctx), &b->w->seqs, s) &&
+            rlx_vec_push(MEMORY(b->ctx), &b->frames, f)) ||
+           rlx_no_memory(b->ctx);
 }
 
 static bool bind(builder *b, const rlx_binding *binding, uint32_t seq, bool dataflow)
@@ -37,7 +45,8 @@ static bool bind(builder *b, const rlx_binding *binding, uint32_t seq, bool data
     const rlx_var *v = rlx_binding_var(binding);
     if (!add_event(b, RLX_EVENT_BIND, binding, seq, dataflow))
         return false;
-    return !v || rlx_ptrmap_put(&b->w->vars, v, (uintptr_t)b->w->events.len) || rlx_no_memory(b->ctx);
+    return !v || rlx_ptrmap_put(&b->w->vars, v, (uintptr_t)b->w->events.len) ||
+           rlx_no_memory(b->ctx);
 }
 
 /* The sequence on top has ended: its LEAVE, then the second branch or the binding that waited. */
@@ -49,13 +58,16 @@ static bool leave(builder *b)
     if (!b->frames.len)
         return true;
     frame *outer = &rlx_vec_last(&b->frames);
-    const rlx_block *block = (const rlx_block *)((const rlx_seq_expr *)b->w->seqs.data[outer->seq].source)->blocks[outer->block];
+    const rlx_block *block =
+        (const rlx_block *)((const rlx_seq_expr *)b->w->seqs.data[outer->seq].source)
+            ->blocks[outer->block];
     const rlx_binding *holder = block->bindings[outer->binding];
     bool dataflow = block->node.kind == RLX_NODE_DATAFLOW_BLOCK;
     if (!add_event(b, RLX_EVENT_LEAVE, holder, f.seq, dataflow))
         return false;
     if (s->part == RLX_FLOW_THEN)
-        return enter(b, ((const rlx_if_expr *)rlx_binding_value(holder))->false_branch, RLX_FLOW_ELSE, holder);
+        return enter(b, ((const rlx_if_expr *)rlx_binding_value(holder))->false_branch,
+                     RLX_FLOW_ELSE, holder);
     s->owner = (uint32_t)b->w->events.len;
     if (s->part == RLX_FLOW_ELSE) {
         /* The first branch ended right before the second began. */

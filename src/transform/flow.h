@@ -1,4 +1,5 @@
-/* flow.h: a function in normal form as one line of events, in the order of evaluation; analyses go along it forth and back.
+/* flow.h: a function in normal form as one line of events, in the order of evaluation; analyses
+ * go along it forth and back.
  *
  *     y = if c:      ENTER then . BIND ... LEAVE then . ENTER else . BIND ... LEAVE else . BIND y
  *     f = function   ENTER literal . BIND ... LEAVE literal . BIND f

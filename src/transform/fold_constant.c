@@ -1,8 +1,11 @@
-/* fold_constant: a call whose arguments are all constants becomes its value; the shape of a tensor with known sizes that shape.
+/* fold_constant: a call whose arguments are all constants becomes its value; the shape of a
+ * tensor with known sizes that shape.
  *     y = add(2.0, 3.0)          ->   y = 5.0
  *     s = shape_of(x)            ->   s = R.shape([n, 4])        with x: R.Tensor((n, 4))
- * needs: normal form, struct info. keeps: variables and their struct info. Operators are lowered and run by the evaluator of tir, as
- * are call_tirs of pure PrimFuncs of the module. Left alone: results over max_bytes or much larger than what goes in, calls that fail or take more than max_steps. */
+ * needs: normal form, struct info. keeps: variables and their struct info. Operators are
+ * lowered and run by the evaluator of tir, as are call_tirs of pure PrimFuncs of the module.
+ * Left alone: results over max_bytes or much larger than what goes in, calls that fail or take
+ * more than max_steps. */
 #include "transform/transform_int.h"
 
 enum { MAY_GROW_TO = 4096 }; /* bytes: full(1.0, (1000, 1000)) is better computed than stored */
@@ -15,18 +18,21 @@ typedef struct fold {
     RLX_VEC(const rlx_expr *) args;
     RLX_VEC(rlx_tir_arg) buffers;
     int64_t max_bytes, max_steps;
-    size_t input_bytes;                     /* of the constants among the arguments of the call under way */
+    /* of the constants among the arguments of the call under way */
+    size_t input_bytes;
 } fold;
 
-/* ---- arguments ------------------------------------------------------------------------------------ */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
-/* The constant a leaf stands for; other leaves that hold no variable are themselves; NULL: not known. */
+/* The constant a leaf stands for; other leaves that hold no variable are themselves; NULL: not
+ * known. */
 static const rlx_expr *known_leaf(const fold *f, const rlx_expr *e)
 {
     const rlx_expr *c = rlx_as_var(e) ? rlx_ptrmap_get(&f->constants, e) : NULL;
     if (c)
         return c;
-    bool fixed = e->kind == RLX_NODE_CONSTANT || (e->flags & RLX_FLAG_INTERNED && !(e->flags & RLX_FLAG_HAS_VARS));
+    bool fixed = e->kind == RLX_NODE_CONSTANT ||
+                 (e->flags & RLX_FLAG_INTERNED && !(e->flags & RLX_FLAG_HAS_VARS));
     return fixed ? e : NULL;
 }
 
@@ -54,7 +60,8 @@ done:
     return out;
 }
 
-/* The call with constants in place of the variables that stand for them; NULL: some argument is not known. */
+/* The call with constants in place of the variables that stand for them; NULL: some argument is
+ * not known. */
 static const rlx_call *known_call(rlx_seq_pass *p, const rlx_call *call)
 {
     fold *f = p->user;
@@ -62,7 +69,9 @@ static const rlx_call *known_call(rlx_seq_pass *p, const rlx_call *call)
     for (size_t i = 0; i < call->num_args; i++) {
         const rlx_tuple *t = rlx_as_tuple(call->args[i]);
         bool callee = rlx_as_global_var(call->args[i]) != NULL;
-        const rlx_expr *e = callee ? call->args[i] : t ? known_tuple(p, t) : known_leaf(f, call->args[i]);
+        const rlx_expr *e = callee ? call->args[i]
+                            : t    ? known_tuple(p, t)
+                                   : known_leaf(f, call->args[i]);
         if (!e || !rlx_vec_push(&p->ctx->memory, &f->args, e))
             return NULL;
         count_input(f, e);
@@ -70,12 +79,14 @@ static const rlx_call *known_call(rlx_seq_pass *p, const rlx_call *call)
     /* Without any constant the call makes data out of nothing: that stays in the program. */
     if (!f->input_bytes)
         return NULL;
-    return rlx_as_call(rlx_call_new(p->ctx, call->op, f->args.data, f->args.len, call->sinfo_args, call->num_sinfo_args, call->attrs, call->place));
+    return rlx_as_call(rlx_call_new(p->ctx, call->op, f->args.data, f->args.len, call->sinfo_args,
+                                    call->num_sinfo_args, call->attrs, call->place));
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
-/* Bytes of a tensor of literal sizes within the limit, and not much more than goes in; dims are written to shape. */
+/* Bytes of a tensor of literal sizes within the limit, and not much more than goes in; dims are
+ * written to shape. */
 static bool fixed_size(const fold *f, const rlx_tensor_sinfo *t, int64_t *shape, size_t *bytes)
 {
     size_t ndim;
@@ -84,7 +95,8 @@ static bool fixed_size(const fold *f, const rlx_tensor_sinfo *t, int64_t *shape,
     if (!dims || ndim > RLX_TIR_MAX_DIMS || !rlx_dtype_is_computable(t->dtype))
         return false;
     for (size_t i = 0; i < ndim; i++)
-        if (!rlx_int_literal(dims[i], &shape[i]) || shape[i] < 0 || !rlx_mul_size(*bytes, (size_t)shape[i], bytes))
+        if (!rlx_int_literal(dims[i], &shape[i]) || shape[i] < 0 ||
+            !rlx_mul_size(*bytes, (size_t)shape[i], bytes))
             return false;
     bool grows = *bytes > MAY_GROW_TO && *bytes / 4 > f->input_bytes;
     return !grows && (uint64_t)*bytes <= (uint64_t)(f->max_bytes > 0 ? f->max_bytes : 0);
@@ -99,9 +111,14 @@ static bool push_buffer(rlx_seq_pass *p, const rlx_expr *e)
     const rlx_float_imm *x = v ? rlx_as_float_imm(v->value) : NULL;
     rlx_tir_arg a = { 0 };
     if (c)
-        a = (rlx_tir_arg){ .dtype = c->dtype, .data = c->data->data, .shape = c->shape, .ndim = (int32_t)c->num_shape };
+        a = (rlx_tir_arg){ .dtype = c->dtype,
+                           .data = c->data->data,
+                           .shape = c->shape,
+                           .ndim = (int32_t)c->num_shape };
     else if (i || x)
-        a = (rlx_tir_arg){ .dtype = rlx_prim_dtype(v->value), .i = i ? i->value : 0, .f = x ? x->value : 0 };
+        a = (rlx_tir_arg){ .dtype = rlx_prim_dtype(v->value),
+                           .i = i ? i->value : 0,
+                           .f = x ? x->value : 0 };
     else
         return false;
     return rlx_vec_push(&p->ctx->memory, &f->buffers, a);
@@ -124,11 +141,13 @@ static bool push_arguments(rlx_seq_pass *p, const rlx_call *call, rlx_tir_arg ou
     for (size_t i = 0; inputs && i < inputs->num_fields; i++)
         if (!push_buffer(p, inputs->fields[i]))
             return false;
-    if (!inputs || (call->num_args > 2 && !sizes) || !rlx_vec_push(&p->ctx->memory, &f->buffers, output))
+    if (!inputs || (call->num_args > 2 && !sizes) ||
+        !rlx_vec_push(&p->ctx->memory, &f->buffers, output))
         return false;
     for (size_t i = 0; sizes && i < sizes->num_values; i++) {
         rlx_tir_arg a = { .dtype = RELAX_INT64 };
-        if (!rlx_int_literal(sizes->values[i], &a.i) || !rlx_vec_push(&p->ctx->memory, &f->buffers, a))
+        if (!rlx_int_literal(sizes->values[i], &a.i) ||
+            !rlx_vec_push(&p->ctx->memory, &f->buffers, a))
             return false;
     }
     return true;
@@ -139,8 +158,10 @@ static const rlx_expr *run_call(rlx_seq_pass *p, const rlx_call *call)
 {
     fold *f = p->user;
     const rlx_prim_func *func = call->num_args ? callee_of(f, call->args[0]) : NULL;
-    const rlx_tensor_sinfo *out = call->num_sinfo_args == 1 ? rlx_as_tensor_sinfo(call->sinfo_args[0]) : NULL;
-    rlx_tir_limits limits = { .max_steps = (uint64_t)(f->max_steps > 0 ? f->max_steps : 1), .max_bytes = (size_t)(f->max_bytes > 0 ? f->max_bytes : 1) };
+    const rlx_tensor_sinfo *out =
+        call->num_sinfo_args == 1 ? rlx_as_tensor_sinfo(call->sinfo_args[0]) : NULL;
+    rlx_tir_limits limits = { .max_steps = (uint64_t)(f->max_steps > 0 ? f->max_steps : 1),
+                              .max_bytes = (size_t)(f->max_bytes > 0 ? f->max_bytes : 1) };
     int64_t shape[RLX_TIR_MAX_DIMS];
     size_t bytes;
     rlx_fault why = { 0 };
@@ -150,9 +171,12 @@ static const rlx_expr *run_call(rlx_seq_pass *p, const rlx_call *call)
     if (!data)
         return rlx_no_memory(p->ctx), NULL;
     memset(data->data, 0, bytes);
-    rlx_tir_arg output = { .dtype = out->dtype, .data = data->data, .shape = shape, .ndim = out->ndim };
+    rlx_tir_arg output = {
+        .dtype = out->dtype, .data = data->data, .shape = shape, .ndim = out->ndim
+    };
     const rlx_expr *value = NULL;
-    if (push_arguments(p, call, output) && rlx_tir_eval(&p->ctx->memory, func, f->buffers.data, f->buffers.len, &limits, &why))
+    if (push_arguments(p, call, output) &&
+        rlx_tir_eval(&p->ctx->memory, func, f->buffers.data, f->buffers.len, &limits, &why))
         value = rlx_constant_blob(p->ctx, out->dtype, shape, (size_t)out->ndim, data, call->place);
     rlx_blob_release(data);
     return value;
@@ -173,7 +197,7 @@ static const rlx_expr *fold_call(rlx_seq_pass *p, const rlx_call *call, const rl
     return lowered ? run_call(p, lowered) : NULL;
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------------- */
+/* ---- shapes --------------------------------------------------------------------------------- */
 
 /* shape_of a tensor whose sizes are listed; tensor_to_shape of a constant. */
 static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
@@ -183,13 +207,17 @@ static const rlx_expr *fold_shape(rlx_seq_pass *p, const rlx_call *call)
     const rlx_expr *leaf = call->num_args == 1 ? known_leaf(p->user, call->args[0]) : NULL;
     const rlx_constant *c = rlx_as_constant(leaf);
     if (rlx_is_call_op(&call->node, "relax.shape_of"))
-        return c ? rlx_shape_ints(p->ctx, c->shape, c->num_shape) : t && rlx_as_shape_expr(t->shape) ? t->shape : NULL;
-    if (rlx_is_call_op(&call->node, "relax.tensor_to_shape") && c && c->dtype == RELAX_INT64 && c->num_shape == 1)
-        return rlx_shape_ints(p->ctx, (const int64_t *)(const void *)c->data->data, (size_t)c->shape[0]);
+        return c                                  ? rlx_shape_ints(p->ctx, c->shape, c->num_shape)
+               : t && rlx_as_shape_expr(t->shape) ? t->shape
+                                                  : NULL;
+    if (rlx_is_call_op(&call->node, "relax.tensor_to_shape") && c && c->dtype == RELAX_INT64 &&
+        c->num_shape == 1)
+        return rlx_shape_ints(p->ctx, (const int64_t *)(const void *)c->data->data,
+                              (size_t)c->shape[0]);
     return NULL;
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------------------- */
+/* ---- the pass ------------------------------------------------------------------------------- */
 
 static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
 {
@@ -207,15 +235,19 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
         return false;
     const rlx_var *v = rlx_binding_var(now);
     const rlx_expr *bound = folded ? folded : value;
-    if (v && now->kind == RLX_NODE_VAR_BINDING && bound->kind == RLX_NODE_CONSTANT && !rlx_ptrmap_put(&f->constants, v, (uintptr_t)bound))
+    if (v && now->kind == RLX_NODE_VAR_BINDING && bound->kind == RLX_NODE_CONSTANT &&
+        !rlx_ptrmap_put(&f->constants, v, (uintptr_t)bound))
         return rlx_no_memory(p->ctx);
     return rlx_seq_emit(p, folded ? rlx_with_value(p->ctx, now, folded) : now);
 }
 
 const rlx_module *rlx_pass_fold_constant(rlx_pass_run *run, const rlx_module *m)
 {
-    fold f = { .module = m, .env = rlx_module_env(m), .mb = rlx_module_builder_create(run->ctx, NULL),
-               .max_bytes = rlx_pass_int(run, "max_bytes", 16 << 20), .max_steps = rlx_pass_int(run, "max_steps", 20000000) };
+    fold f = { .module = m,
+               .env = rlx_module_env(m),
+               .mb = rlx_module_builder_create(run->ctx, NULL),
+               .max_bytes = rlx_pass_int(run, "max_bytes", 16 << 20),
+               .max_steps = rlx_pass_int(run, "max_steps", 20000000) };
     rlx_seq_pass p;
     if (!f.mb)
         return NULL;

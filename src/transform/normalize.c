@@ -1,16 +1,19 @@
-/* normalize: the normal form of language section 3, by emitting every binding again through a builder.
+/* normalize: the normal form of language section 3, by emitting every binding again through a
+ * builder.
  *     y = add(exp(x), sin(x))   ->   gv = exp(x)
  *                                    gv1 = sin(x)
  *                                    y = add(gv, gv1)
  * needs: nothing. keeps: meaning; a function that is normal already is not touched. */
 #include "transform/transform_int.h"
 
-static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value, bool *replaced)
+static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
+                                  bool *replaced)
 {
     return value;
 }
 
-static const rlx_node *normalize_function(rlx_context *ctx, const rlx_env *env, const rlx_function *f, const rlx_global_var *gv)
+static const rlx_node *normalize_function(rlx_context *ctx, const rlx_env *env,
+                                          const rlx_function *f, const rlx_global_var *gv)
 {
     size_t errors = rlx_error_count(ctx);
     if (!f->body || rlx_is_normal(ctx, f, false))
@@ -26,14 +29,16 @@ static const rlx_node *normalize_function(rlx_context *ctx, const rlx_env *env, 
 const rlx_module *rlx_pass_normalize(rlx_pass_run *run, const rlx_module *m)
 {
     rlx_context *ctx = run->ctx;
-    const rlx_node **functions = rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
+    const rlx_node **functions =
+        rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
     const rlx_module *out = NULL;
     rlx_env env = rlx_module_env(m);
     if (!functions)
         return rlx_no_memory(ctx), NULL;
     for (size_t i = 0; i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
-        functions[i] = f ? normalize_function(ctx, &env, f, rlx_as_global_var(m->gvars[i])) : m->functions[i];
+        functions[i] =
+            f ? normalize_function(ctx, &env, f, rlx_as_global_var(m->gvars[i])) : m->functions[i];
         if (!functions[i])
             goto done;
     }

@@ -1,8 +1,9 @@
-/* pass_manager.c: runs lists of passes in a scratch layer, so that a context does not grow with their number. */
+/* pass_manager.c: runs lists of passes in a scratch layer, so that a context does not grow with
+ * their number. */
 #include "transform/transform_int.h"
 #include <time.h>
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static const rlx_pass_option *find_option(const rlx_pass_row *row, rlx_slice name)
 {
@@ -18,7 +19,8 @@ static bool option_fits(uint8_t type, const rlx_attr *value)
     case RLX_ATTR_INT: return rlx_is(value, RLX_NODE_ATTR_INT);
     case RLX_ATTR_BOOL: return rlx_is(value, RLX_NODE_ATTR_BOOL);
     case RLX_ATTR_STRING: return rlx_is(value, RLX_NODE_ATTR_STRING);
-    case RLX_ATTR_FLOAT: return rlx_is(value, RLX_NODE_ATTR_FLOAT) || rlx_is(value, RLX_NODE_ATTR_INT);
+    case RLX_ATTR_FLOAT:
+        return rlx_is(value, RLX_NODE_ATTR_FLOAT) || rlx_is(value, RLX_NODE_ATTR_INT);
     default: return value != NULL;
     }
 }
@@ -28,18 +30,26 @@ static bool check_options(rlx_context *ctx, const rlx_pass_row *row, const rlx_a
 {
     const rlx_attrs *map = rlx_as_attrs(given);
     if (given && given->kind != RLX_NODE_ATTR_NULL && !map)
-        return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "options of pass %s are no map", row->name), false;
+        return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "options of pass %s are no map", row->name),
+               false;
     for (size_t i = 0; map && i < map->num_keys; i++) {
         const rlx_attr_string *key = rlx_as_attr_string(map->keys[i]);
         const rlx_pass_option *o = key ? find_option(row, rlx_string_slice(key->value)) : NULL;
         if (!o)
-            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "pass %s has no option %s", row->name, key ? key->value->data : "of that kind"), false;
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "pass %s has no option %s", row->name,
+                             key ? key->value->data : "of that kind"),
+                   false;
         if (!option_fits(o->type, map->values[i]))
-            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "option %s of pass %s has a value of the wrong kind", o->name, row->name), false;
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE,
+                             "option %s of pass %s has a value of the wrong kind", o->name,
+                             row->name),
+                   false;
     }
     for (size_t i = 0; i < row->num_options; i++)
         if (!row->options[i].deflt && !rlx_attrs_get(given, row->options[i].name))
-            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "pass %s needs option %s", row->name, row->options[i].name), false;
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "pass %s needs option %s", row->name,
+                             row->options[i].name),
+                   false;
     return true;
 }
 
@@ -49,12 +59,13 @@ int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwis
     return a ? a->value : otherwise;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static int64_t now_ns(void)
 {
     struct timespec t;
-    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+    return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec
+                                                   : 0;
 }
 
 /* volatile: the sum is done before the environment of the host is back. */
@@ -72,7 +83,8 @@ static const char *step_name(const rlx_pass_step *step)
 }
 
 /* Ours compute in our floating-point environment, those of the host in that of the host. */
-static const rlx_module *call_pass(rlx_pass_run *run, rlx_pass_fn pass, bool is_ours, const rlx_module *m)
+static const rlx_module *call_pass(rlx_pass_run *run, rlx_pass_fn pass, bool is_ours,
+                                   const rlx_module *m)
 {
     if (!is_ours)
         return pass(run, m);
@@ -82,7 +94,8 @@ static const rlx_module *call_pass(rlx_pass_run *run, rlx_pass_fn pass, bool is_
     return out;
 }
 
-static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *step, uint8_t origin)
+static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *step,
+                                  uint8_t origin)
 {
     rlx_pass_run run = { ctx, step->options, step->host_user };
     rlx_pass_fn pass = step->row ? step->row->run : step->host;
@@ -96,7 +109,8 @@ static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const r
     if (rlx_error_count(ctx) > errors)
         return NULL;
     if (!out)
-        return rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "pass %s failed without saying why", step_name(step));
+        return rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "pass %s failed without saying why",
+                         step_name(step));
     return out;
 }
 
@@ -120,8 +134,10 @@ static bool wants_verify(const rlx_pass_hooks *hooks)
 #endif
 }
 
-/* The list, in whatever layer is the top. compact: the layer is ours to empty; after the last step its end does that. */
-static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, const uint8_t *origins,
+/* The list, in whatever layer is the top. compact: the layer is ours to empty; after the last
+ * step its end does that. */
+static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m,
+                                   const rlx_pass_step *steps, const uint8_t *origins,
                                    size_t count, const rlx_pass_hooks *hooks, bool compact)
 {
     bool timed = hooks && hooks->after;
@@ -133,13 +149,16 @@ static const rlx_module *run_steps(rlx_context *ctx, const rlx_module *m, const 
             return NULL;
         if (timed)
             hooks->after(hooks->user, step_name(&steps[i]), out, seconds_since(begin), changed);
-        m = changed && compact && i + 1 < count ? (const rlx_module *)rlx_scratch_compact(ctx, &out->node) : out;
+        m = changed && compact && i + 1 < count
+                ? (const rlx_module *)rlx_scratch_compact(ctx, &out->node)
+                : out;
     }
     return m;
 }
 
 /* Numbers of the passes as nodes carry them; made before scratch begins, so that names stay. */
-static bool number_steps(rlx_context *ctx, const rlx_pass_step *steps, size_t count, uint8_t *origins)
+static bool number_steps(rlx_context *ctx, const rlx_pass_step *steps, size_t count,
+                         uint8_t *origins)
 {
     for (size_t i = 0; i < count; i++) {
         const char *name = step_name(&steps[i]);
@@ -156,7 +175,8 @@ static bool number_steps(rlx_context *ctx, const rlx_pass_step *steps, size_t co
     return true;
 }
 
-const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, size_t count, const rlx_pass_hooks *hooks)
+const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps,
+                                 size_t count, const rlx_pass_hooks *hooks)
 {
     const rlx_module *out = NULL;
     if (!m || !count)

@@ -3,8 +3,11 @@
 
 #define NO_OPTIONS NULL, 0
 #define OPTION(name, type, deflt, help) { #name, RLX_ATTR_##type, deflt, help }
-#define OPTIONS(...) (const rlx_pass_option[]){ __VA_ARGS__ }, sizeof((const rlx_pass_option[]){ __VA_ARGS__ }) / sizeof(rlx_pass_option)
-#define PASS(name, options, needs, keeps, help) { #name, rlx_pass_##name, options, needs, keeps, help },
+#define OPTIONS(...)                          \
+    (const rlx_pass_option[]){ __VA_ARGS__ }, \
+        sizeof((const rlx_pass_option[]){ __VA_ARGS__ }) / sizeof(rlx_pass_option)
+#define PASS(name, options, needs, keeps, help) \
+    { #name, rlx_pass_##name, options, needs, keeps, help },
 static const rlx_pass_row passes[] = {
 #include "transform/pass.def"
 };
@@ -21,7 +24,10 @@ static bool same_name(const char *name, rlx_slice text)
     return true;
 }
 
-const rlx_pass_row *rlx_pass_at(size_t index) { return index < RLX_COUNT(passes) ? &passes[index] : NULL; }
+const rlx_pass_row *rlx_pass_at(size_t index)
+{
+    return index < RLX_COUNT(passes) ? &passes[index] : NULL;
+}
 
 const rlx_pass_row *rlx_pass_find(rlx_slice name)
 {

@@ -8,13 +8,15 @@ const rlx_op_row *rlx_callee_op(const rlx_expr *e)
     return op ? op->row : NULL;
 }
 
-const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args, size_t num_args, rlx_place place)
+const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args,
+                               size_t num_args, rlx_place place)
 {
     const rlx_op_row *row = rlx_op_find(rlx_slice_z(op));
     for (size_t i = 0; i < num_args; i++)
         if (!args[i])
             return NULL;
-    return row ? rlx_call_op(ctx, row, args, num_args, NULL, place) : RLX_BUG(ctx, "operator %s has no row", op);
+    return row ? rlx_call_op(ctx, row, args, num_args, NULL, place)
+               : RLX_BUG(ctx, "operator %s has no row", op);
 }
 
 const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim)

@@ -1,7 +1,9 @@
-/* pipeline.c: the lists of passes in front of code generation. What leaves them is in README.md. */
+/* pipeline.c: the lists of passes in front of code generation. What leaves them is in
+ * README.md. */
 #include "transform/transform_int.h"
 
-/* Level 0 lowers only; level 1 cleans up before and after, and plans memory; 2 is 1 until fusion exists. */
+/* Level 0 lowers only; level 1 cleans up before and after, and plans memory; 2 is 1 until
+ * fusion exists. */
 static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "normalize" },
     { 1, "canonicalize_bindings" },
@@ -18,6 +20,7 @@ size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps)
     size_t n = 0;
     for (size_t i = 0; i < RLX_COUNT(build_passes); i++)
         if (build_passes[i].level <= opt_level)
-            steps[n++] = (rlx_pass_step){ .row = rlx_pass_find(rlx_slice_z(build_passes[i].pass)) };
+            steps[n++] =
+                (rlx_pass_step){ .row = rlx_pass_find(rlx_slice_z(build_passes[i].pass)) };
     return n;
 }

@@ -1,5 +1,6 @@
-/* plan_lifetime.c: see the header. Uses come after bindings, so a single walk from the last event to the first has seen
- * all uses of a value, and all of what aliases it, when it reaches the binding. */
+/* plan_lifetime.c: see the header. Uses come after bindings, so a single walk from the last
+ * event to the first has seen all uses of a value, and all of what aliases it, when it reaches
+ * the binding. */
 #include "transform/plan_lifetime.h"
 #include "transform/transform_int.h"
 
@@ -8,7 +9,8 @@ typedef struct finder {
     const rlx_module *module;
     const rlx_flow *w;
     rlx_lifetimes *l;
-    size_t literals;                   /* local functions around the event: what they use is captured */
+    /* local functions around the event: what they use is captured */
+    size_t literals;
     RLX_VEC(const rlx_expr *) pending;    /* fields of tuples */
     rlx_ptrmap seen;                   /* shared tuples within one use */
 } finder;
@@ -61,9 +63,12 @@ static enum keeps callee_keeps(const finder *f, const rlx_call *call)
     const rlx_op *op = rlx_as_op(call->op);
     const rlx_global_var *gv = rlx_as_global_var(call->op);
     if (op && op->row) {
-        bool storage = strncmp(op->row->name, "relax.memory.", 13) == 0 || strncmp(op->row->name, "relax.builtin.", 14) == 0;
+        bool storage = strncmp(op->row->name, "relax.memory.", 13) == 0 ||
+                       strncmp(op->row->name, "relax.builtin.", 14) == 0;
         bool known = op->row->builtin || op->row->lower || storage;
-        return !known ? KEEPS_ANYWHERE : op->row->flags & RLX_OP_ALIAS ? KEEPS_IN_RESULT : KEEPS_NOTHING;
+        return !known                          ? KEEPS_ANYWHERE
+               : op->row->flags & RLX_OP_ALIAS ? KEEPS_IN_RESULT
+                                               : KEEPS_NOTHING;
     }
     int64_t at = gv ? rlx_module_index(f->module, gv) : -1;
     const rlx_node *callee = at >= 0 ? f->module->functions[at] : NULL;
@@ -91,14 +96,17 @@ static bool use_value(finder *f, uint32_t at, const rlx_expr *value)
     return use_leaf(f, call->op, (use){ at, true });
 }
 
-/* A branch hands its result to the variable of the if. What was made inside and gets out escapes. */
+/* A branch hands its result to the variable of the if. What was made inside and gets out
+ * escapes. */
 static bool use_result(finder *f, uint32_t at, const rlx_flow_seq *s)
 {
     if (s->part == RLX_FLOW_LITERAL)
         return use_leaf(f, s->result, (use){ at, true });
     size_t inside = rlx_as_var(s->result) ? rlx_flow_event_of(f->w, s->result) : SIZE_MAX;
-    bool made_here = s->result->kind == RLX_NODE_TUPLE || (inside != SIZE_MAX && inside > s->enter);
-    return use_leaf(f, s->result, (use){ f->l->end[s->owner], made_here || f->l->escapes[s->owner] });
+    bool made_here =
+        s->result->kind == RLX_NODE_TUPLE || (inside != SIZE_MAX && inside > s->enter);
+    return use_leaf(f, s->result,
+                    (use){ f->l->end[s->owner], made_here || f->l->escapes[s->owner] });
 }
 
 static bool step(finder *f, uint32_t at)
@@ -115,14 +123,16 @@ static bool step(finder *f, uint32_t at)
         return s->part != RLX_FLOW_THEN || use_leaf(f, branch->cond, (use){ at, false });
     }
     f->l->escapes[at] |= f->literals > 0;
-    return branch || rlx_as_function(rlx_binding_value(e->binding)) || use_value(f, at, rlx_binding_value(e->binding));
+    return branch || rlx_as_function(rlx_binding_value(e->binding)) ||
+           use_value(f, at, rlx_binding_value(e->binding));
 }
 
 bool rlx_lifetimes_find(rlx_lifetimes *l, rlx_context *ctx, const rlx_module *m, const rlx_flow *w)
 {
     finder f = { .ctx = ctx, .module = m, .w = w, .l = l };
     size_t n = w->events.len;
-    *l = (rlx_lifetimes){ rlx_mem_alloc(&ctx->memory, (n + 1) * sizeof *l->end), rlx_mem_alloc_zero(&ctx->memory, n + 1), n };
+    *l = (rlx_lifetimes){ rlx_mem_alloc(&ctx->memory, (n + 1) * sizeof *l->end),
+                          rlx_mem_alloc_zero(&ctx->memory, n + 1), n };
     if (!l->end || !l->escapes)
         return rlx_no_memory(ctx);
     rlx_ptrmap_init(&f.seen, &ctx->memory);

@@ -1,13 +1,17 @@
-/* plan_memory: tensors that stay inside a function get storage that is reused when they are dead.
- *     a = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0), R.str("global"))
+/* plan_memory: tensors that stay inside a function get storage that is reused when they are
+ * dead.
+ *     a = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0),
+ *     R.str("global"))
  *     ->
- *     storage = R.memory.alloc_storage(R.shape([n * 4]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
+ *     storage = R.memory.alloc_storage(R.shape([n * 4]), R.prim_value(0), R.str("global"),
+ *     R.dtype("uint8"))
  *     a = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([n]), R.dtype("float32"))
  *     ...                                     (the last tensor in it dies here)
  *     _1 = R.memory.kill_storage(storage)
- * needs: call_tir_rewrite. keeps: variables, struct info, order. Not planned: results, tensors that reach a packed function,
- * an impure or unknown function or a closure, tensors of local functions, branch results made inside the branch. Sizes are
- * numbers or expressions; a symbolic one reuses storage only where it is provably no larger. */
+ * needs: call_tir_rewrite. keeps: variables, struct info, order. Not planned: results, tensors
+ * that reach a packed function, an impure or unknown function or a closure, tensors of local
+ * functions, branch results made inside the branch. Sizes are numbers or expressions; a
+ * symbolic one reuses storage only where it is provably no larger. */
 #include "transform/plan_storage.h"
 #include "transform/transform_int.h"
 
@@ -20,12 +24,13 @@ typedef struct planned {
     const rlx_string *blank;
 } planned;
 
-/* ---- emitting ---------------------------------------------------------------------------------------- */
+/* ---- emitting ------------------------------------------------------------------------------- */
 
 static const rlx_expr *storage_call(rlx_context *ctx, const rlx_plan_slot *s, rlx_place place)
 {
     const rlx_prim *bytes = s->size ? s->size : rlx_int64(ctx, s->bytes);
-    const rlx_expr *args[4] = { bytes ? rlx_shape(ctx, &bytes, 1) : NULL, s->device, s->scope, rlx_dtype_imm_new(ctx, RELAX_UINT8) };
+    const rlx_expr *args[4] = { bytes ? rlx_shape(ctx, &bytes, 1) : NULL, s->device, s->scope,
+                                rlx_dtype_imm_new(ctx, RELAX_UINT8) };
     return rlx_plain_call(ctx, "relax.memory.alloc_storage", args, 4, place);
 }
 
@@ -42,8 +47,11 @@ static bool emit_tensor(rlx_seq_pass *p, rlx_plan_slot *s, const rlx_binding *no
 {
     const rlx_call *alloc = rlx_as_call(rlx_binding_value(now));
     const rlx_var *storage = make_storage(p, s, alloc->place);
-    const rlx_expr *args[4] = { (const rlx_expr *)storage, rlx_prim_value_new(p->ctx, rlx_int64(p->ctx, 0)), alloc->args[0], alloc->args[1] };
-    const rlx_expr *call = rlx_plain_call(p->ctx, "relax.memory.alloc_tensor", args, 4, alloc->place);
+    const rlx_expr *args[4] = { (const rlx_expr *)storage,
+                                rlx_prim_value_new(p->ctx, rlx_int64(p->ctx, 0)), alloc->args[0],
+                                alloc->args[1] };
+    const rlx_expr *call =
+        rlx_plain_call(p->ctx, "relax.memory.alloc_tensor", args, 4, alloc->place);
     return call && rlx_seq_emit(p, rlx_with_value(p->ctx, now, call));
 }
 
@@ -63,7 +71,8 @@ static bool place_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bin
     if (!rlx_ptrmap_find(&d->event_of, old, &at))
         return rlx_seq_emit(p, now);
     uint32_t storage = d->plan.storage_of[at - 1];
-    if (!(storage == RLX_NO_STORAGE ? rlx_seq_emit(p, now) : emit_tensor(p, &d->plan.storages.data[storage], now)))
+    if (!(storage == RLX_NO_STORAGE ? rlx_seq_emit(p, now)
+                                    : emit_tensor(p, &d->plan.storages.data[storage], now)))
         return false;
     for (uint32_t k = d->kills[at - 1]; k; k = d->plan.storages.data[k - 1].next)
         if (!emit_kill(p, &d->plan.storages.data[k - 1], rlx_place_of(now)))
@@ -71,7 +80,7 @@ static bool place_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bin
     return true;
 }
 
-/* ---- where storages die ---------------------------------------------------------------------------------- */
+/* ---- where storages die --------------------------------------------------------------------- */
 
 /* The binding in the storage's own sequence after which it is dead. */
 static uint32_t death_of(const rlx_flow *w, const rlx_plan_slot *s)
@@ -85,7 +94,8 @@ static uint32_t death_of(const rlx_flow *w, const rlx_plan_slot *s)
     return at;
 }
 
-/* No kill where it would come between a call and the return of its value, or right before the end of the function. */
+/* No kill where it would come between a call and the return of its value, or right before the
+ * end of the function. */
 static bool worth_killing(const rlx_flow *w, uint32_t at)
 {
     const rlx_event *e = &w->events.data[at];
@@ -97,7 +107,8 @@ static bool worth_killing(const rlx_flow *w, uint32_t at)
 
 static bool note_event(planned *d, rlx_context *ctx, uint32_t at)
 {
-    return rlx_ptrmap_put(&d->event_of, d->flow.events.data[at].binding, at + 1) || rlx_no_memory(ctx);
+    return rlx_ptrmap_put(&d->event_of, d->flow.events.data[at].binding, at + 1) ||
+           rlx_no_memory(ctx);
 }
 
 static bool schedule(planned *d, rlx_context *ctx)
@@ -118,7 +129,7 @@ static bool schedule(planned *d, rlx_context *ctx)
     return true;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const rlx_function *f)
 {
@@ -142,7 +153,8 @@ static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const 
     else if (schedule(d, ctx))
         out = rlx_seq_function(p, f);
 done:
-    rlx_mem_free(&ctx->memory, d->kills, d->kills ? (d->flow.events.len + 1) * sizeof *d->kills : 0);
+    rlx_mem_free(&ctx->memory, d->kills,
+                 d->kills ? (d->flow.events.len + 1) * sizeof *d->kills : 0);
     rlx_plan_free(&d->plan, ctx);
     rlx_lifetimes_free(&life, ctx);
     rlx_flow_free(&d->flow, ctx);
@@ -155,7 +167,8 @@ const rlx_module *rlx_pass_plan_memory(rlx_pass_run *run, const rlx_module *m)
     planned d = { .blank = rlx_string_z(ctx, "_") };
     rlx_seq_pass p;
     const rlx_module *out = NULL;
-    const rlx_node **functions = rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
+    const rlx_node **functions =
+        rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
     rlx_ptrmap_init(&d.event_of, &ctx->memory);
     rlx_seq_init(&p, ctx, m, &d);
     p.binding = place_binding;
@@ -173,6 +186,7 @@ const rlx_module *rlx_pass_plan_memory(rlx_pass_run *run, const rlx_module *m)
 done:
     rlx_seq_free(&p);
     rlx_ptrmap_free(&d.event_of);
-    rlx_mem_free(&ctx->memory, functions, functions ? (m->num_functions + 1) * sizeof *functions : 0);
+    rlx_mem_free(&ctx->memory, functions,
+                 functions ? (m->num_functions + 1) * sizeof *functions : 0);
     return out;
 }

@@ -1,12 +1,13 @@
 /* plan_storage.c: the linear scan.
  *
- * Free storages of a static size lie in shelves by the magnitude of the size (shelf k: 2^k bytes up to below 2^(k+1)); a
- * tensor takes the first that is large enough from its own shelf or one of the next, else the largest smaller one, which
- * then grows. Symbolic sizes lie on a shelf of their own, where only storage that is provably large enough is taken. Each
- * search looks at a bounded number of storages, so that the scan is linear.
+ * Free storages of a static size lie in shelves by the magnitude of the size (shelf k: 2^k
+ * bytes up to below 2^(k+1)); a tensor takes the first that is large enough from its own shelf
+ * or one of the next, else the largest smaller one, which then grows. Symbolic sizes lie on a
+ * shelf of their own, where only storage that is provably large enough is taken. Each search
+ * looks at a bounded number of storages, so that the scan is linear.
  *
- * Storage made inside a branch is gone at its end; storage of outer sequences may be used inside, as whatever is placed
- * in it there is dead at the end of the branch.
+ * Storage made inside a branch is gone at its end; storage of outer sequences may be used
+ * inside, as whatever is placed in it there is dead at the end of the branch.
  */
 #include "transform/plan_storage.h"
 #include "transform/transform_int.h"
@@ -32,7 +33,7 @@ typedef struct demand {
     const rlx_expr *device, *scope;
 } demand;
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static int shelf_of(int64_t bytes)
 {
@@ -60,27 +61,37 @@ static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, deman
     }
     if (!product)
         return true;
-    d->size = rlx_simplify(s->ctx, &s->scope, rlx_fold_mul(s->ctx, product, rlx_int64(s->ctx, d->bytes)));
+    d->size = rlx_simplify(s->ctx, &s->scope,
+                           rlx_fold_mul(s->ctx, product, rlx_int64(s->ctx, d->bytes)));
     return d->size != NULL;
 }
 
 /* The allocation in an event; NULL: it is something else. */
 static const rlx_call *allocation(const rlx_event *e)
 {
-    const rlx_call *call = e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_VAR_BINDING
-                         ? rlx_is_call_op(rlx_binding_value(e->binding), "relax.builtin.alloc_tensor") : NULL;
-    return call && call->num_args == 4 && rlx_as_shape_expr(call->args[0]) && rlx_as_dtype_imm(call->args[1]) ? call : NULL;
+    const rlx_call *call =
+        e->kind == RLX_EVENT_BIND && e->binding->kind == RLX_NODE_VAR_BINDING
+            ? rlx_is_call_op(rlx_binding_value(e->binding), "relax.builtin.alloc_tensor")
+            : NULL;
+    return call && call->num_args == 4 && rlx_as_shape_expr(call->args[0]) &&
+                   rlx_as_dtype_imm(call->args[1])
+               ? call
+               : NULL;
 }
 
 static bool demand_of(scan *s, const rlx_call *alloc, demand *d)
 {
     *d = (demand){ .device = alloc->args[2], .scope = alloc->args[3] };
-    return size_of(s, rlx_as_shape_expr(alloc->args[0]), rlx_as_dtype_imm(alloc->args[1])->value, d);
+    return size_of(s, rlx_as_shape_expr(alloc->args[0]), rlx_as_dtype_imm(alloc->args[1])->value,
+                   d);
 }
 
-/* ---- taking and giving back ------------------------------------------------------------------------ */
+/* ---- taking and giving back ----------------------------------------------------------------- */
 
-static bool same_place(const rlx_plan_slot *a, const demand *d) { return a->device == d->device && a->scope == d->scope; }
+static bool same_place(const rlx_plan_slot *a, const demand *d)
+{
+    return a->device == d->device && a->scope == d->scope;
+}
 
 static uint32_t take_at(numbers *shelf, size_t i)
 {
@@ -142,7 +153,9 @@ static uint32_t take_symbolic(scan *s, const demand *d)
 static uint32_t new_storage(scan *s, const demand *d, uint32_t seq)
 {
     rlx_memory *m = &s->ctx->memory;
-    rlx_plan_slot a = { .size = d->size, .bytes = d->bytes, .device = d->device, .scope = d->scope, .seq = seq };
+    rlx_plan_slot a = {
+        .size = d->size, .bytes = d->bytes, .device = d->device, .scope = d->scope, .seq = seq
+    };
     uint32_t n = (uint32_t)s->plan->storages.len;
     if (!rlx_vec_push(m, &s->plan->storages, a) || !rlx_vec_push(m, &s->open, n))
         return rlx_no_memory(s->ctx), RLX_NO_STORAGE;
@@ -154,17 +167,19 @@ static bool give_back(scan *s, uint32_t n, uint32_t at)
     rlx_plan_slot *a = &s->plan->storages.data[n];
     a->last = at;
     a->idle = true;
-    return rlx_vec_push(&s->ctx->memory, &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)], n) || rlx_no_memory(s->ctx);
+    return rlx_vec_push(&s->ctx->memory, &s->shelf[a->size ? SYMBOLIC : shelf_of(a->bytes)], n) ||
+           rlx_no_memory(s->ctx);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------ */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
 {
     demand d;
     bool lost = s->ctx->diags.out_of_memory;
     if (!demand_of(s, alloc, &d))
-        return lost || !s->ctx->diags.out_of_memory; /* too large to plan: the run fails where it is allocated */
+        /* too large to plan: the run fails where it is allocated */
+        return lost || !s->ctx->diags.out_of_memory;
     uint32_t n = d.size ? take_symbolic(s, &d) : take_static(s, &d);
     if (n == RLX_NO_STORAGE)
         n = new_storage(s, &d, s->w->events.data[at].seq);
@@ -177,7 +192,8 @@ static bool place_tensor(scan *s, uint32_t at, const rlx_call *alloc)
     return true;
 }
 
-/* Takes `count` storages of a sequence from a shelf. They came to it last: what lies below all of them is not looked at. */
+/* Takes `count` storages of a sequence from a shelf. They came to it last: what lies below all
+ * of them is not looked at. */
 static void clear_shelf(scan *s, numbers *shelf, uint32_t seq, size_t count)
 {
     size_t at = shelf->len, kept;
@@ -219,12 +235,14 @@ static bool step(scan *s, uint32_t at)
     return true;
 }
 
-bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w, const rlx_lifetimes *l)
+bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w,
+                       const rlx_lifetimes *l)
 {
     size_t n = w->events.len;
     rlx_memory *m = &ctx->memory;
     scan s = { .ctx = ctx, .plan = plan, .w = w, .l = l };
-    *plan = (rlx_plan){ .storage_of = rlx_mem_alloc(m, (n + 1) * sizeof(uint32_t)), .num_events = n };
+    *plan =
+        (rlx_plan){ .storage_of = rlx_mem_alloc(m, (n + 1) * sizeof(uint32_t)), .num_events = n };
     s.dying = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
     s.next = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
     rlx_scope_init(&s.scope, ctx, NULL);
@@ -247,5 +265,6 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, 
 void rlx_plan_free(rlx_plan *plan, rlx_context *ctx)
 {
     rlx_vec_free(&ctx->memory, &plan->storages);
-    rlx_mem_free(&ctx->memory, plan->storage_of, plan->storage_of ? (plan->num_events + 1) * sizeof(uint32_t) : 0);
+    rlx_mem_free(&ctx->memory, plan->storage_of,
+                 plan->storage_of ? (plan->num_events + 1) * sizeof(uint32_t) : 0);
 }

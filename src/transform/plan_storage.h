@@ -1,4 +1,5 @@
-/* plan_storage.h: which tensors share which storage: a linear scan over the events of one function. */
+/* plan_storage.h: which tensors share which storage: a linear scan over the events of one
+ * function. */
 #ifndef RLX_PLAN_STORAGE_H
 #define RLX_PLAN_STORAGE_H
 
@@ -21,11 +22,14 @@ typedef struct rlx_plan_slot {
 
 typedef struct rlx_plan {
     RLX_VEC(rlx_plan_slot) storages;
-    uint32_t *storage_of;       /* by event: storage of the tensor allocated there, or RLX_NO_STORAGE */
+    /* by event: storage of the tensor allocated there, or RLX_NO_STORAGE */
+    uint32_t *storage_of;
     size_t num_events;
 } rlx_plan;
-/* Plans all builtin.alloc_tensor of the function whose tensors do not escape. False: out of memory; free in any case. */
-bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w, const rlx_lifetimes *l);
+/* Plans all builtin.alloc_tensor of the function whose tensors do not escape. False: out of
+ * memory; free in any case. */
+bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, const rlx_flow *w,
+                       const rlx_lifetimes *l);
 void rlx_plan_free(rlx_plan *plan, rlx_context *ctx);
 
 #endif

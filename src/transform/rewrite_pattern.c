@@ -1,12 +1,13 @@
-/* rewrite_pattern.c: what a pattern matches is replaced by what the host gives. With add(multiply(a, b), c) as pattern and an ewise_fma as
- * replacement
+/* rewrite_pattern.c: what a pattern matches is replaced by what the host gives. With
+ * add(multiply(a, b), c) as pattern and an ewise_fma as replacement
  *     lv = R.multiply(x, y)
  *     gv = R.add(lv, z)           ->     gv = R.ewise_fma(x, y, z)
- * lv goes if nothing else uses it. needs: normal form. keeps: struct info of what is not replaced, places, purity. Functions without a match
- * taken are not touched.
+ * lv goes if nothing else uses it. needs: normal form. keeps: struct info of what is not
+ * replaced, places, purity. Functions without a match taken are not touched.
  *
- * Matching sees the function as it was; the mutator goes through it in the same order and asks at each binding. Variables that the host gets
- * are those of the old function: the mutator's renaming makes them the new ones wherever they end up. */
+ * Matching sees the function as it was; the mutator goes through it in the same order and asks
+ * at each binding. Variables that the host gets are those of the old function: the mutator's
+ * renaming makes them the new ones wherever they end up. */
 #include "transform/transform_int.h"
 
 typedef struct rewriting {
@@ -36,14 +37,17 @@ static void note_loose(void *user, uint32_t entry, bool into)
     r->now[entry] = now ? now : old;
 }
 
-/* What the struct info of the replacement lets it be: NULL after a report; *is_same: nothing is lost if it takes the variable's place. */
-static const rlx_expr *checked(rewriting *r, const rlx_var *v, const rlx_expr *value, bool *is_same)
+/* What the struct info of the replacement lets it be: NULL after a report; *is_same: nothing is
+ * lost if it takes the variable's place. */
+static const rlx_expr *checked(rewriting *r, const rlx_var *v, const rlx_expr *value,
+                               bool *is_same)
 {
     rlx_fit_reason why;
     rlx_builder *b = r->mutator.builder;
     const rlx_expr *e = rlx_builder_normalize(b, value);
     const rlx_sinfo *have = e ? rlx_builder_infer(b, e) : NULL;
-    enum rlx_fit fit = have ? rlx_fit(r->ctx, rlx_builder_scope(b), have, v->sinfo, &why) : RLX_FIT_NO;
+    enum rlx_fit fit =
+        have ? rlx_fit(r->ctx, rlx_builder_scope(b), have, v->sinfo, &why) : RLX_FIT_NO;
     *is_same = fit == RLX_FIT_YES;
     if (!have)
         return NULL;
@@ -52,8 +56,9 @@ static const rlx_expr *checked(rewriting *r, const rlx_var *v, const rlx_expr *v
     rlx_buf text;
     rlx_buf_init(&text, &r->ctx->memory);
     rlx_fit_explain(&text, &why);
-    rlx_error(r->ctx, RLX_OP17, v->place, "the replacement of %s is %s, which is no %s: %s", rlx_show(r->ctx, &v->node), rlx_show(r->ctx, have),
-              rlx_show(r->ctx, v->sinfo), text.data ? text.data : "?");
+    rlx_error(r->ctx, RLX_OP17, v->place, "the replacement of %s is %s, which is no %s: %s",
+              rlx_show(r->ctx, &v->node), rlx_show(r->ctx, have), rlx_show(r->ctx, v->sinfo),
+              text.data ? text.data : "?");
     rlx_buf_free(&text);
     return NULL;
 }
@@ -65,7 +70,8 @@ static bool takes_place(const rlx_var *v, const rlx_expr *leaf, bool in_dataflow
     return rlx_as_var(leaf) && !escapes;
 }
 
-static const rlx_expr *ask(rewriting *r, const rlx_var_binding *old, const rlx_expr *value, bool *replaced)
+static const rlx_expr *ask(rewriting *r, const rlx_var_binding *old, const rlx_expr *value,
+                           bool *replaced)
 {
     rlx_builder *b = r->mutator.builder;
     size_t errors = rlx_error_count(r->ctx);
@@ -92,7 +98,8 @@ static const rlx_expr *ask(rewriting *r, const rlx_var_binding *old, const rlx_e
     return e;
 }
 
-static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value, bool *replaced)
+static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
+                                  bool *replaced)
 {
     rewriting *r = m->user;
     const rlx_var_binding *vb = rlx_as_var_binding(old);
@@ -101,19 +108,23 @@ static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const 
         return value;
     enum rlx_match_result found = rlx_match_entry(&r->matcher, entry);
     r->root = entry;
-    return found == RLX_MATCH_FAILED ? NULL : found == RLX_MATCH_NO ? value : ask(r, vb, value, replaced);
+    return found == RLX_MATCH_FAILED ? NULL
+           : found == RLX_MATCH_NO   ? value
+                                     : ask(r, vb, value, replaced);
 }
 
 /* ---- what is left over */
 
 typedef struct counting { rlx_ptrmap *counts; intptr_t change; bool failed; } counting;
 
-static enum rlx_step count_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step count_var(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
     counting *c = user;
     uintptr_t count = 0;
     bool is_definition = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
-    if (n->kind == RLX_NODE_CONSTANT || (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
+    if (n->kind == RLX_NODE_CONSTANT ||
+        (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS)))
         return RLX_STEP_SKIP;
     if (!rlx_as_var(n) || is_definition)
         return RLX_STEP_ON;
@@ -131,7 +142,8 @@ static bool uncount(rewriting *r, rlx_ptrmap *counts, const rlx_binding *b)
     return (!lost && !c.failed) || rlx_no_memory(r->ctx);
 }
 
-static enum rlx_step note_binding(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step note_binding(void *user, const rlx_node *n, const rlx_field *via,
+                                  const rlx_node *parent)
 {
     counting *c = user;
     const rlx_var_binding *b = rlx_as_var_binding(n);
@@ -189,7 +201,8 @@ static bool find_dead(rewriting *r, const rlx_function *f, rlx_ptrmap *bindings,
     return good;
 }
 
-static const rlx_function *without_dead(rewriting *r, const rlx_function *f, const rlx_global_var *gv)
+static const rlx_function *without_dead(rewriting *r, const rlx_function *f,
+                                        const rlx_global_var *gv)
 {
     rlx_ptrmap bindings;
     size_t num_dead = 0;
@@ -241,13 +254,15 @@ static const rlx_function *rewritten(rewriting *r, const rlx_function *f, const 
     return out;
 }
 
-static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const rlx_module *m, size_t i, uint64_t *steps)
+static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const rlx_module *m,
+                             size_t i, uint64_t *steps)
 {
     const rlx_function *f = rlx_as_function(m->functions[i]), *out = f;
     const rlx_global_var *gv = rlx_as_global_var(m->gvars[i]);
     if (!f || !f->body || (r->how->gv && r->how->gv != gv))
         return true;
-    bool good = rlx_scene_init(&r->scene, r->ctx, m, f) && rlx_matcher_init(&r->matcher, plan, &r->scene, *steps);
+    bool good = rlx_scene_init(&r->scene, r->ctx, m, f) &&
+                rlx_matcher_init(&r->matcher, plan, &r->scene, *steps);
     enum rlx_match_result found = good ? matches_anywhere(r) : RLX_MATCH_FAILED;
     if (found == RLX_MATCH_YES) {
         if (!r->mb && !(r->mb = rlx_module_builder_create(r->ctx, m)))
@@ -257,11 +272,13 @@ static bool rewrite_function(rewriting *r, const rlx_pattern_plan *plan, const r
     *steps = r->matcher.steps;
     rlx_matcher_free(&r->matcher);
     rlx_scene_free(&r->scene);
-    return found != RLX_MATCH_FAILED && out && (out == f || rlx_module_builder_define(r->mb, gv, &out->node));
+    return found != RLX_MATCH_FAILED && out &&
+           (out == f || rlx_module_builder_define(r->mb, gv, &out->node));
 }
 
-static const rlx_module *one_round(rlx_context *ctx, const rlx_module *m, const rlx_pattern_rewrite *how, const rlx_pattern_plan *plan, size_t count,
-                                   uint64_t *steps)
+static const rlx_module *one_round(rlx_context *ctx, const rlx_module *m,
+                                   const rlx_pattern_rewrite *how, const rlx_pattern_plan *plan,
+                                   size_t count, uint64_t *steps)
 {
     rewriting r = { .how = how, .ctx = ctx };
     bool good = true;
@@ -275,13 +292,15 @@ static const rlx_module *one_round(rlx_context *ctx, const rlx_module *m, const 
     return good ? out : NULL;
 }
 
-const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m, const rlx_pattern_rewrite *how)
+const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m,
+                                      const rlx_pattern_rewrite *how)
 {
     rlx_pattern_plan plan;
     uint64_t steps = how->max_steps;
     size_t errors = rlx_error_count(ctx), count = m->num_functions;
     uint8_t before = ctx->origin;
-    const rlx_module *old = NULL, *now = rlx_pattern_plan_init(&plan, ctx, how->pattern) ? m : NULL;
+    const rlx_module *old = NULL,
+                     *now = rlx_pattern_plan_init(&plan, ctx, how->pattern) ? m : NULL;
     if (now && !before)
         ctx->origin = rlx_context_origin(ctx, "rewrite_pattern");
     for (int32_t round = 0; now && now != old && round < how->max_rounds; round++) {

@@ -1,8 +1,9 @@
 /* seq_pass.c: the walk of seq_pass.h.
  *
- * Frames are sequences under way, the body of the function lowest. Two stacks hold what has been emitted, shared by all
- * frames: finished blocks, and the bindings of the block that is open. A nested sequence works on top of what its parent
- * has there and leaves both stacks as it found them.
+ * Frames are sequences under way, the body of the function lowest. Two stacks hold what has
+ * been emitted, shared by all frames: finished blocks, and the bindings of the block that is
+ * open. A nested sequence works on top of what its parent has there and leaves both stacks as
+ * it found them.
  */
 #include "transform/seq_pass.h"
 
@@ -10,12 +11,14 @@
 enum part { PART_BODY, PART_THEN, PART_ELSE, PART_LITERAL };
 
 struct rlx_seq_frame {
-    const rlx_expr *source;            /* a SeqExpr, or a bare result where the program is not normal */
+    /* a SeqExpr, or a bare result where the program is not normal */
+    const rlx_expr *source;
     const rlx_node *const *blocks;     /* of the source */
     size_t num_blocks, block, binding; /* the next one */
     size_t first_block, first_binding; /* where our output begins */
     const rlx_block *opened;           /* source of the open output block, NULL: none is open */
-    const rlx_block *coming;           /* source block under way of which nothing has been emitted yet */
+    /* source block under way of which nothing has been emitted yet */
+    const rlx_block *coming;
     bool dataflow;                     /* kind of the source block under way */
     uint8_t part;
     const rlx_binding *pending;        /* waits for a nested sequence */
@@ -29,7 +32,11 @@ struct rlx_seq_frame {
 static const rlx_node *stop_at_leaf(rlx_rewriter *r, const rlx_node *n)
 {
     switch (n->kind) {
-    case RLX_NODE_VAR: case RLX_NODE_DATAFLOW_VAR: case RLX_NODE_GLOBAL_VAR: case RLX_NODE_CONSTANT: case RLX_NODE_PRIM_VAR:
+    case RLX_NODE_VAR:
+    case RLX_NODE_DATAFLOW_VAR:
+    case RLX_NODE_GLOBAL_VAR:
+    case RLX_NODE_CONSTANT:
+    case RLX_NODE_PRIM_VAR:
     case RLX_NODE_OP: case RLX_NODE_EXTERN_FUNC:
         return n;
     default:
@@ -60,9 +67,10 @@ bool rlx_seq_replace(rlx_seq_pass *p, const rlx_node *old, const rlx_node *with)
     return with && (rlx_ptrmap_put(&p->names.map, old, (uintptr_t)with) || rlx_no_memory(p->ctx));
 }
 
-/* ---- renaming ---------------------------------------------------------------------------------- */
+/* ---- renaming ------------------------------------------------------------------------------- */
 
-/* Calls and tuples of few leaves are renamed here; the rewriter would remember each of them, though none comes again. */
+/* Calls and tuples of few leaves are renamed here; the rewriter would remember each of them,
+ * though none comes again. */
 #define FEW 8
 
 /* What stands for n if that takes no descent; NULL: it does. */
@@ -75,7 +83,9 @@ static const rlx_node *rename_leaf(const rlx_seq_pass *p, const rlx_node *n)
     default:
         if (n->flags & RLX_FLAG_INTERNED && !(n->flags & RLX_FLAG_HAS_VARS))
             return n;
-        return rlx_ptrmap_find(&p->names.map, n, &now) ? (const rlx_node *)now : rlx_as_var(n) ? n : NULL;
+        return rlx_ptrmap_find(&p->names.map, n, &now) ? (const rlx_node *)now
+               : rlx_as_var(n)                         ? n
+                                                       : NULL;
     }
 }
 
@@ -97,14 +107,17 @@ static const rlx_node *rename_tuple(rlx_seq_pass *p, const rlx_tuple *t)
 static const rlx_node *rename_operand(rlx_seq_pass *p, const rlx_node *n)
 {
     const rlx_node *now = rename_leaf(p, n);
-    return now ? now : n->kind == RLX_NODE_TUPLE ? rename_tuple(p, (const rlx_tuple *)n) : rlx_rewrite(&p->names, n);
+    return now                         ? now
+           : n->kind == RLX_NODE_TUPLE ? rename_tuple(p, (const rlx_tuple *)n)
+                                       : rlx_rewrite(&p->names, n);
 }
 
 static const rlx_node *rename_call(rlx_seq_pass *p, const rlx_call *call)
 {
     const rlx_expr *args[FEW], *callee = rename_leaf(p, call->op);
     const rlx_sinfo *infos[FEW];
-    if (!callee || call->num_args > FEW || call->num_sinfo_args > FEW || (call->attrs && call->attrs->flags & RLX_FLAG_HAS_VARS))
+    if (!callee || call->num_args > FEW || call->num_sinfo_args > FEW ||
+        (call->attrs && call->attrs->flags & RLX_FLAG_HAS_VARS))
         return rlx_rewrite(&p->names, &call->node);
     bool same = callee == call->op;
     for (size_t i = 0; i < call->num_args; i++) {
@@ -117,7 +130,9 @@ static const rlx_node *rename_call(rlx_seq_pass *p, const rlx_call *call)
             return NULL;
         same &= infos[i] == call->sinfo_args[i];
     }
-    return same ? &call->node : rlx_call_new(p->ctx, callee, args, call->num_args, infos, call->num_sinfo_args, call->attrs, call->place);
+    return same ? &call->node
+                : rlx_call_new(p->ctx, callee, args, call->num_args, infos, call->num_sinfo_args,
+                               call->attrs, call->place);
 }
 
 const rlx_node *rlx_seq_rename(rlx_seq_pass *p, const rlx_node *n)
@@ -127,15 +142,21 @@ const rlx_node *rlx_seq_rename(rlx_seq_pass *p, const rlx_node *n)
     return n->kind == RLX_NODE_CALL ? rename_call(p, (const rlx_call *)n) : rename_operand(p, n);
 }
 
-bool rlx_seq_in_dataflow(const rlx_seq_pass *p) { return !p->plain_blocks && rlx_vec_last(&p->frames).dataflow; }
+bool rlx_seq_in_dataflow(const rlx_seq_pass *p)
+{
+    return !p->plain_blocks && rlx_vec_last(&p->frames).dataflow;
+}
 size_t rlx_seq_depth(const rlx_seq_pass *p) { return p->frames.len; }
 
-/* ---- output ----------------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
-const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *sinfo, const rlx_expr *value, rlx_place place)
+const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *sinfo,
+                            const rlx_expr *value, rlx_place place)
 {
     const rlx_string *text = rlx_string_z(p->ctx, name);
-    const rlx_var *v = text && sinfo && value ? rlx_var_new(p->ctx, rlx_seq_in_dataflow(p), text, -1, sinfo, place) : NULL;
+    const rlx_var *v = text && sinfo && value
+                           ? rlx_var_new(p->ctx, rlx_seq_in_dataflow(p), text, -1, sinfo, place)
+                           : NULL;
     return v && rlx_seq_emit(p, rlx_bind(p->ctx, v, value, place)) ? v : NULL;
 }
 
@@ -146,9 +167,12 @@ static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
     size_t count = p->bindings.len - f->first_binding;
     const rlx_binding *const *items = p->bindings.data + f->first_binding;
     bool dataflow = !p->plain_blocks && rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK);
-    bool same = count == source->num_bindings && dataflow == rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK) &&
+    bool same = count == source->num_bindings &&
+                dataflow == rlx_is(&source->node, RLX_NODE_DATAFLOW_BLOCK) &&
                 (count == 0 || memcmp(items, source->bindings, count * sizeof *items) == 0);
-    const rlx_node *block = same ? &source->node : count ? rlx_block_new(p->ctx, dataflow, items, count, source->place) : NULL;
+    const rlx_node *block = same    ? &source->node
+                            : count ? rlx_block_new(p->ctx, dataflow, items, count, source->place)
+                                    : NULL;
     p->bindings.len = f->first_binding;
     f->opened = NULL;
     if (!block)
@@ -156,13 +180,14 @@ static bool close_block(rlx_seq_pass *p, rlx_seq_frame *f)
     return rlx_vec_push(MEMORY(p), &p->blocks, block) || rlx_no_memory(p->ctx);
 }
 
-/* The first binding of a source block: it goes on in the open output block if that is of its kind. Only now, so that blocks
- * with nothing but dropped bindings between them come together. */
+/* The first binding of a source block: it goes on in the open output block if that is of its
+ * kind. Only now, so that blocks with nothing but dropped bindings between them come together. */
 static bool begin_output(rlx_seq_pass *p, rlx_seq_frame *f)
 {
     const rlx_block *b = f->coming;
     bool dataflow = rlx_is(&b->node, RLX_NODE_DATAFLOW_BLOCK);
-    bool joins = f->opened && (p->plain_blocks || rlx_is(&f->opened->node, RLX_NODE_DATAFLOW_BLOCK) == dataflow);
+    bool joins = f->opened && (p->plain_blocks ||
+                               rlx_is(&f->opened->node, RLX_NODE_DATAFLOW_BLOCK) == dataflow);
     f->coming = NULL;
     if (f->opened && !joins && !close_block(p, f))
         return false;
@@ -189,13 +214,17 @@ static bool open_block(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_block *b)
     return !p->enter_block || p->enter_block(p, b);
 }
 
-/* ---- sequences in and out ----------------------------------------------------------------------- */
+/* ---- sequences in and out ------------------------------------------------------------------- */
 
 static bool push_sequence(rlx_seq_pass *p, const rlx_expr *source, enum part part)
 {
     const rlx_seq_expr *seq = rlx_as_seq_expr(source);
-    rlx_seq_frame f = { .source = source, .blocks = seq ? seq->blocks : NULL, .num_blocks = seq ? seq->num_blocks : 0,
-                        .first_block = p->blocks.len, .first_binding = p->bindings.len, .part = (uint8_t)part };
+    rlx_seq_frame f = { .source = source,
+                        .blocks = seq ? seq->blocks : NULL,
+                        .num_blocks = seq ? seq->num_blocks : 0,
+                        .first_block = p->blocks.len,
+                        .first_binding = p->bindings.len,
+                        .part = (uint8_t)part };
     return source && (rlx_vec_push(MEMORY(p), &p->frames, f) || rlx_no_memory(p->ctx));
 }
 
@@ -213,15 +242,17 @@ static const rlx_expr *pop_sequence(rlx_seq_pass *p)
     p->frames.len--;
     if (!body)
         return NULL;
-    if (seq ? body == seq->body && count == seq->num_blocks && (count == 0 || memcmp(blocks, seq->blocks, count * sizeof *blocks) == 0)
+    if (seq ? body == seq->body && count == seq->num_blocks &&
+                  (count == 0 || memcmp(blocks, seq->blocks, count * sizeof *blocks) == 0)
             : body == f->source)
         return f->source;
     return rlx_seq(p->ctx, blocks, count, body, rlx_place_of(f->source));
 }
 
-/* ---- bindings ------------------------------------------------------------------------------------- */
+/* ---- bindings ------------------------------------------------------------------------------- */
 
-const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow, const rlx_sinfo *sinfo)
+const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow,
+                            const rlx_sinfo *sinfo)
 {
     rlx_var *n = rlx_node_new(ctx, dataflow ? RLX_NODE_DATAFLOW_VAR : RLX_NODE_VAR);
     if (!n)
@@ -233,7 +264,8 @@ const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow, c
     return n;
 }
 
-const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f, const rlx_expr *body, const rlx_attr *attrs)
+const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f,
+                                      const rlx_expr *body, const rlx_attr *attrs)
 {
     if (!body || (body == f->body && attrs == f->attrs))
         return body ? f : NULL;
@@ -254,13 +286,15 @@ bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
     return a && a->value != 0;
 }
 
-static const rlx_binding *rebind(rlx_context *ctx, const rlx_binding *old, const rlx_var *var, const rlx_sinfo *sinfo, const rlx_expr *value)
+static const rlx_binding *rebind(rlx_context *ctx, const rlx_binding *old, const rlx_var *var,
+                                 const rlx_sinfo *sinfo, const rlx_expr *value)
 {
     if (!value)
         return NULL;
     if (old->kind == RLX_NODE_VAR_BINDING) {
         const rlx_var_binding *b = (const rlx_var_binding *)old;
-        return &var->node == b->var && value == b->value ? old : rlx_bind(ctx, var, value, b->place);
+        return &var->node == b->var && value == b->value ? old
+                                                         : rlx_bind(ctx, var, value, b->place);
     }
     const rlx_match_cast *c = (const rlx_match_cast *)old;
     if ((const rlx_node *)var == c->var && value == c->value && sinfo == c->sinfo)
@@ -279,7 +313,8 @@ static const rlx_binding *rebind(rlx_context *ctx, const rlx_binding *old, const
 
 const rlx_binding *rlx_with_value(rlx_context *ctx, const rlx_binding *old, const rlx_expr *value)
 {
-    const rlx_sinfo *target = old->kind == RLX_NODE_MATCH_CAST ? ((const rlx_match_cast *)old)->sinfo : NULL;
+    const rlx_sinfo *target =
+        old->kind == RLX_NODE_MATCH_CAST ? ((const rlx_match_cast *)old)->sinfo : NULL;
     return rebind(ctx, old, rlx_binding_var(old), target, value);
 }
 
@@ -290,11 +325,13 @@ static const rlx_var *retyped(rlx_seq_pass *p, const rlx_var *v)
     bool dataflow = v->node.kind == RLX_NODE_DATAFLOW_VAR;
     if (v->sinfo && !sinfo)
         return NULL;
-    return sinfo == v->sinfo && !(dataflow && p->plain_blocks) ? v : rlx_var_like(p->ctx, v, dataflow && !p->plain_blocks, sinfo);
+    return sinfo == v->sinfo && !(dataflow && p->plain_blocks)
+               ? v
+               : rlx_var_like(p->ctx, v, dataflow && !p->plain_blocks, sinfo);
 }
 
-/* The variable as it is bound from here on: another object if its kind or struct info changes, or if a pass chose the
- * name of an output for it. */
+/* The variable as it is bound from here on: another object if its kind or struct info changes,
+ * or if a pass chose the name of an output for it. */
 static bool define(rlx_seq_pass *p, const rlx_var *old, const rlx_var **now)
 {
     uintptr_t replaced;
@@ -302,7 +339,8 @@ static bool define(rlx_seq_pass *p, const rlx_var *old, const rlx_var **now)
     *now = old;
     if (!old)
         return true;
-    if (p->num_names && rlx_ptrmap_find(&p->names.map, old, &replaced) && rlx_as_var((const rlx_node *)replaced))
+    if (p->num_names && rlx_ptrmap_find(&p->names.map, old, &replaced) &&
+        rlx_as_var((const rlx_node *)replaced))
         chosen = (const rlx_var *)replaced;
     *now = retyped(p, chosen);
     if (!*now)
@@ -312,12 +350,14 @@ static bool define(rlx_seq_pass *p, const rlx_var *old, const rlx_var **now)
     return *now == old || rlx_seq_replace(p, &old->node, &(*now)->node);
 }
 
-static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *var, const rlx_expr *value)
+static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *var,
+                           const rlx_expr *value)
 {
     const rlx_sinfo *target = NULL;
     if (!value || (!var && !define(p, rlx_binding_var(old), &var)))
         return false;
-    if (old->kind == RLX_NODE_MATCH_CAST && !(target = rlx_seq_rename(p, ((const rlx_match_cast *)old)->sinfo)))
+    if (old->kind == RLX_NODE_MATCH_CAST &&
+        !(target = rlx_seq_rename(p, ((const rlx_match_cast *)old)->sinfo)))
         return false;
     const rlx_binding *now = rebind(p->ctx, old, var, target, value);
     if (!now || !(p->binding ? p->binding(p, old, now) : rlx_seq_emit(p, now)))
@@ -325,7 +365,8 @@ static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_va
     return !target || !p->use_scope || rlx_scope_enter(&p->scope, target);
 }
 
-static const rlx_expr *finish_literal(rlx_seq_pass *p, const rlx_function *old, const rlx_expr *body)
+static const rlx_expr *finish_literal(rlx_seq_pass *p, const rlx_function *old,
+                                      const rlx_expr *body)
 {
     const rlx_function *now = body ? rlx_function_with(p->ctx, old, body, old->attrs) : NULL;
     if (now && p->function)
@@ -364,14 +405,19 @@ static bool resume(rlx_seq_pass *p, enum part part, const rlx_expr *result)
     rlx_seq_frame *f = &rlx_vec_last(&p->frames);
     const rlx_binding *b = f->pending;
     if (part == PART_LITERAL)
-        return finish_binding(p, b, f->pending_var, finish_literal(p, (const rlx_function *)rlx_binding_value(b), result));
+        return finish_binding(
+            p, b, f->pending_var,
+            finish_literal(p, (const rlx_function *)rlx_binding_value(b), result));
     const rlx_if_expr *branch = (const rlx_if_expr *)rlx_binding_value(b);
     if (part == PART_THEN) {
         f->then_branch = result;
         return push_sequence(p, branch->false_branch, PART_ELSE);
     }
-    bool same = f->cond == branch->cond && f->then_branch == branch->true_branch && result == branch->false_branch;
-    return finish_binding(p, b, NULL, same ? &branch->node : rlx_if(p->ctx, f->cond, f->then_branch, result, branch->place));
+    bool same = f->cond == branch->cond && f->then_branch == branch->true_branch &&
+                result == branch->false_branch;
+    return finish_binding(p, b, NULL,
+                          same ? &branch->node
+                               : rlx_if(p->ctx, f->cond, f->then_branch, result, branch->place));
 }
 
 static bool step(rlx_seq_pass *p)
@@ -394,7 +440,7 @@ static bool step(rlx_seq_pass *p)
     return result && (part == PART_BODY || resume(p, part, result));
 }
 
-/* ---- functions and modules -------------------------------------------------------------------------- */
+/* ---- functions and modules ------------------------------------------------------------------ */
 
 static void reset(rlx_seq_pass *p)
 {
@@ -424,7 +470,8 @@ const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f)
 
 const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m)
 {
-    const rlx_node **functions = rlx_mem_alloc(MEMORY(p), (m->num_functions + 1) * sizeof *functions);
+    const rlx_node **functions =
+        rlx_mem_alloc(MEMORY(p), (m->num_functions + 1) * sizeof *functions);
     const rlx_module *out = NULL;
     if (!functions)
         return rlx_no_memory(p->ctx), NULL;

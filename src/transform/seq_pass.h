@@ -1,9 +1,11 @@
-/* seq_pass.h: rewriting the bindings of a function in normal form as they stand, without inferring again.
+/* seq_pass.h: rewriting the bindings of a function in normal form as they stand, without
+ * inferring again.
  *
- * For passes below the level of struct info: cleaning up and lowering. A walk goes through the blocks in order, into
- * branches and local functions first, and hands each binding, its operands renamed, to the pass, which emits what is to
- * stand for it. What comes out is joined to blocks as NF04 wants it; a sequence, function or module in which nothing
- * changed comes back as the same node. Linear; explicit stack.
+ * For passes below the level of struct info: cleaning up and lowering. A walk goes through the
+ * blocks in order, into branches and local functions first, and hands each binding, its
+ * operands renamed, to the pass, which emits what is to stand for it. What comes out is joined
+ * to blocks as NF04 wants it; a sequence, function or module in which nothing changed comes
+ * back as the same node. Linear; explicit stack.
  */
 #ifndef RLX_SEQ_PASS_H
 #define RLX_SEQ_PASS_H
@@ -16,18 +18,24 @@ struct rlx_seq_pass {
     rlx_context *ctx;
     const rlx_module *module;
     void *user;
-    /* `now` is `old` with what was renamed in it (the same pointer if nothing was). Emits what stands for it by rlx_seq_emit. False: failure. NULL: kept. */
+    /* `now` is `old` with what was renamed in it (the same pointer if nothing was). Emits what
+     * stands for it by rlx_seq_emit. False: failure. NULL: kept. */
     bool (*binding)(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now);
     /* A function (also a local one) is done: a replacement or `now`. NULL pointer: `now`. */
-    const rlx_function *(*function)(rlx_seq_pass *p, const rlx_function *old, const rlx_function *now);
-    bool (*before)(rlx_seq_pass *p, const rlx_binding *old); /* a binding comes next, nothing in it is renamed yet; may be NULL */
-    bool (*enter_block)(rlx_seq_pass *p, const rlx_block *block); /* before the first binding of a block; may be NULL */
-    bool plain_blocks;   /* dataflow blocks become ordinary ones, their variables ordinary variables */
+    const rlx_function *(*function)(rlx_seq_pass *p, const rlx_function *old,
+                                    const rlx_function *now);
+    /* a binding comes next, nothing in it is renamed yet; may be NULL */
+    bool (*before)(rlx_seq_pass *p, const rlx_binding *old);
+    /* before the first binding of a block; may be NULL */
+    bool (*enter_block)(rlx_seq_pass *p, const rlx_block *block);
+    /* dataflow blocks become ordinary ones, their variables ordinary variables */
+    bool plain_blocks;
     bool keep_names;     /* what was replaced before stays replaced in the next function */
     bool use_scope;      /* keep `scope`: the shape variables bound so far in this function */
     rlx_scope scope;
     /* private */
-    rlx_rewriter names;  /* old variable or shape variable -> what stands for it; and what was rewritten with that */
+    /* old variable or shape variable -> what stands for it; and what was rewritten with that */
+    rlx_rewriter names;
     size_t num_names;
     RLX_VEC(rlx_seq_frame) frames;
     RLX_VEC(const rlx_binding *) bindings;
@@ -41,11 +49,15 @@ const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f);
 /* All Relax functions of a module. */
 const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m);
 
-/* From the binding callback: appends a binding to the block under way. NULL (out of memory) is a failure. */
+/* From the binding callback: appends a binding to the block under way. NULL (out of memory) is
+ * a failure. */
 bool rlx_seq_emit(rlx_seq_pass *p, const rlx_binding *b);
-/* A new variable (DataflowVar in a dataflow block) bound to value. number -1: name alone. NULL: out of memory. */
-const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *sinfo, const rlx_expr *value, rlx_place place);
-/* From now on `with` stands for old (a variable, its struct info uses included, or a shape variable). */
+/* A new variable (DataflowVar in a dataflow block) bound to value. number -1: name alone. NULL:
+ * out of memory. */
+const rlx_var *rlx_seq_bind(rlx_seq_pass *p, const char *name, const rlx_sinfo *sinfo,
+                            const rlx_expr *value, rlx_place place);
+/* From now on `with` stands for old (a variable, its struct info uses included, or a shape
+ * variable). */
 bool rlx_seq_replace(rlx_seq_pass *p, const rlx_node *old, const rlx_node *with);
 /* n with what has been replaced so far; n itself if nothing of it was. */
 const rlx_node *rlx_seq_rename(rlx_seq_pass *p, const rlx_node *n);
@@ -56,18 +68,22 @@ size_t rlx_seq_depth(const rlx_seq_pass *p);
 /* ---- small things that passes share */
 RLX_INLINE const rlx_expr *rlx_binding_value(const rlx_binding *b)
 {
-    return b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->value : ((const rlx_match_cast *)b)->value;
+    return b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->value
+                                           : ((const rlx_match_cast *)b)->value;
 }
 RLX_INLINE const rlx_var *rlx_binding_var(const rlx_binding *b) /* NULL: a cast without variable */
 {
-    return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var : ((const rlx_match_cast *)b)->var);
+    return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var
+                                                      : ((const rlx_match_cast *)b)->var);
 }
 /* A binding like old with another value; the same pointer if it has that value. */
 const rlx_binding *rlx_with_value(rlx_context *ctx, const rlx_binding *old, const rlx_expr *value);
 /* A variable like v: other kind or struct info, all else the same. */
-const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow, const rlx_sinfo *sinfo);
+const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow,
+                            const rlx_sinfo *sinfo);
 /* A function like f with another body and attributes; f itself if both are the same. */
-const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f, const rlx_expr *body, const rlx_attr *attrs);
+const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f,
+                                      const rlx_expr *body, const rlx_attr *attrs);
 /* Is attribute `name` present and true? */
 bool rlx_flag_attr(const rlx_attr *attrs, const char *name);
 

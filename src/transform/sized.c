@@ -34,7 +34,8 @@ void rlx_sized_leave(rlx_sized *s, size_t depth)
 bool rlx_sized_put(rlx_sized *s, const rlx_expr *var, const rlx_expr *with)
 {
     rlx_sized_entry e = { var, with, rlx_seq_depth(s->p) };
-    if (rlx_vec_push(MEMORY(s), &s->entries, e) && rlx_ptrmap_put(&s->index, var, s->entries.len - 1))
+    if (rlx_vec_push(MEMORY(s), &s->entries, e) &&
+        rlx_ptrmap_put(&s->index, var, s->entries.len - 1))
         return true;
     return rlx_no_memory(s->p->ctx);
 }
@@ -42,12 +43,13 @@ bool rlx_sized_put(rlx_sized *s, const rlx_expr *var, const rlx_expr *with)
 static const rlx_expr *find(const rlx_sized *s, const rlx_expr *var)
 {
     uintptr_t at;
-    if (!rlx_ptrmap_find(&s->index, var, &at) || at >= s->entries.len || s->entries.data[at].var != var)
+    if (!rlx_ptrmap_find(&s->index, var, &at) || at >= s->entries.len ||
+        s->entries.data[at].var != var)
         return NULL;
     return s->entries.data[at].with;
 }
 
-/* ---- struct info with names for sizes ------------------------------------------------------------ */
+/* ---- struct info with names for sizes ------------------------------------------------------- */
 
 bool rlx_sizes_missing(const rlx_sinfo *info)
 {
@@ -55,7 +57,8 @@ bool rlx_sizes_missing(const rlx_sinfo *info)
     return t && t->ndim >= 0 && t->ndim <= RLX_TIR_MAX_DIMS && !rlx_as_shape_expr(t->shape);
 }
 
-/* What makes names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t: t_2_d0). */
+/* What makes names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t:
+ * t_2_d0). */
 typedef struct namer { rlx_context *ctx; const rlx_var *var; rlx_place place; int field; } namer;
 
 static const rlx_prim *name_size(const namer *n, size_t i)
@@ -69,7 +72,8 @@ static const rlx_prim *name_size(const namer *n, size_t i)
     if (n->field >= 0)
         rlx_buf_format(&text, "_%d", n->field);
     rlx_buf_format(&text, "_d%zu", i);
-    const rlx_string *name = text.failed ? NULL : rlx_string_intern(n->ctx, (rlx_slice){ text.data, text.len });
+    const rlx_string *name =
+        text.failed ? NULL : rlx_string_intern(n->ctx, (rlx_slice){ text.data, text.len });
     rlx_buf_free(&text);
     return name ? (const rlx_prim *)rlx_prim_var_new(n->ctx, name, RELAX_INT64, n->place) : NULL;
 }
@@ -89,7 +93,8 @@ static const rlx_sinfo *named_tensor(const namer *n, const rlx_tensor_sinfo *t)
     const rlx_prim *const *known = rlx_known_dims(t, &count); /* of a variable that is the shape */
     if (!known && !name_sizes(n, count, fresh))
         return NULL;
-    const rlx_expr *shape = count ? rlx_shape(n->ctx, known ? known : fresh, count) : rlx_shape_ints(n->ctx, NULL, 0);
+    const rlx_expr *shape =
+        count ? rlx_shape(n->ctx, known ? known : fresh, count) : rlx_shape_ints(n->ctx, NULL, 0);
     return shape ? rlx_tensor_info(n->ctx, shape, t->dtype, t->ndim, t->vdevice) : NULL;
 }
 
@@ -101,11 +106,13 @@ static const rlx_sinfo *named_leaf(const namer *n, const rlx_sinfo *info)
         return named_tensor(n, rlx_as_tensor_sinfo(info));
     if (!shape || shape->has_values || shape->ndim < 0 || shape->ndim > RLX_TIR_MAX_DIMS)
         return info;
-    return name_sizes(n, (size_t)shape->ndim, dims) ? rlx_shape_info(n->ctx, dims, (size_t)shape->ndim) : NULL;
+    return name_sizes(n, (size_t)shape->ndim, dims)
+               ? rlx_shape_info(n->ctx, dims, (size_t)shape->ndim)
+               : NULL;
 }
 
-/* The struct info with a name for each size that has none; itself if there is none. Operators take tuples of tensors, so
- * one level of fields is enough. NULL: out of memory. */
+/* The struct info with a name for each size that has none; itself if there is none. Operators
+ * take tuples of tensors, so one level of fields is enough. NULL: out of memory. */
 static const rlx_sinfo *named(namer *n, const rlx_sinfo *info)
 {
     const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(info);
@@ -129,10 +136,11 @@ static const rlx_sinfo *named(namer *n, const rlx_sinfo *info)
     return out;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 /* A cast of var to `info`, waiting. */
-static const rlx_expr *cast(rlx_sized *s, const rlx_var *var, const rlx_sinfo *info, rlx_place place)
+static const rlx_expr *cast(rlx_sized *s, const rlx_var *var, const rlx_sinfo *info,
+                            rlx_place place)
 {
     rlx_context *ctx = s->p->ctx;
     const rlx_var *v = rlx_var_like(ctx, var, rlx_seq_in_dataflow(s->p), info);
@@ -180,14 +188,17 @@ const rlx_call *rlx_sized_call(rlx_sized *s, const rlx_call *call)
     for (size_t i = 0; i < call->num_args; i++) {
         const rlx_var *v = rlx_as_var(call->args[i]);
         const rlx_tuple *t = rlx_as_tuple(call->args[i]);
-        args[i] = v && v->sinfo ? sized_var(s, v, call->place) : t ? sized_tuple(s, t, call->place) : call->args[i];
+        args[i] = v && v->sinfo ? sized_var(s, v, call->place)
+                  : t           ? sized_tuple(s, t, call->place)
+                                : call->args[i];
         if (!args[i])
             return NULL;
         changed |= args[i] != call->args[i];
     }
     if (!changed)
         return call;
-    return rlx_as_call(rlx_call_new(s->p->ctx, call->op, args, call->num_args, call->sinfo_args, call->num_sinfo_args, call->attrs, call->place));
+    return rlx_as_call(rlx_call_new(s->p->ctx, call->op, args, call->num_args, call->sinfo_args,
+                                    call->num_sinfo_args, call->attrs, call->place));
 }
 
 bool rlx_sized_keep(rlx_sized *s)

@@ -13,9 +13,16 @@ typedef struct rlx_pass_run {
     const rlx_attr *options;           /* ATTRS or NULL; checked against the row's options */
     void *user;                        /* host passes */
 } rlx_pass_run;
-typedef const rlx_module *(*rlx_pass_fn)(rlx_pass_run *run, const rlx_module *m); /* same pointer: nothing changed; NULL: diagnostics say why */
+/* same pointer: nothing changed; NULL: diagnostics say why */
+typedef const rlx_module *(*rlx_pass_fn)(rlx_pass_run *run, const rlx_module *m);
 
-typedef struct rlx_pass_option { const char *name; uint8_t type; const char *deflt; const char *help; } rlx_pass_option; /* type: enum rlx_attr_type */
+/* type: enum rlx_attr_type */
+typedef struct rlx_pass_option {
+    const char *name;
+    uint8_t type;
+    const char *deflt;
+    const char *help;
+} rlx_pass_option;
 typedef struct rlx_pass_row {
     const char *name;                  /* "fold_constant" */
     rlx_pass_fn run;
@@ -26,36 +33,58 @@ const rlx_pass_row *rlx_pass_find(rlx_slice name); /* hyphens read as underscore
 const rlx_pass_row *rlx_pass_at(size_t index);
 const char *rlx_pass_suggest(rlx_slice name);
 
-/* Runs one pass or a list in scratch layers of the context; the final module lives in the context's own layer. Hooks may be NULL.
- * After each pass of a debug build (or with verify) the result is checked for well-formedness. */
+/* Runs one pass or a list in scratch layers of the context; the final module lives in the
+ * context's own layer. Hooks may be NULL. After each pass of a debug build (or with verify) the
+ * result is checked for well-formedness. */
 typedef struct rlx_pass_hooks {
-    void (*after)(void *user, const char *pass, const rlx_module *m, double seconds, bool changed); /* m is valid during the call only */
+    /* m is valid during the call only */
+    void (*after)(void *user, const char *pass, const rlx_module *m, double seconds, bool changed);
     void *user;
     bool verify;
 } rlx_pass_hooks;
-typedef struct rlx_pass_step { const rlx_pass_row *row; const rlx_attr *options; rlx_pass_fn host; void *host_user; const char *host_name; } rlx_pass_step;
-const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps, size_t count, const rlx_pass_hooks *hooks);
+typedef struct rlx_pass_step {
+    const rlx_pass_row *row;
+    const rlx_attr *options;
+    rlx_pass_fn host;
+    void *host_user;
+    const char *host_name;
+} rlx_pass_step;
+const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps,
+                                 size_t count, const rlx_pass_hooks *hooks);
 
-/* Weights by parameter name for one function ("" or NULL name: every function that has such a parameter): parameters become constants, symbolic
- * dimensions they fix are substituted. CG errors for a wrong rank, dtype or size; names that no function has are an error. */
-typedef struct rlx_weight { rlx_slice name; rlx_dtype dtype; const int64_t *shape; size_t ndim; rlx_blob *data; } rlx_weight;
-const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function, const rlx_weight *weights, size_t count);
+/* Weights by parameter name for one function ("" or NULL name: every function that has such a
+ * parameter): parameters become constants, symbolic dimensions they fix are substituted. CG
+ * errors for a wrong rank, dtype or size; names that no function has are an error. */
+typedef struct rlx_weight {
+    rlx_slice name;
+    rlx_dtype dtype;
+    const int64_t *shape;
+    size_t ndim;
+    rlx_blob *data;
+} rlx_weight;
+const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function,
+                                  const rlx_weight *weights, size_t count);
 
-/* Replaces what a pattern matches: in one function (gv) or in all that the module has (NULL). `replace` is asked for each match, in order of
- * evaluation, with the builder standing at the root's binding: it gives the value to be bound instead, or NULL to leave it (unless errors were
- * raised). Matches taken do not overlap; bindings of a match that nothing uses any more go. The same pointer if nothing was replaced. */
+/* Replaces what a pattern matches: in one function (gv) or in all that the module has (NULL).
+ * `replace` is asked for each match, in order of evaluation, with the builder standing at the
+ * root's binding: it gives the value to be bound instead, or NULL to leave it (unless errors
+ * were raised). Matches taken do not overlap; bindings of a match that nothing uses any more
+ * go. The same pointer if nothing was replaced. */
 typedef struct rlx_pattern_rewrite {
     const rlx_pattern *pattern;
     const rlx_global_var *gv;
-    const rlx_expr *(*replace)(void *user, rlx_module_builder *mb, rlx_builder *b, const rlx_matcher *match);
+    const rlx_expr *(*replace)(void *user, rlx_module_builder *mb, rlx_builder *b,
+                               const rlx_matcher *match);
     void *user;
     uint64_t max_steps;
     int32_t max_rounds;
 } rlx_pattern_rewrite;
-const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m, const rlx_pattern_rewrite *how);
+const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m,
+                                      const rlx_pattern_rewrite *how);
 
-/* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2 fuses and schedules when that exists).
- * Fills steps (at least RLX_MAX_PIPELINE), returns the count. */
+/* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2
+ * fuses and schedules when that exists). Fills steps (at least RLX_MAX_PIPELINE), returns the
+ * count. */
 #define RLX_MAX_PIPELINE 32
 size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps);
 

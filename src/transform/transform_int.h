@@ -1,11 +1,13 @@
-/* transform_int.h: inside src/transform only. The functions that rows of pass.def name, and what passes share. */
+/* transform_int.h: inside src/transform only. The functions that rows of pass.def name, and
+ * what passes share. */
 #ifndef RLX_TRANSFORM_INT_H
 #define RLX_TRANSFORM_INT_H
 
 #include "transform/transform.h"
 #include "transform/seq_pass.h"
 
-#define PASS(name, options, needs, keeps, help) const rlx_module *rlx_pass_##name(rlx_pass_run *run, const rlx_module *m);
+#define PASS(name, options, needs, keeps, help) \
+    const rlx_module *rlx_pass_##name(rlx_pass_run *run, const rlx_module *m);
 #include "transform/pass.def"
 #undef PASS
 
@@ -14,10 +16,13 @@ int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwis
 
 /* Is e a call of an operator? Its row, or NULL. */
 const rlx_op_row *rlx_callee_op(const rlx_expr *e);
-/* Call of an operator that takes plain arguments, by name, all of them given. NULL: out of memory or a NULL argument. */
-const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args, size_t num_args, rlx_place place);
-/* Dimensions of a tensor whose sizes are all known: of the list, or of the struct info of the variable that is its shape.
- * NULL: not known. *ndim is set for rank 0 too (the result is then not NULL). */
+/* Call of an operator that takes plain arguments, by name, all of them given. NULL: out of
+ * memory or a NULL argument. */
+const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr *const *args,
+                               size_t num_args, rlx_place place);
+/* Dimensions of a tensor whose sizes are all known: of the list, or of the struct info of the
+ * variable that is its shape. NULL: not known. *ndim is set for rank 0 too (the result is then
+ * not NULL). */
 const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim);
 
 #endif

@@ -1,16 +1,22 @@
 /* disassemble.c: a compiled program as text.
  *
- * A sound file is loaded and shown with names. Of one that does not load the sections are listed, with what is wrong,
- * and the code as far as its words make instructions.
+ * A sound file is loaded and shown with names. Of one that does not load the sections are
+ * listed, with what is wrong, and the code as far as its words make instructions.
  */
 #include "vm/vm_int.h"
 
-/* ---- operands ------------------------------------------------------------------------------------------------ */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 /* e is NULL where only words are known. */
-typedef struct listing { const relax_executable *e; rlx_desc_env env; rlx_buf *out; size_t most; } listing;
+typedef struct listing {
+    const relax_executable *e;
+    rlx_desc_env env;
+    rlx_buf *out;
+    size_t most;
+} listing;
 
-/* Many instructions may share one long name or description: a listing ends when it is out of proportion to the file. */
+/* Many instructions may share one long name or description: a listing ends when it is out of
+ * proportion to the file. */
 #define MOST_TEXT(size) (((size_t)1 << 20) + 64 * (size_t)(size))
 static bool is_full(const listing *l) { return l->out->len > l->most; }
 
@@ -104,7 +110,8 @@ static size_t fixed_words(const char *layout, bool *list)
     return *list ? n - 2 : n;
 }
 
-/* One line; returns the length of the instruction, 0 if the words are none. `at` counts from the begin of the function. */
+/* One line; returns the length of the instruction, 0 if the words are none. `at` counts from
+ * the begin of the function. */
 static size_t put_instruction(const listing *l, const uint32_t *w, size_t left, uint32_t at)
 {
     const rlx_opcode_row *row = rlx_opcode_info(rlx_ins_opcode(w[0]));
@@ -122,7 +129,7 @@ static size_t put_instruction(const listing *l, const uint32_t *w, size_t left, 
     return 1 + fixed + count;
 }
 
-/* ---- a sound program ------------------------------------------------------------------------------------------- */
+/* ---- a sound program ------------------------------------------------------------------------ */
 
 static void put_params(const listing *l, const rlx_file_function *f)
 {
@@ -172,7 +179,8 @@ static void put_function(const listing *l, uint32_t number, uint32_t *place)
     const relax_executable *e = l->e;
     const rlx_file_function *f = &e->functions[number];
     rlx_buf_format(l->out, "\nfunction %u %s%s%s", number, rlx_name(&e->names, f->name).data,
-                   (f->flags & RLX_FUNCTION_PUBLIC) ? " public" : "", (f->flags & RLX_FUNCTION_PURE) ? " pure" : "");
+                   (f->flags & RLX_FUNCTION_PUBLIC) ? " public" : "",
+                   (f->flags & RLX_FUNCTION_PURE) ? " pure" : "");
     if (f->flags & RLX_FUNCTION_KERNEL) {
         rlx_buf_format(l->out, " = kernel %u\n", f->code);
         return;
@@ -206,7 +214,8 @@ static void put_constant(const listing *l, uint32_t i)
             rlx_buf_format(l->out, k ? ", %lld" : "%lld", (long long)t->shape[k]);
         rlx_buf_lit(l->out, ")\n");
     } else if (v->type_index == RELAX_VALUE_STRING) {
-        rlx_json_quote(l->out, (rlx_slice){ ((rlx_string_object *)v->v.p)->data, ((rlx_string_object *)v->v.p)->size });
+        rlx_json_quote(l->out, (rlx_slice){ ((rlx_string_object *)v->v.p)->data,
+                                            ((rlx_string_object *)v->v.p)->size });
         rlx_buf_lit(l->out, "\n");
     } else if (v->type_index == RELAX_VALUE_INT || v->type_index == RELAX_VALUE_BOOL) {
         rlx_buf_format(l->out, "%lld\n", (long long)v->v.i);
@@ -227,7 +236,8 @@ static void put_program(const relax_executable *e, rlx_buf *out)
         put_function(&l, i, &place);
     for (uint32_t i = 0; i < e->num_kernels && !is_full(&l); i++) {
         const unsigned char *base = (const unsigned char *)e->kernel_table - 2 * sizeof(uint32_t);
-        rlx_buf_format(out, "\nkernel %u %s  # %llu bytes\n", i, rlx_name(&e->names, e->kernel_table[i].name).data,
+        rlx_buf_format(out, "\nkernel %u %s  # %llu bytes\n", i,
+                       rlx_name(&e->names, e->kernel_table[i].name).data,
                        (unsigned long long)e->kernel_table[i].length);
         rlx_kernel_disassemble(base + e->kernel_table[i].offset, e->kernel_table[i].length, out);
     }
@@ -235,7 +245,7 @@ static void put_program(const relax_executable *e, rlx_buf *out)
         rlx_buf_lit(out, "\n... the listing is too long\n");
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------------------------------- */
+/* ---- bytes ---------------------------------------------------------------------------------- */
 
 static void put_raw_code(const unsigned char *data, size_t size, rlx_buf *out)
 {
@@ -254,8 +264,10 @@ static void put_raw_code(const unsigned char *data, size_t size, rlx_buf *out)
     }
 }
 
-/* Lists the table; false if the header makes no sense. *code is the code section, if it is inside. */
-static bool put_sections(const rlx_blob *image, const unsigned char **code, size_t *code_size, rlx_buf *out)
+/* Lists the table; false if the header makes no sense. *code is the code section, if it is
+ * inside. */
+static bool put_sections(const rlx_blob *image, const unsigned char **code, size_t *code_size,
+                         rlx_buf *out)
 {
     rlx_file_header h;
     if (image->size < sizeof h || memcmp(image->data, RLX_FILE_MAGIC, sizeof h.magic) != 0) {
@@ -263,15 +275,21 @@ static bool put_sections(const rlx_blob *image, const unsigned char **code, size
         return false;
     }
     memcpy(&h, image->data, sizeof h);
-    rlx_buf_format(out, "compiled Relax file, version %u.%u, %zu bytes\n", h.major, h.minor, image->size);
-    for (uint32_t i = 0; i < h.num_sections && sizeof h + (i + (size_t)1) * sizeof(rlx_file_section) <= image->size; i++) {
+    rlx_buf_format(out, "compiled Relax file, version %u.%u, %zu bytes\n", h.major, h.minor,
+                   image->size);
+    for (uint32_t i = 0; i < h.num_sections &&
+                         sizeof h + (i + (size_t)1) * sizeof(rlx_file_section) <= image->size;
+         i++) {
         rlx_file_section s;
         memcpy(&s, image->data + sizeof h + i * sizeof s, sizeof s);
         const char *name = rlx_section_name(s.kind);
         bool inside = s.offset <= image->size && s.length <= image->size - s.offset;
-        const char *state = !inside ? "outside the file" : rlx_crc32c(0, image->data + s.offset, s.length) == s.checksum ? "" : "damaged";
-        rlx_buf_format(out, "  %-13s at %-8llu %8llu bytes  %s\n", name ? name : "?", (unsigned long long)s.offset,
-                       (unsigned long long)s.length, state);
+        const char *state = !inside ? "outside the file"
+                            : rlx_crc32c(0, image->data + s.offset, s.length) == s.checksum
+                                ? ""
+                                : "damaged";
+        rlx_buf_format(out, "  %-13s at %-8llu %8llu bytes  %s\n", name ? name : "?",
+                       (unsigned long long)s.offset, (unsigned long long)s.length, state);
         if (inside && s.kind == RLX_SECTION_CODE && s.offset % sizeof(uint32_t) == 0) {
             *code = image->data + s.offset;
             *code_size = s.length;
@@ -288,7 +306,8 @@ static void put_image(rlx_shared_memory *memory, rlx_blob *image, rlx_buf *out)
     rlx_fault why = { 0 };
     if (!put_sections(image, &code, &code_size, out))
         return;
-    if (rlx_executable_load(memory, rlx_blob_retain(image), (rlx_load_how){ .check_constants = true }, &e, &why)) {
+    if (rlx_executable_load(memory, rlx_blob_retain(image),
+                            (rlx_load_how){ .check_constants = true }, &e, &why)) {
         put_program(e, out);
         relax_executable_release(e);
         return;

@@ -1,5 +1,6 @@
-/* load_native.c: native code in a file. Its form is always checked; it is loaded only where the host allows it and only on
- * the machine that it was made for. Kernels without it run their bytecode. */
+/* load_native.c: native code in a file. Its form is always checked; it is loaded only where the
+ * host allows it and only on the machine that it was made for. Kernels without it run their
+ * bytecode. */
 #include "vm/vm_int.h"
 
 typedef struct layout {
@@ -24,13 +25,15 @@ static bool check_objects(const layout *n, uint64_t end, rlx_fault *why)
 {
     for (uint32_t i = 0; i < n->head.num_objects; i++) {
         const rlx_file_native_object *o = &n->objects[i];
-        if (o->offset % RLX_FILE_ALIGN || o->offset < end || o->offset > n->size || o->length > n->size - o->offset || o->reserved)
+        if (o->offset % RLX_FILE_ALIGN || o->offset < end || o->offset > n->size ||
+            o->length > n->size - o->offset || o->reserved)
             return malformed(why, "an object lies outside of it");
         end = o->offset + o->length;
     }
     for (uint32_t i = 0; i < n->head.num_kernels; i++) {
         uint32_t k = n->kernels[i];
-        if (k != RLX_NO_INDEX && (k >> 16 >= n->head.num_objects || (k & 0xffff) >= n->objects[k >> 16].count))
+        if (k != RLX_NO_INDEX &&
+            (k >> 16 >= n->head.num_objects || (k & 0xffff) >= n->objects[k >> 16].count))
             return malformed(why, "a kernel is in no object");
     }
     return true;
@@ -41,10 +44,13 @@ static bool read_layout(const relax_executable *e, layout *n, rlx_fault *why)
     if (n->size < sizeof n->head)
         return malformed(why, "it breaks off");
     memcpy(&n->head, n->data, sizeof n->head);
-    if (n->head.reserved || !is_text(n->head.target, sizeof n->head.target) || !is_text(n->head.cpu, sizeof n->head.cpu))
+    if (n->head.reserved || !is_text(n->head.target, sizeof n->head.target) ||
+        !is_text(n->head.cpu, sizeof n->head.cpu))
         return malformed(why, "its head is malformed");
-    uint64_t objects = (uint64_t)n->head.num_objects * sizeof *n->objects, kernels = (uint64_t)n->head.num_kernels * sizeof *n->kernels;
-    if (objects + kernels > n->size - sizeof n->head || n->head.num_objects > 0xffff || n->head.num_kernels != e->num_kernels)
+    uint64_t objects = (uint64_t)n->head.num_objects * sizeof *n->objects,
+             kernels = (uint64_t)n->head.num_kernels * sizeof *n->kernels;
+    if (objects + kernels > n->size - sizeof n->head || n->head.num_objects > 0xffff ||
+        n->head.num_kernels != e->num_kernels)
         return malformed(why, "its tables do not fit");
     n->objects = (const rlx_file_native_object *)(const void *)(n->data + sizeof n->head);
     n->kernels = (const uint32_t *)(const void *)(n->data + sizeof n->head + objects);
@@ -55,16 +61,19 @@ static bool is_for_us(const rlx_file_native *h)
 {
     char cpu[RLX_CPU_TEXT];
     rlx_cpu_features(cpu);
-    return h->abi == RLX_NATIVE_ABI && strcmp(h->target, rlx_cpu_target()) == 0 && (!h->cpu[0] || strcmp(h->cpu, cpu) == 0);
+    return h->abi == RLX_NATIVE_ABI && strcmp(h->target, rlx_cpu_target()) == 0 &&
+           (!h->cpu[0] || strcmp(h->cpu, cpu) == 0);
 }
 
-/* An object that cannot be loaded leaves its kernels to the interpreter; one that was changed is refused. */
+/* An object that cannot be loaded leaves its kernels to the interpreter; one that was changed
+ * is refused. */
 static bool open_objects(relax_executable *e, const layout *n, rlx_fault *why)
 {
     for (uint32_t i = 0; i < n->head.num_objects; i++) {
         const rlx_file_native_object *o = &n->objects[i];
         bool changed;
-        if (!rlx_native_open(n->data + o->offset, o->length, o, &e->natives[i], &changed, why) && changed)
+        if (!rlx_native_open(n->data + o->offset, o->length, o, &e->natives[i], &changed, why) &&
+            changed)
             return false;
         if (!e->natives[i].handle)
             snprintf(e->native_why, sizeof e->native_why, "%.150s", why->text);
@@ -73,7 +82,8 @@ static bool open_objects(relax_executable *e, const layout *n, rlx_fault *why)
     return true;
 }
 
-bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow, rlx_fault *why)
+bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow,
+                     rlx_fault *why)
 {
     layout n = { .data = data, .size = size };
     if (!size)

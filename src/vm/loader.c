@@ -1,4 +1,5 @@
-/* loader.c: from bytes to an executable. Whatever gets past here can be run without a further look at the file. */
+/* loader.c: from bytes to an executable. Whatever gets past here can be run without a further
+ * look at the file. */
 #include "vm/vm_int.h"
 
 typedef struct span { const unsigned char *data; uint64_t size; } span;
@@ -11,27 +12,34 @@ typedef struct loading {
     rlx_fault *why;
 } loading;
 
-/* ---- header and sections --------------------------------------------------------------------------------- */
+/* ---- header and sections -------------------------------------------------------------------- */
 
 static bool check_header(const rlx_blob *image, rlx_file_header *h, rlx_fault *why)
 {
     if (image->size < sizeof *h)
-        return rlx_fail(why, image->size < 8 || memcmp(image->data, RLX_FILE_MAGIC, 8) != 0 ? RLX_LD01 : RLX_LD03,
+        return rlx_fail(why,
+                        image->size < 8 || memcmp(image->data, RLX_FILE_MAGIC, 8) != 0 ? RLX_LD01
+                                                                                       : RLX_LD03,
                         "%zu bytes are too few for a compiled Relax file", image->size);
     memcpy(h, image->data, sizeof *h);
     if (memcmp(h->magic, RLX_FILE_MAGIC, sizeof h->magic) != 0)
         return rlx_fail(why, RLX_LD01, "not a compiled Relax file");
     if (h->major != RLX_FILE_MAJOR)
-        return rlx_fail(why, RLX_LD02, "file has version %u.%u, this library reads %u", h->major, h->minor, RLX_FILE_MAJOR);
+        return rlx_fail(why, RLX_LD02, "file has version %u.%u, this library reads %u", h->major,
+                        h->minor, RLX_FILE_MAJOR);
     if (h->file_size > image->size)
-        return rlx_fail(why, RLX_LD03, "file has %zu bytes, expected %llu", image->size, (unsigned long long)h->file_size);
+        return rlx_fail(why, RLX_LD03, "file has %zu bytes, expected %llu", image->size,
+                        (unsigned long long)h->file_size);
     if (h->file_size != image->size)
-        return rlx_fail(why, RLX_LD05, "file has %zu bytes, expected %llu", image->size, (unsigned long long)h->file_size);
+        return rlx_fail(why, RLX_LD05, "file has %zu bytes, expected %llu", image->size,
+                        (unsigned long long)h->file_size);
     for (size_t i = 0; i < sizeof h->reserved; i++)
         if (h->reserved[i])
             return rlx_fail(why, RLX_LD05, "reserved bytes of the header are not zero");
-    if (h->num_sections > 64 || sizeof *h + h->num_sections * sizeof(rlx_file_section) > image->size)
-        return rlx_fail(why, RLX_LD05, "file has %u sections, more than its size allows", h->num_sections);
+    if (h->num_sections > 64 ||
+        sizeof *h + h->num_sections * sizeof(rlx_file_section) > image->size)
+        return rlx_fail(why, RLX_LD05, "file has %u sections, more than its size allows",
+                        h->num_sections);
     rlx_file_header zero = *h;
     zero.checksum = 0;
     uint32_t crc = rlx_crc32c(0, &zero, sizeof zero);
@@ -48,15 +56,17 @@ static bool all_zero(const unsigned char *data, uint64_t from, uint64_t to)
 }
 
 /* One row of the table; *end is where the one before ended. */
-static bool check_section(loading *l, const rlx_file_header *h, const rlx_file_section *s, uint32_t last_kind, uint64_t *end)
+static bool check_section(loading *l, const rlx_file_header *h, const rlx_file_section *s,
+                          uint32_t last_kind, uint64_t *end)
 {
     const rlx_blob *image = l->e->image;
     const char *name = rlx_section_name(s->kind);
     const char *shown = name ? name : "unknown";
     if (s->kind <= last_kind || (!name && h->minor <= RLX_FILE_MINOR) || s->reserved)
-        return rlx_fail(l->why, RLX_LD05, "section of kind %u is unknown or out of order", s->kind);
-    if (s->offset % RLX_FILE_ALIGN || s->offset < *end || s->offset - *end >= RLX_FILE_ALIGN || s->offset > image->size ||
-        s->length > image->size - s->offset)
+        return rlx_fail(l->why, RLX_LD05, "section of kind %u is unknown or out of order",
+                        s->kind);
+    if (s->offset % RLX_FILE_ALIGN || s->offset < *end || s->offset - *end >= RLX_FILE_ALIGN ||
+        s->offset > image->size || s->length > image->size - s->offset)
         return rlx_fail(l->why, RLX_LD05, "section %s lies outside its place in the file", shown);
     if (!all_zero(image->data, *end, s->offset))
         return rlx_fail(l->why, RLX_LD05, "bytes before section %s are not zero", shown);
@@ -84,11 +94,13 @@ static bool read_sections(loading *l)
             return false;
         last = s.kind;
     }
-    return end == image->size || rlx_fail(l->why, RLX_LD05, "file has bytes behind its last section");
+    return end == image->size ||
+           rlx_fail(l->why, RLX_LD05, "file has bytes behind its last section");
 }
 
 /* Records of a section that is nothing but records. */
-static bool plain_records(loading *l, enum rlx_section_kind kind, size_t record, const void **data, uint32_t *count)
+static bool plain_records(loading *l, enum rlx_section_kind kind, size_t record, const void **data,
+                          uint32_t *count)
 {
     span s = l->sections[kind];
     *data = NULL;
@@ -100,9 +112,10 @@ static bool plain_records(loading *l, enum rlx_section_kind kind, size_t record,
     return true;
 }
 
-/* Records of a section with a counted table in front; *table is the size of count and records together. */
-static bool counted_records(loading *l, enum rlx_section_kind kind, size_t record, const void **data, uint32_t *count,
-                            uint64_t *table)
+/* Records of a section with a counted table in front; *table is the size of count and records
+ * together. */
+static bool counted_records(loading *l, enum rlx_section_kind kind, size_t record,
+                            const void **data, uint32_t *count, uint64_t *table)
 {
     span s = l->sections[kind];
     uint32_t head[2] = { 0, 0 };
@@ -115,7 +128,8 @@ static bool counted_records(loading *l, enum rlx_section_kind kind, size_t recor
         return rlx_fail(l->why, RLX_LD05, "section %s breaks off", rlx_section_name(kind));
     memcpy(head, s.data, sizeof head);
     if (head[1] || head[0] > (s.size - sizeof head) / record || head[0] > RLX_OPERAND_MAX)
-        return rlx_fail(l->why, RLX_LD05, "section %s has a table of %u rows that does not fit", rlx_section_name(kind), head[0]);
+        return rlx_fail(l->why, RLX_LD05, "section %s has a table of %u rows that does not fit",
+                        rlx_section_name(kind), head[0]);
     *data = s.data + sizeof head;
     *count = head[0];
     *table = sizeof head + (uint64_t)head[0] * record;
@@ -123,13 +137,15 @@ static bool counted_records(loading *l, enum rlx_section_kind kind, size_t recor
 }
 
 /* Is [offset, offset + length) an aligned part of the section, behind its table? */
-static bool payload_fits(const loading *l, enum rlx_section_kind kind, uint64_t table, uint64_t offset, uint64_t length)
+static bool payload_fits(const loading *l, enum rlx_section_kind kind, uint64_t table,
+                         uint64_t offset, uint64_t length)
 {
     uint64_t size = l->sections[kind].size;
-    return offset % RLX_FILE_ALIGN == 0 && offset >= table && offset <= size && length <= size - offset;
+    return offset % RLX_FILE_ALIGN == 0 && offset >= table && offset <= size &&
+           length <= size - offset;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool load_names(loading *l)
 {
@@ -148,7 +164,8 @@ static bool load_names(loading *l)
         return rlx_fail(l->why, RLX_LD17, "section names has a wrong length");
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = offsets[i], end = offsets[i + 1];
-        if (end <= at || end > size || bytes[end - 1] != 0 || memchr(bytes + at, 0, end - 1 - at) ||
+        if (end <= at || end > size || bytes[end - 1] != 0 ||
+            memchr(bytes + at, 0, end - 1 - at) ||
             rlx_utf8_valid(bytes + at, end - 1 - at) != end - 1 - at)
             return rlx_fail(l->why, RLX_LD17, "name %u is malformed", i);
     }
@@ -161,7 +178,7 @@ static bool is_name(const relax_executable *e, uint32_t name, bool optional)
     return name < e->names.count || (optional && name == RLX_NO_INDEX);
 }
 
-/* ---- descriptions, packed functions, places --------------------------------------------------------------- */
+/* ---- descriptions, packed functions, places ------------------------------------------------- */
 
 static bool load_descs(loading *l)
 {
@@ -195,7 +212,8 @@ static bool load_packed(loading *l)
         if (!is_name(e, e->packed[i], false))
             return rlx_fail(l->why, RLX_LD17, "packed function %u has no name", i);
         e->builtins[i] = rlx_builtin_find(name);
-        if (!e->builtins[i] && name.len > prefix.len && memcmp(name.data, prefix.data, prefix.len) == 0)
+        if (!e->builtins[i] && name.len > prefix.len &&
+            memcmp(name.data, prefix.data, prefix.len) == 0)
             return rlx_fail(l->why, RLX_LD07, "this library has no builtin %s", name.data);
     }
     return true;
@@ -210,20 +228,22 @@ static bool load_places(loading *l)
     e->places = data;
     for (uint32_t i = 0; i < e->num_places; i++) {
         const rlx_file_place *p = &e->places[i];
-        if ((i && p->word <= p[-1].word) || !is_name(e, p->binding, true) || !is_name(e, p->file, true))
+        if ((i && p->word <= p[-1].word) || !is_name(e, p->binding, true) ||
+            !is_name(e, p->file, true))
             return rlx_fail(l->why, RLX_LD05, "place %u is malformed", i);
     }
     return true;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------ */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
 static bool load_kernels(loading *l)
 {
     relax_executable *e = l->e;
     const void *data = NULL;
     uint64_t table, end;
-    if (!counted_records(l, RLX_SECTION_KERNELS, sizeof(rlx_file_kernel), &data, &e->num_kernels, &table))
+    if (!counted_records(l, RLX_SECTION_KERNELS, sizeof(rlx_file_kernel), &data, &e->num_kernels,
+                         &table))
         return false;
     e->kernel_table = data;
     if (!e->num_kernels)
@@ -238,16 +258,18 @@ static bool load_kernels(loading *l)
     for (uint32_t i = 0; i < count; i++) {
         const rlx_file_kernel *k = &e->kernel_table[i];
         /* In order and apart: a file cannot make us read the same bytes again and again. */
-        if (!payload_fits(l, RLX_SECTION_KERNELS, end, k->offset, k->length) || k->reserved || !is_name(e, k->name, false))
+        if (!payload_fits(l, RLX_SECTION_KERNELS, end, k->offset, k->length) || k->reserved ||
+            !is_name(e, k->name, false))
             return rlx_fail(l->why, RLX_LD08, "kernel %u lies outside its section", i);
         end = k->offset + k->length;
-        if (!rlx_kernel_load(&e->memory->memory, l->sections[RLX_SECTION_KERNELS].data + k->offset, k->length, &e->kernels[i], l->why))
+        if (!rlx_kernel_load(&e->memory->memory, l->sections[RLX_SECTION_KERNELS].data + k->offset,
+                             k->length, &e->kernels[i], l->why))
             return false;
     }
     return true;
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 static void release_image(void *image)
 {
@@ -264,17 +286,20 @@ static bool no_memory(const loading *l)
     return rlx_fail(l->why, RLX_RT10, "out of memory for the constants");
 }
 
-static bool load_tensor(loading *l, rlx_pool *p, uint32_t i, const rlx_file_constant *c, const unsigned char *at)
+static bool load_tensor(loading *l, rlx_pool *p, uint32_t i, const rlx_file_constant *c,
+                        const unsigned char *at)
 {
-    size_t bytes, head = ((size_t)c->ndim * sizeof(int64_t) + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1);
+    size_t bytes, head = ((size_t)c->ndim * sizeof(int64_t) + RLX_FILE_ALIGN - 1) &
+                         ~(size_t)(RLX_FILE_ALIGN - 1);
     const int64_t *dims = (const int64_t *)(const void *)at;
     if (c->ndim > RLX_MAX_RANK || c->length < head)
         return bad_constant(l, i);
-    if (!rlx_shape_bytes(c->dtype, (int32_t)c->ndim, dims, &bytes, NULL) || rlx_dtype_lanes(c->dtype) != 1 ||
-        bytes != c->length - head)
+    if (!rlx_shape_bytes(c->dtype, (int32_t)c->ndim, dims, &bytes, NULL) ||
+        rlx_dtype_lanes(c->dtype) != 1 || bytes != c->length - head)
         return bad_constant(l, i);
     rlx_blob_retain(l->e->image);
-    rlx_storage *s = rlx_storage_wrap(p, (void *)(uintptr_t)(at + head), bytes, release_image, l->e->image);
+    rlx_storage *s =
+        rlx_storage_wrap(p, (void *)(uintptr_t)(at + head), bytes, release_image, l->e->image);
     if (!s)
         return no_memory(l);
     rlx_tensor_object *t = rlx_tensor_view(p, s, 0, c->dtype, (int32_t)c->ndim, dims);
@@ -295,7 +320,8 @@ static bool load_scalar(loading *l, uint32_t i, const rlx_file_constant *c)
     case RLX_CONSTANT_INT:
         if (rlx_dtype_is_bool(c->dtype) && c->bits > 1)
             return bad_constant(l, i);
-        *to = rlx_dtype_is_bool(c->dtype) ? rlx_value_bool(c->bits != 0) : rlx_value_int((int64_t)c->bits);
+        *to = rlx_dtype_is_bool(c->dtype) ? rlx_value_bool(c->bits != 0)
+                                          : rlx_value_int((int64_t)c->bits);
         return true;
     case RLX_CONSTANT_FLOAT:
         memcpy(&to->v, &c->bits, sizeof c->bits);
@@ -342,7 +368,8 @@ static bool load_extern_value(loading *l, rlx_pool *p, uint32_t i, const rlx_fil
 
 static bool load_constant(loading *l, rlx_pool *p, uint32_t i, const rlx_file_constant *c)
 {
-    const unsigned char *at = l->sections[RLX_SECTION_CONSTANTS].data + (c->kind <= RLX_CONSTANT_SHAPE ? c->offset : 0);
+    const unsigned char *at =
+        l->sections[RLX_SECTION_CONSTANTS].data + (c->kind <= RLX_CONSTANT_SHAPE ? c->offset : 0);
     void *object = NULL;
     int32_t tag = RELAX_VALUE_STRING;
     switch (c->kind) {
@@ -374,7 +401,8 @@ static bool load_constants(loading *l)
     const void *data = NULL;
     uint64_t table, end;
     uint32_t count;
-    if (!counted_records(l, RLX_SECTION_CONSTANTS, sizeof(rlx_file_constant), &data, &count, &table))
+    if (!counted_records(l, RLX_SECTION_CONSTANTS, sizeof(rlx_file_constant), &data, &count,
+                         &table))
         return false;
     if (!count)
         return true;
@@ -388,7 +416,8 @@ static bool load_constants(loading *l)
     for (uint32_t i = 0; ok && i < count; i++) {
         const rlx_file_constant *c = (const rlx_file_constant *)data + i;
         bool has_payload = c->kind <= RLX_CONSTANT_SHAPE;
-        if (c->reserved || (has_payload && !payload_fits(l, RLX_SECTION_CONSTANTS, end, c->offset, c->length)))
+        if (c->reserved ||
+            (has_payload && !payload_fits(l, RLX_SECTION_CONSTANTS, end, c->offset, c->length)))
             ok = bad_constant(l, i);
         else
             ok = load_constant(l, &p, i, c);
@@ -398,7 +427,7 @@ static bool load_constants(loading *l)
     return ok;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------ */
 
 static bool bad_function(const loading *l, uint32_t i, const char *what)
 {
@@ -407,7 +436,8 @@ static bool bad_function(const loading *l, uint32_t i, const char *what)
 
 static bool check_kernel_function(const loading *l, uint32_t i, const rlx_file_function *f)
 {
-    if (f->code >= l->e->num_kernels || f->code_len || f->num_regs || f->num_syms || f->result != RLX_NO_INDEX)
+    if (f->code >= l->e->num_kernels || f->code_len || f->num_regs || f->num_syms ||
+        f->result != RLX_NO_INDEX)
         return bad_function(l, i, "malformed kernel function");
     return f->params == RLX_NO_INDEX || bad_function(l, i, "malformed kernel function");
 }
@@ -423,24 +453,28 @@ static bool check_function(const loading *l, uint32_t i, const rlx_file_function
     if (!is_name(e, f->name, false) || (f->flags & ~(uint32_t)RLX_FUNCTION_FLAGS))
         return bad_function(l, i, "malformed name or flags");
     if (f->signature != RLX_NO_INDEX &&
-        (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->signature, RLX_ITEM_DESC, RLX_MAX_SYMBOLS, 0) ||
+        (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->signature, RLX_ITEM_DESC,
+                          RLX_MAX_SYMBOLS, 0) ||
          rlx_node_kind(rlx_item_node(e->descs, f->signature)) != RLX_DESC_FUNC))
         return bad_function(l, i, "malformed signature");
     if (f->flags & RLX_FUNCTION_KERNEL)
         return check_kernel_function(l, i, f);
     if (f->code > e->num_code || f->code_len > e->num_code - f->code || f->code_len == 0)
         return bad_function(l, i, "code lies outside its section");
-    if (f->num_regs > RLX_MAX_REGISTERS || f->num_syms > RLX_MAX_SYMBOLS || f->num_params > f->num_regs)
+    if (f->num_regs > RLX_MAX_REGISTERS || f->num_syms > RLX_MAX_SYMBOLS ||
+        f->num_params > f->num_regs)
         return bad_function(l, i, "too many registers");
-    /* A small file cannot ask for large frames: each register is written somewhere, each symbol bound. */
+    /* A small file cannot ask for large frames: each register is written somewhere, each symbol
+     * bound. */
     uint64_t most = SMALL_FRAME + f->code_len;
     if (f->num_regs - f->num_params > most || f->num_syms > most + e->num_descs)
         return bad_function(l, i, "more registers or symbols than its code can name");
-    if (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->params, RLX_ITEM_PARAMS, f->num_syms, f->num_regs) ||
+    if (!rlx_desc_usable(e->descs, e->num_descs, l->starts, f->params, RLX_ITEM_PARAMS,
+                         f->num_syms, f->num_regs) ||
         rlx_node_count(rlx_item_node(e->descs, f->params)) != f->num_params)
         return bad_function(l, i, "malformed parameters");
-    if (f->result != RLX_NO_INDEX &&
-        !rlx_desc_usable(e->descs, e->num_descs, l->starts, f->result, RLX_ITEM_DESC, f->num_syms, f->num_regs))
+    if (f->result != RLX_NO_INDEX && !rlx_desc_usable(e->descs, e->num_descs, l->starts, f->result,
+                                                      RLX_ITEM_DESC, f->num_syms, f->num_regs))
         return bad_function(l, i, "malformed result description");
     return true;
 }
@@ -450,7 +484,8 @@ static bool publish(loading *l)
     relax_executable *e = l->e;
     if (e->num_functions == 0)
         return true;
-    e->public_functions = rlx_mem_alloc(&e->memory->memory, e->num_functions * sizeof *e->public_functions);
+    e->public_functions =
+        rlx_mem_alloc(&e->memory->memory, e->num_functions * sizeof *e->public_functions);
     if (!e->public_functions)
         return rlx_fail(l->why, RLX_RT10, "out of memory");
     for (uint32_t i = 0; i < e->num_functions; i++) {
@@ -475,7 +510,8 @@ static bool load_functions(loading *l)
     if (!plain_records(l, RLX_SECTION_CODE, sizeof(uint32_t), &data, &e->num_code))
         return false;
     e->code = data;
-    if (!plain_records(l, RLX_SECTION_FUNCTIONS, sizeof(rlx_file_function), &data, &e->num_functions))
+    if (!plain_records(l, RLX_SECTION_FUNCTIONS, sizeof(rlx_file_function), &data,
+                       &e->num_functions))
         return false;
     e->functions = data;
     for (uint32_t i = 0; i < e->num_functions; i++) {
@@ -488,20 +524,22 @@ static bool load_functions(loading *l)
     return publish(l);
 }
 
-/* ---- all together ------------------------------------------------------------------------------------------------ */
+/* ---- all together --------------------------------------------------------------------------- */
 
 static bool load_all(loading *l)
 {
-    if (!read_sections(l) || !load_names(l) || !load_descs(l) || !load_packed(l) || !load_kernels(l) ||
-        !load_functions(l) || !load_constants(l) || !load_places(l))
+    if (!read_sections(l) || !load_names(l) || !load_descs(l) || !load_packed(l) ||
+        !load_kernels(l) || !load_functions(l) || !load_constants(l) || !load_places(l))
         return false;
     span text = l->sections[RLX_SECTION_MODULE];
     l->e->module_text = (rlx_slice){ (const char *)text.data, text.size };
     span native = l->sections[RLX_SECTION_NATIVE];
-    return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why) && rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
+    return rlx_verify_code(l->e, l->starts, &l->e->max_args, l->why) &&
+           rlx_load_native(l->e, native.data, native.size, l->how.allow_native, l->why);
 }
 
-bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how, relax_executable **out, rlx_fault *why)
+bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how,
+                         relax_executable **out, rlx_fault *why)
 {
     *out = NULL;
     if ((uintptr_t)image->data % RLX_FILE_ALIGN) {

@@ -1,9 +1,10 @@
 /* verify.c: checking the code of an executable.
  *
- * Each function is read twice. The first pass checks every instruction by itself and notes where instructions begin
- * and which are jumped to. The second follows the code from top to bottom with the set of registers that hold a value
- * on every way there: a forward jump leaves its set at the target, where the sets of all ways are intersected; a
- * backward jump must come with at least the registers that its target was reached with. One pass, no iteration.
+ * Each function is read twice. The first pass checks every instruction by itself and notes
+ * where instructions begin and which are jumped to. The second follows the code from top to
+ * bottom with the set of registers that hold a value on every way there: a forward jump leaves
+ * its set at the target, where the sets of all ways are intersected; a backward jump must come
+ * with at least the registers that its target was reached with. One pass, no iteration.
  */
 #include "vm/vm_int.h"
 
@@ -38,7 +39,8 @@ typedef struct verify {
 static bool bad(const verify *v, enum rlx_code_id code, const char *what)
 {
     rlx_slice name = rlx_name(&v->e->names, v->f->name);
-    return rlx_fail(v->why, code, "function %.*s, word %u: %s", (int)(name.len & 0xff), name.data, v->at, what);
+    return rlx_fail(v->why, code, "function %.*s, word %u: %s", (int)(name.len & 0xff), name.data,
+                    v->at, what);
 }
 
 static bool no_memory(const verify *v)
@@ -46,11 +48,12 @@ static bool no_memory(const verify *v)
     return rlx_fail(v->why, RLX_RT10, "out of memory");
 }
 
-/* ---- first pass: each instruction by itself ---------------------------------------------------------------- */
+/* ---- first pass: each instruction by itself ------------------------------------------------- */
 
 static bool usable(const verify *v, uint32_t offset, enum rlx_item_type type)
 {
-    return rlx_desc_usable(v->e->descs, v->e->num_descs, v->starts, offset, type, v->f->num_syms, v->f->num_regs);
+    return rlx_desc_usable(v->e->descs, v->e->num_descs, v->starts, offset, type, v->f->num_syms,
+                           v->f->num_regs);
 }
 
 static bool operand_fits(const verify *v, uint32_t x, bool any)
@@ -100,7 +103,8 @@ static bool fits_together(const verify *v, uint32_t op, const uint32_t *w, uint3
     case RLX_OP_ALLOC_RESULT: return count <= RLX_MAX_RANK;
     case RLX_OP_CALL_KERNEL: return (int64_t)count == rlx_kernel_num_params(e->kernels[w[0]]);
     case RLX_OP_CALL: return w[2] <= RLX_CALL_PROVED && count == e->functions[w[1]].num_params;
-    case RLX_OP_TAIL_CALL: return w[1] <= RLX_CALL_PROVED && count == e->functions[w[0]].num_params;
+    case RLX_OP_TAIL_CALL:
+        return w[1] <= RLX_CALL_PROVED && count == e->functions[w[0]].num_params;
     case RLX_OP_CALL_PACKED: return !e->builtins[w[1]];
     case RLX_OP_CALL_BUILTIN:
         return e->builtins[w[1]] && (int64_t)count >= e->builtins[w[1]]->min_args &&
@@ -128,7 +132,8 @@ static bool check_instruction(verify *v, uint32_t *length)
     size_t fixed = fixed_words(row->layout, &list);
     if ((!list && count) || 1 + fixed + count > v->f->code_len - v->at)
         return bad(v, RLX_LD06, "instruction breaks off");
-    bool drops = op == RLX_OP_CALL || op == RLX_OP_CALL_PACKED || op == RLX_OP_CALL_BUILTIN || op == RLX_OP_CALL_VALUE;
+    bool drops = op == RLX_OP_CALL || op == RLX_OP_CALL_PACKED || op == RLX_OP_CALL_BUILTIN ||
+                 op == RLX_OP_CALL_VALUE;
     for (size_t i = 0; i < fixed + count; i++)
         if (!word_fits(v, row->layout[i < fixed ? i : fixed], w[1 + i], drops))
             return bad(v, RLX_LD07, row->text);
@@ -179,7 +184,8 @@ static bool note_label(verify *v, uint32_t target, bool back)
 static uint32_t length_of(const uint32_t *w)
 {
     bool list;
-    return (uint32_t)(1 + fixed_words(rlx_opcode_info(rlx_ins_opcode(w[0]))->layout, &list) + rlx_ins_count(w[0]));
+    return (uint32_t)(1 + fixed_words(rlx_opcode_info(rlx_ins_opcode(w[0]))->layout, &list) +
+                      rlx_ins_count(w[0]));
 }
 
 static bool find_labels(verify *v)
@@ -197,7 +203,7 @@ static bool find_labels(verify *v)
     return true;
 }
 
-/* ---- second pass: registers ----------------------------------------------------------------------------------- */
+/* ---- second pass: registers ----------------------------------------------------------------- */
 
 static bool holds(const verify *v, uint32_t r) { return v->set[r / 64] >> (r % 64) & 1; }
 static void add(verify *v, uint32_t r) { v->set[r / 64] |= (uint64_t)1 << (r % 64); }
@@ -314,7 +320,7 @@ static bool second_pass(verify *v)
     return true;
 }
 
-/* ---- all functions ---------------------------------------------------------------------------------------------- */
+/* ---- all functions -------------------------------------------------------------------------- */
 
 static bool make_room(verify *v)
 {
@@ -351,7 +357,8 @@ static bool verify_function(verify *v)
     return ok;
 }
 
-bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args, rlx_fault *why)
+bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args,
+                     rlx_fault *why)
 {
     verify v = { .e = e, .starts = starts, .budget = MAX_SET_WORK, .why = why };
     bool ok = true;

@@ -36,7 +36,8 @@ struct relax_executable {
     rlx_native *natives;            /* shared objects of native kernels */
     uint32_t num_natives, num_native_kernels;
     uint32_t compiler_processes;    /* started to make this program */
-    char native_why[160];           /* what is wrong with those that were not loaded; "": nothing */
+    /* what is wrong with those that were not loaded; "": nothing */
+    char native_why[160];
     relax_value *constants;
     uint32_t num_constants;
     uint32_t *public_functions;     /* function numbers */
@@ -50,26 +51,29 @@ typedef struct rlx_load_how {
     bool allow_native;              /* load native code for this machine */
 } rlx_load_how;
 /* Takes over `image`, whose memory must be memory->memory, also on failure. */
-bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how, relax_executable **out, rlx_fault *why);
+bool rlx_executable_load(rlx_shared_memory *memory, rlx_blob *image, rlx_load_how how,
+                         relax_executable **out, rlx_fault *why);
 void rlx_executable_free(relax_executable *e); /* the last reference is gone */
 /* Text of a file, as far as it makes sense. */
 void rlx_disassemble(const void *data, size_t size, rlx_buf *out);
 
-/* ---- machines: arguments are checked by the caller, in api/run_vm.c ------------------------------------- */
+/* ---- machines: arguments are checked by the caller, in api/run_vm.c ------------------------- */
 
 /* NULL: out of memory. registry may be NULL. */
-relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry, size_t max_depth);
+relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry,
+                      size_t max_depth);
 void rlx_vm_retain(relax_vm *vm);
 void rlx_vm_release(relax_vm *vm);
 /* After a call: a packed function may have dropped the last reference of the VM that called it. */
 void rlx_vm_settle(relax_vm *vm);
 relax_executable *rlx_vm_executable(const relax_vm *vm);
 /* `function` is a number of public_functions. The VM must not be running. */
-relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args, relax_value *result,
-                         relax_error **out);
+relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
+                         relax_value *result, relax_error **out);
 /* Buffers are writable tensors of ours. */
-relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
-                              relax_tensor *const *buffers, size_t num_buffers, relax_error **out);
+relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args,
+                              size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
+                              relax_error **out);
 bool rlx_vm_is_running(const relax_vm *vm);
 void rlx_vm_set_cancel(relax_vm *vm, const volatile int32_t *flag);
 void rlx_vm_set_deadline(relax_vm *vm, int64_t nanoseconds_from_now); /* negative: none */

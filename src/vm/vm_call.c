@@ -1,7 +1,7 @@
 /* vm_call.c: machines, calls from outside, failures and their traces. */
 #include "vm/vm_int.h"
 
-/* ---- machines --------------------------------------------------------------------------------------------- */
+/* ---- machines ------------------------------------------------------------------------------- */
 
 static void free_stack(relax_vm *vm)
 {
@@ -36,7 +36,8 @@ static void free_vm(relax_vm *vm)
     rlx_shared_memory_release(memory);
 }
 
-relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry, size_t max_depth)
+relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_registry *registry,
+                      size_t max_depth)
 {
     relax_vm *vm = rlx_mem_alloc_zero(&memory->memory, sizeof *vm);
     if (!vm)
@@ -112,7 +113,8 @@ rlx_shared_memory *rlx_vm_memory(const relax_vm *vm)
 
 void rlx_vm_set_deadline(relax_vm *vm, int64_t nanoseconds_from_now)
 {
-    if (nanoseconds_from_now < 0 || !rlx_add_i64(rlx_clock_ns(), nanoseconds_from_now, &vm->deadline))
+    if (nanoseconds_from_now < 0 ||
+        !rlx_add_i64(rlx_clock_ns(), nanoseconds_from_now, &vm->deadline))
         vm->deadline = INT64_MAX;
 }
 
@@ -140,7 +142,7 @@ void rlx_vm_read_counters(const relax_vm *vm, relax_vm_counters *out)
     out->native_kernels = vm->exe->num_native_kernels;
 }
 
-/* ---- failures ----------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 #define TRACE_ENDS 16 /* of a deep stack the innermost and the outermost are shown */
 
@@ -169,7 +171,8 @@ static void put_frame(const relax_vm *vm, const rlx_frame *f, bool innermost, rl
         if (p->binding != RLX_NO_INDEX)
             rlx_buf_format(out, ", binding %s", rlx_name(&e->names, p->binding).data);
         if (p->file != RLX_NO_INDEX)
-            rlx_buf_format(out, " (%s:%u:%u)", rlx_name(&e->names, p->file).data, p->line, p->column);
+            rlx_buf_format(out, " (%s:%u:%u)", rlx_name(&e->names, p->file).data, p->line,
+                           p->column);
     }
     rlx_buf_lit(out, "\n");
 }
@@ -216,18 +219,20 @@ static relax_status report(relax_vm *vm, const rlx_fault *why, relax_error **out
     unwind(vm);
     relax_error *cause = vm->cause;
     vm->cause = NULL;
-    rlx_slice text = trace.failed || !trace.data ? (rlx_slice){ "", 0 } : (rlx_slice){ trace.data, trace.len };
+    rlx_slice text =
+        trace.failed || !trace.data ? (rlx_slice){ "", 0 } : (rlx_slice){ trace.data, trace.len };
     *out = rlx_error_make(vm->memory, why, kind_of(cause), text, cause);
     rlx_buf_free(&trace);
     return (*out)->status;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------ */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static bool run(relax_vm *vm, relax_value *result, rlx_fault *why)
 {
     if (!vm->profiling)
-        return vm->use_switch ? rlx_vm_run_switch(vm, result, why) : rlx_vm_run_threaded(vm, result, why);
+        return vm->use_switch ? rlx_vm_run_switch(vm, result, why)
+                              : rlx_vm_run_threaded(vm, result, why);
     int64_t started = rlx_clock_ns();
     bool ok = rlx_vm_run_profile(vm, result, why);
     if (vm->profile) {
@@ -238,13 +243,16 @@ static bool run(relax_vm *vm, relax_value *result, rlx_fault *why)
 }
 
 /* The parameters of the outermost frame are the host's. */
-static bool take_args(relax_vm *vm, relax_value *to, const relax_value *args, size_t num_args, rlx_fault *why)
+static bool take_args(relax_vm *vm, relax_value *to, const relax_value *args, size_t num_args,
+                      rlx_fault *why)
 {
     for (size_t i = 0; i < num_args; i++) {
         int32_t tag = args[i].type_index;
         bool boxed = tag >= RLX_TAG_BOXED;
         if ((tag > RELAX_VALUE_DEVICE && !boxed) || tag < 0 || (boxed && !args[i].v.p))
-            return rlx_fail(why, RLX_RT02, "argument %zu has type %d: strings and tensors must be boxed values", i + 1, (int)tag);
+            return rlx_fail(why, RLX_RT02,
+                            "argument %zu has type %d: strings and tensors must be boxed values",
+                            i + 1, (int)tag);
         if (tag == RELAX_VALUE_TENSOR && !rlx_value_tensor(&args[i])) {
             relax_value copy = args[i];
             if (!rlx_value_adopt(&vm->pool, &copy, why))
@@ -256,26 +264,31 @@ static bool take_args(relax_vm *vm, relax_value *to, const relax_value *args, si
     return true;
 }
 
-static bool call_kernel(relax_vm *vm, const rlx_file_function *fn, const relax_value *args, size_t num_args, rlx_fault *why)
+static bool call_kernel(relax_vm *vm, const rlx_file_function *fn, const relax_value *args,
+                        size_t num_args, rlx_fault *why)
 {
     const rlx_kernel *k = vm->exe->kernels[fn->code];
     int64_t params = rlx_kernel_num_params(k);
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
     if ((int64_t)num_args != params)
-        return rlx_fail(why, RLX_RT01, "%.*s takes %lld arguments, got %zu", (int)(name.len & 0xff), name.data, (long long)params,
-                        num_args);
-    relax_value *cells = num_args <= vm->exe->max_args ? vm->args : rlx_mem_alloc(&vm->memory->memory, num_args * sizeof *cells);
+        return rlx_fail(why, RLX_RT01, "%.*s takes %lld arguments, got %zu",
+                        (int)(name.len & 0xff), name.data, (long long)params, num_args);
+    relax_value *cells = num_args <= vm->exe->max_args
+                             ? vm->args
+                             : rlx_mem_alloc(&vm->memory->memory, num_args * sizeof *cells);
     if (!cells)
         return rlx_fail(why, RLX_RT10, "out of memory");
     bool ok = take_args(vm, cells, args, num_args, why);
     for (size_t i = 0; ok && i < num_args; i++) {
         const rlx_tensor_object *t = rlx_value_tensor(&cells[i]);
         if (t && t->read_only && rlx_kernel_param_is_written(k, (int32_t)i))
-            ok = rlx_fail(why, RLX_RT02, "argument %zu of %.*s is written, but the tensor is read-only", i + 1,
+            ok = rlx_fail(why, RLX_RT02,
+                          "argument %zu of %.*s is written, but the tensor is read-only", i + 1,
                           (int)(name.len & 0xff), name.data);
         const DLTensor *view = rlx_value_view(&cells[i]);
         if (view)
-            cells[i] = (relax_value){ RELAX_VALUE_TENSOR_VIEW, 0, { .p = (void *)(uintptr_t)view } };
+            cells[i] =
+                (relax_value){ RELAX_VALUE_TENSOR_VIEW, 0, { .p = (void *)(uintptr_t)view } };
     }
     ok = ok && rlx_kernel_call(k, &vm->kernels, cells, (int32_t)num_args, why);
     if (cells != vm->args)
@@ -283,16 +296,16 @@ static bool call_kernel(relax_vm *vm, const rlx_file_function *fn, const relax_v
     return ok;
 }
 
-static bool call_relax(relax_vm *vm, const rlx_file_function *fn, const relax_value *args, size_t num_args, relax_value *result,
-                       rlx_fault *why)
+static bool call_relax(relax_vm *vm, const rlx_file_function *fn, const relax_value *args,
+                       size_t num_args, relax_value *result, rlx_fault *why)
 {
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
     if (num_args != fn->num_params)
-        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff), name.data, fn->num_params,
-                        fn->num_params == 1 ? "" : "s", num_args);
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)(name.len & 0xff),
+                        name.data, fn->num_params, fn->num_params == 1 ? "" : "s", num_args);
     rlx_frame *f = rlx_frame_push(vm, fn, RLX_NO_INDEX, why);
-    return f && take_args(vm, f->regs, args, num_args, why) && rlx_vm_poll_slow(vm, why) && rlx_vm_frame_enter(vm, false, why) &&
-           run(vm, result, why);
+    return f && take_args(vm, f->regs, args, num_args, why) && rlx_vm_poll_slow(vm, why) &&
+           rlx_vm_frame_enter(vm, false, why) && run(vm, result, why);
 }
 
 static size_t allocations_now(const relax_vm *vm)
@@ -309,7 +322,8 @@ static void begin_call(relax_vm *vm)
     vm->running = true;
 }
 
-relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args, relax_value *result, relax_error **out)
+relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
+                         relax_value *result, relax_error **out)
 {
     const rlx_file_function *fn = &vm->exe->functions[vm->exe->public_functions[function]];
     rlx_fault why = { 0 };
@@ -327,21 +341,25 @@ relax_status rlx_vm_call(relax_vm *vm, uint32_t function, const relax_value *arg
     return status;
 }
 
-/* ---- calls with buffers for the results ----------------------------------------------------------------------------- */
+/* ---- calls with buffers for the results ----------------------------------------------------- */
 
 /* One leaf of the result: already in its buffer, or copied there. */
 static bool deliver(relax_vm *vm, size_t i, const relax_value *leaf, rlx_fault *why)
 {
     const DLTensor *have = rlx_value_view(leaf);
     if (i >= vm->num_into)
-        return rlx_fail(why, RLX_RT07, "the result holds more tensors than the %zu buffers", vm->num_into);
+        return rlx_fail(why, RLX_RT07, "the result holds more tensors than the %zu buffers",
+                        vm->num_into);
     const rlx_tensor_object *to = (const rlx_tensor_object *)vm->into[i];
     if (!have)
         return rlx_fail(why, RLX_RT07, "part %zu of the result is no tensor", i);
-    return have == &to->view || rlx_tensor_copy(have, &to->view, why) || rlx_fault_wrap(why, RLX_RT07, "buffer %zu", i);
+    return have == &to->view || rlx_tensor_copy(have, &to->view, why) ||
+           rlx_fault_wrap(why, RLX_RT07, "buffer %zu", i);
 }
 
-#define MAX_PARTS ((size_t)1 << 20) /* a tuple may hold one tuple many times, and that one another: small, but no end of parts */
+#define MAX_PARTS                                                                                \
+    ((size_t)1 << 20) /* a tuple may hold one tuple many times, and that one another: small, but \
+                         no end of parts */
 
 /* Tuples depth first; nesting is followed to a fixed depth, without recursion. */
 static bool deliver_all(relax_vm *vm, const relax_value *result, rlx_fault *why)
@@ -366,15 +384,19 @@ static bool deliver_all(relax_vm *vm, const relax_value *result, rlx_fault *why)
             continue;
         }
         if (depth > RLX_DESC_MAX_NESTING)
-            return rlx_fail(why, RLX_RT07, "the result is nested deeper than %d", RLX_DESC_MAX_NESTING);
+            return rlx_fail(why, RLX_RT07, "the result is nested deeper than %d",
+                            RLX_DESC_MAX_NESTING);
         open[depth].at = t->fields;
         open[depth++].left = t->count;
     }
-    return next == vm->num_into || rlx_fail(why, RLX_RT07, "the result holds %zu tensors, got %zu buffers", next, vm->num_into);
+    return next == vm->num_into ||
+           rlx_fail(why, RLX_RT07, "the result holds %zu tensors, got %zu buffers", next,
+                    vm->num_into);
 }
 
-relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args, size_t num_args,
-                              relax_tensor *const *buffers, size_t num_buffers, relax_error **out)
+relax_status rlx_vm_call_into(relax_vm *vm, uint32_t function, const relax_value *args,
+                              size_t num_args, relax_tensor *const *buffers, size_t num_buffers,
+                              relax_error **out)
 {
     relax_value result;
     rlx_fault why = { 0 };

@@ -4,20 +4,23 @@
 
 #include "vm/vm.h"
 
-/* ---- loading --------------------------------------------------------------------------------------------- */
+/* ---- loading -------------------------------------------------------------------------------- */
 
-/* Checks the code of every function. `starts`: items of DESCS (rlx_desc_verify). Sets *max_args to the longest
- * operand list. */
-bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args, rlx_fault *why);
+/* Checks the code of every function. `starts`: items of DESCS (rlx_desc_verify). Sets *max_args
+ * to the longest operand list. */
+bool rlx_verify_code(const relax_executable *e, const uint64_t *starts, uint32_t *max_args,
+                     rlx_fault *why);
 
 /* load_native.c: kernels that have code of their own in the file. */
-bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow, rlx_fault *why);
+bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t size, bool allow,
+                     rlx_fault *why);
 void rlx_free_native(relax_executable *e);
 
-/* ---- running --------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 typedef struct rlx_chunk_of_stack rlx_chunk_of_stack;
-/* One active function:  | rlx_frame | num_regs cells | num_syms slots |  in a chunk of the VM's stack. */
+/* One active function:  | rlx_frame | num_regs cells | num_syms slots |  in a chunk of the VM's
+ * stack. */
 typedef struct rlx_frame {
     struct rlx_frame *parent;      /* NULL: called from outside */
     const rlx_file_function *fn;
@@ -65,7 +68,8 @@ struct relax_vm {
     int32_t never;                  /* 0: what cancel points to when the host gave no flag */
     int32_t fuel;                 /* polls until the clock is read */
     bool running, profiling, use_switch;
-    bool given_up;                /* the last reference went while it ran: it goes when the call ends */
+    /* the last reference went while it ran: it goes when the call ends */
+    bool given_up;
     relax_error *cause;           /* what a packed function said, until the failure is reported */
     rlx_slice cause_kind;
     relax_tensor *const *into;    /* buffers for the results of this call */
@@ -75,15 +79,17 @@ struct relax_vm {
     rlx_profile *profile;
 };
 
-/* Runs the innermost frame until the outermost one returns. The result's reference is the caller's. */
+/* Runs the innermost frame until the outermost one returns. The result's reference is the
+ * caller's. */
 typedef bool (*rlx_vm_loop)(relax_vm *vm, relax_value *result, rlx_fault *why);
 bool rlx_vm_run_threaded(relax_vm *vm, relax_value *result, rlx_fault *why);
 bool rlx_vm_run_switch(relax_vm *vm, relax_value *result, rlx_fault *why);
 bool rlx_vm_run_profile(relax_vm *vm, relax_value *result, rlx_fault *why);
 
-/* ---- what the loops call, in vm_step.c ------------------------------------------------------------------- */
+/* ---- what the loops call, in vm_step.c ------------------------------------------------------ */
 
-/* A frame for fn on top of the stack, its cells beyond the parameters empty; it becomes vm->frame. RT10, RT11. */
+/* A frame for fn on top of the stack, its cells beyond the parameters empty; it becomes
+ * vm->frame. RT10, RT11. */
 rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst, rlx_fault *why);
 /* Drops what the frame holds and takes it off the stack; its parent becomes vm->frame. */
 void rlx_frame_pop(relax_vm *vm);
@@ -119,8 +125,10 @@ RLX_ALWAYS_INLINE bool rlx_vm_int(relax_vm *vm, uint32_t x, int64_t *out, rlx_fa
     return rlx_vm_int_slow(vm, x, out, why);
 }
 /* Argument cells for something outside the frame: reserved 0; tensors as views if `views`. */
-RLX_NODISCARD bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx_fault *why);
-RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint32_t count, bool views, relax_value *out, rlx_fault *why)
+RLX_NODISCARD bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out,
+                                   rlx_fault *why);
+RLX_ALWAYS_INLINE bool rlx_vm_args(relax_vm *vm, const uint32_t *operands, uint32_t count,
+                                   bool views, relax_value *out, rlx_fault *why)
 {
     const relax_value *regs = vm->env.regs;
     for (uint32_t i = 0; i < count; i++) {
@@ -153,14 +161,16 @@ bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why); /* conditi
 /* These leave the frame that goes on in vm->frame. */
 bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
-bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why); /* not found yet, or in the module */
+/* not found yet, or in the module */
+bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why);
 /* Result of a packed function; a failure becomes RT16. */
 bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name, rlx_fault *why);
-/* Ends the innermost frame with register r. *done: it was the outermost, *result is the caller's. */
+/* Ends the innermost frame with register r. *done: it was the outermost, *result is the
+ * caller's. */
 bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, rlx_fault *why);
 
-/* ---- from outside, in vm_call.c and vm_profile.c ----------------------------------------------------------- */
+/* ---- from outside, in vm_call.c and vm_profile.c -------------------------------------------- */
 
 bool rlx_profile_start(relax_vm *vm); /* false: out of memory */
 void rlx_profile_free(relax_vm *vm);

@@ -4,12 +4,14 @@
  *   RLX_LOOP_THREADED   1: each instruction jumps to the next one's label; 0: one switch
  *   RLX_LOOP_PROFILE    1: times instructions
  *
- * `pc` is the instruction at hand, `regs` the registers of `frame`, which is vm->frame except while a call is made.
+ * `pc` is the instruction at hand, `regs` the registers of `frame`, which is vm->frame except
+ * while a call is made.
  */
 #include "vm/vm_int.h"
 
 #if RLX_LOOP_PROFILE
-#define BEFORE() (started = rlx_clock_ns(), at_op = rlx_ins_opcode(*pc), at_pc = pc, at_frame = frame)
+#define BEFORE() \
+    (started = rlx_clock_ns(), at_op = rlx_ins_opcode(*pc), at_pc = pc, at_frame = frame)
 #define AFTER() rlx_profile_add(vm, at_op, at_pc, at_frame, rlx_clock_ns() - started)
 #else
 #define BEFORE() ((void)0)
@@ -117,7 +119,9 @@ next:
         int64_t i;
         if (RLX_UNLIKELY(!rlx_vm_int(vm, pc[3], &i, why)))
             goto failed;
-        rlx_cell_put(vm, &regs[pc[1]], rlx_dtype_is_bool((rlx_dtype)pc[2]) ? rlx_value_bool(i != 0) : rlx_value_int(i),
+        rlx_cell_put(vm, &regs[pc[1]],
+                     rlx_dtype_is_bool((rlx_dtype)pc[2]) ? rlx_value_bool(i != 0)
+                                                         : rlx_value_int(i),
                      RLX_HELD_BY_RUN);
         NEXT(4);
     }
@@ -152,14 +156,17 @@ next:
             goto resume;
         }
         relax_value got = rlx_value_none();
-        if (RLX_UNLIKELY(!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, pc + 3, count, true, vm->args, why)))
+        if (RLX_UNLIKELY(!rlx_vm_poll(vm, why) ||
+                         !rlx_vm_args(vm, pc + 3, count, true, vm->args, why)))
             goto failed;
         int rc = slot->fn(slot->self, vm->args, (int32_t)count, &got);
         if (RLX_UNLIKELY(rc != 0 || got.type_index != RELAX_VALUE_NONE) &&
-            !rlx_packed_finish(vm, rc, &got, rlx_name(&vm->exe->names, vm->exe->packed[pc[2]]), why))
+            !rlx_packed_finish(vm, rc, &got, rlx_name(&vm->exe->names, vm->exe->packed[pc[2]]),
+                               why))
             goto failed;
         if (pc[1] != RLX_NO_INDEX)
-            rlx_cell_put(vm, &regs[pc[1]], got, rlx_value_is_boxed(&got) ? RLX_HELD_BY_FRAME : RLX_HELD_BY_RUN);
+            rlx_cell_put(vm, &regs[pc[1]], got,
+                         rlx_value_is_boxed(&got) ? RLX_HELD_BY_FRAME : RLX_HELD_BY_RUN);
         else
             rlx_pool_drop(&vm->pool, &got);
         NEXT(3 + count);

@@ -1,7 +1,8 @@
 /* vm_profile.c: the loop that times, and what it found. */
 #include "vm/vm_int.h"
 
-static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const rlx_frame *frame, int64_t ns);
+static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const rlx_frame *frame,
+                            int64_t ns);
 
 #define RLX_LOOP_NAME rlx_vm_run_profile
 #define RLX_LOOP_THREADED 0
@@ -14,7 +15,8 @@ static void tally(rlx_tally *t, int64_t ns)
     t->nanoseconds += ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const rlx_frame *frame, int64_t ns)
+static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const rlx_frame *frame,
+                            int64_t ns)
 {
     rlx_profile *p = vm->profile;
     vm->instructions++;
@@ -29,7 +31,7 @@ static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc, const
         tally(&p->functions[pc[2]], ns);
 }
 
-/* ---- starting, stopping, reading -------------------------------------------------------------------------- */
+/* ---- starting, stopping, reading ------------------------------------------------------------ */
 
 static rlx_tally *make_tallies(relax_vm *vm, uint32_t count)
 {
@@ -93,27 +95,34 @@ static void put_kernels(const relax_vm *vm, rlx_buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < vm->exe->num_kernels; i++)
-        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->kernel_table[i].name), &vm->profile->kernels[i]);
+        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->kernel_table[i].name),
+                &vm->profile->kernels[i]);
 }
 
 static void put_packed(const relax_vm *vm, rlx_buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < vm->exe->num_packed; i++)
-        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->packed[i]), &vm->profile->packed[i]);
+        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->packed[i]),
+                &vm->profile->packed[i]);
 }
 
 static void put_functions(const relax_vm *vm, rlx_buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < vm->exe->num_functions; i++)
-        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->functions[i].name), &vm->profile->functions[i]);
+        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->functions[i].name),
+                &vm->profile->functions[i]);
 }
 
 void rlx_profile_json(const relax_vm *vm, rlx_buf *out)
 {
-    static const struct { const char *name; void (*put)(const relax_vm *, rlx_buf *); } parts[] = {
-        { "instructions", put_ops }, { "kernels", put_kernels }, { "packed", put_packed }, { "functions", put_functions },
+    static const struct { const char *name; void (*put)(const relax_vm *, rlx_buf *);
+    } parts[] = {
+        { "instructions", put_ops },
+        { "kernels", put_kernels },
+        { "packed", put_packed },
+        { "functions", put_functions },
     };
     rlx_buf_lit(out, "{\"calls\": ");
     rlx_buf_u64(out, vm->profile ? vm->profile->calls : 0);

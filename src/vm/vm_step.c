@@ -2,7 +2,7 @@
 #include <time.h>
 #include "vm/vm_int.h"
 
-/* ---- the stack ------------------------------------------------------------------------------------------- */
+/* ---- the stack ------------------------------------------------------------------------------ */
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 
@@ -30,7 +30,8 @@ static bool grow_stack(relax_vm *vm, size_t bytes)
 
 rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t dst, rlx_fault *why)
 {
-    size_t regs = (size_t)fn->num_regs * sizeof(relax_value), bytes = sizeof(rlx_frame) + regs + ((size_t)fn->num_syms + 1) / 2 * 16;
+    size_t regs = (size_t)fn->num_regs * sizeof(relax_value),
+           bytes = sizeof(rlx_frame) + regs + ((size_t)fn->num_syms + 1) / 2 * 16;
     if (RLX_UNLIKELY(vm->depth >= vm->max_depth)) {
         rlx_fail(why, RLX_RT11, "more than %zu calls are active", vm->max_depth);
         return NULL;
@@ -60,7 +61,8 @@ rlx_frame *rlx_frame_push(relax_vm *vm, const rlx_file_function *fn, uint32_t ds
     vm->env.syms = f->syms;
     return f;
 }
-_Static_assert(sizeof(rlx_frame) % 16 == 0 && sizeof(rlx_chunk_of_stack) % 16 == 0, "cells behind them are aligned");
+_Static_assert(sizeof(rlx_frame) % 16 == 0 && sizeof(rlx_chunk_of_stack) % 16 == 0,
+               "cells behind them are aligned");
 
 static void drop_cells(relax_vm *vm, const rlx_frame *f)
 {
@@ -87,10 +89,11 @@ bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
     const rlx_frame *f = vm->frame;
     if (proved && !rlx_desc_binds(vm->exe->descs, f->fn->params))
         return true;
-    return rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params, rlx_name(&vm->exe->names, f->fn->name), why);
+    return rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params,
+                                 rlx_name(&vm->exe->names, f->fn->name), why);
 }
 
-/* ---- stopping ---------------------------------------------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------------------------- */
 
 int64_t rlx_clock_ns(void)
 {
@@ -120,7 +123,7 @@ int rlx_vm_poll_kernel(void *user)
     return *vm->cancel || (vm->deadline != INT64_MAX && rlx_clock_ns() >= vm->deadline);
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------ */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 #define LONG_EXPR 256 /* words, from which on evaluating is polled */
 
@@ -152,7 +155,8 @@ bool rlx_vm_arg_slow(relax_vm *vm, uint32_t x, bool views, relax_value *out, rlx
     return true;
 }
 
-static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims, rlx_fault *why)
+static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, int64_t *dims,
+                      rlx_fault *why)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!rlx_vm_int(vm, operands[i], &dims[i], why))
@@ -160,7 +164,7 @@ static bool eval_dims(relax_vm *vm, const uint32_t *operands, uint32_t count, in
     return true;
 }
 
-/* ---- simple values ---------------------------------------------------------------------------------------------- */
+/* ---- simple values -------------------------------------------------------------------------- */
 
 bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
@@ -170,8 +174,10 @@ bool rlx_step_match(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return true;
     const char *name = rlx_name(&vm->exe->names, pc[4]).data;
     switch (pc[3]) {
-    case RLX_MATCH_CAST: return rlx_fault_wrap(why, RLX_RT06, "match_cast%s%.64s", *name ? " of " : "", name);
-    case RLX_MATCH_ASSUME: return rlx_fault_wrap(why, RLX_RT06, "%.64s", *name ? name : "a stated result");
+    case RLX_MATCH_CAST:
+        return rlx_fault_wrap(why, RLX_RT06, "match_cast%s%.64s", *name ? " of " : "", name);
+    case RLX_MATCH_ASSUME:
+        return rlx_fault_wrap(why, RLX_RT06, "%.64s", *name ? name : "a stated result");
     default: return false;
     }
 }
@@ -244,7 +250,7 @@ bool rlx_step_truth(const relax_value *v, bool *out, rlx_fault *why)
     return true;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
@@ -255,8 +261,10 @@ bool rlx_step_alloc_storage(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return rlx_fail(why, RLX_RT05, "a storage of %lld bytes", (long long)size);
     rlx_storage *s = rlx_storage_create(&vm->pool, (size_t)size);
     if (!s)
-        return rlx_fail(why, RLX_RT10, "out of memory for a storage of %lld bytes", (long long)size);
-    rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_OBJECT, s), RLX_HELD_BY_FRAME);
+        return rlx_fail(why, RLX_RT10, "out of memory for a storage of %lld bytes",
+                        (long long)size);
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_OBJECT, s),
+                 RLX_HELD_BY_FRAME);
     return true;
 }
 
@@ -273,16 +281,21 @@ bool rlx_step_alloc_view(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     if (!rlx_vm_int(vm, pc[3], &offset, why) || !eval_dims(vm, pc + 5, ndim, dims, why) ||
         !rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
         return false;
-    if (offset < 0 || (size_t)offset > s->size || bytes > s->size - (size_t)offset || (size_t)offset % rlx_dtype_bytes(dtype))
-        return rlx_fail(why, RLX_RT09, "%zu bytes at %lld of a storage of %zu", bytes, (long long)offset, s->size);
-    rlx_tensor_object *t = rlx_tensor_view(&vm->pool, s, (size_t)offset, dtype, (int32_t)ndim, dims);
+    if (offset < 0 || (size_t)offset > s->size || bytes > s->size - (size_t)offset ||
+        (size_t)offset % rlx_dtype_bytes(dtype))
+        return rlx_fail(why, RLX_RT09, "%zu bytes at %lld of a storage of %zu", bytes,
+                        (long long)offset, s->size);
+    rlx_tensor_object *t =
+        rlx_tensor_view(&vm->pool, s, (size_t)offset, dtype, (int32_t)ndim, dims);
     if (!t)
         return no_memory(why, "a tensor");
-    rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_FRAME);
+    rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t),
+                 RLX_HELD_BY_FRAME);
     return true;
 }
 
-static bool put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndim, const int64_t *dims, rlx_fault *why)
+static bool put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndim,
+                       const int64_t *dims, rlx_fault *why)
 {
     size_t bytes;
     if (!rlx_shape_bytes(dtype, (int32_t)ndim, dims, &bytes, why))
@@ -290,7 +303,8 @@ static bool put_tensor(relax_vm *vm, uint32_t reg, rlx_dtype dtype, uint32_t ndi
     rlx_tensor_object *t = rlx_tensor_make(&vm->pool, dtype, (int32_t)ndim, dims);
     if (!t)
         return rlx_fail(why, RLX_RT10, "out of memory for a tensor of %zu bytes", bytes);
-    rlx_cell_put(vm, &vm->frame->regs[reg], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_FRAME);
+    rlx_cell_put(vm, &vm->frame->regs[reg], rlx_value_object(RELAX_VALUE_TENSOR, t),
+                 RLX_HELD_BY_FRAME);
     return true;
 }
 
@@ -298,12 +312,14 @@ bool rlx_step_alloc_tensor(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     int64_t dims[RLX_MAX_RANK];
     uint32_t ndim = rlx_ins_count(pc[0]);
-    return eval_dims(vm, pc + 3, ndim, dims, why) && put_tensor(vm, pc[1], (rlx_dtype)pc[2], ndim, dims, why);
+    return eval_dims(vm, pc + 3, ndim, dims, why) &&
+           put_tensor(vm, pc[1], (rlx_dtype)pc[2], ndim, dims, why);
 }
 
 static bool same_shape(const DLTensor *t, rlx_dtype dtype, uint32_t ndim, const int64_t *dims)
 {
-    return rlx_dl_dtype(t) == dtype && t->ndim == (int32_t)ndim && memcmp(t->shape, dims, ndim * sizeof *dims) == 0;
+    return rlx_dl_dtype(t) == dtype && t->ndim == (int32_t)ndim &&
+           memcmp(t->shape, dims, ndim * sizeof *dims) == 0;
 }
 
 bool rlx_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -312,24 +328,28 @@ bool rlx_step_alloc_result(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     uint32_t ndim = rlx_ins_count(pc[0]);
     if (!eval_dims(vm, pc + 4, ndim, dims, why))
         return false;
-    /* Only the function that the host called returns to the host. A buffer that does not fit is told at the end. */
+    /* Only the function that the host called returns to the host. A buffer that does not fit is
+     * told at the end. */
     if (!vm->frame->parent && pc[2] < vm->num_into) {
         rlx_tensor_object *t = (rlx_tensor_object *)vm->into[pc[2]];
         if (same_shape(&t->view, (rlx_dtype)pc[3], ndim, dims)) {
-            rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t), RLX_HELD_BY_RUN);
+            rlx_cell_put(vm, &vm->frame->regs[pc[1]], rlx_value_object(RELAX_VALUE_TENSOR, t),
+                         RLX_HELD_BY_RUN);
             return true;
         }
     }
     return put_tensor(vm, pc[1], (rlx_dtype)pc[3], ndim, dims, why);
 }
 
-/* ---- kernels, builtins ------------------------------------------------------------------------------------------------ */
+/* ---- kernels, builtins ---------------------------------------------------------------------- */
 
 /* Constants may lie in read-only memory, and are shared between threads. */
-static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
+static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, int32_t num_args,
+                                         rlx_fault *why)
 {
     for (int32_t i = 0; i < num_args; i++) {
-        if (vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW || !rlx_kernel_param_is_written(vm->exe->kernels[number], i))
+        if (vm->args[i].type_index != RELAX_VALUE_TENSOR_VIEW ||
+            !rlx_kernel_param_is_written(vm->exe->kernels[number], i))
             continue;
         const rlx_tensor_object *t = rlx_tensor_of_view(vm->args[i].v.p);
         if (t && t->read_only) {
@@ -345,7 +365,8 @@ static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_faul
 {
     if (writes_constant(vm, number, num_args, why))
         return false;
-    if (RLX_LIKELY(rlx_kernel_call(vm->exe->kernels[number], &vm->kernels, vm->args, num_args, why)))
+    if (RLX_LIKELY(
+            rlx_kernel_call(vm->exe->kernels[number], &vm->kernels, vm->args, num_args, why)))
         return true;
     if (why->code == RLX_RT12) /* say which it was */
         rlx_vm_poll_slow(vm, why);
@@ -364,7 +385,8 @@ static void put_result(relax_vm *vm, uint32_t dst, relax_value v)
     if (dst == RLX_NO_INDEX)
         rlx_pool_drop(&vm->pool, &v);
     else
-        rlx_cell_put(vm, &vm->frame->regs[dst], v, rlx_value_is_boxed(&v) ? RLX_HELD_BY_FRAME : RLX_HELD_BY_RUN);
+        rlx_cell_put(vm, &vm->frame->regs[dst], v,
+                     rlx_value_is_boxed(&v) ? RLX_HELD_BY_FRAME : RLX_HELD_BY_RUN);
 }
 
 bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -380,9 +402,10 @@ bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return true;
 }
 
-/* ---- packed functions ---------------------------------------------------------------------------------------------------- */
+/* ---- packed functions ----------------------------------------------------------------------- */
 
-/* The error object in a result, if there is one: its text goes into *why, the object becomes the cause. */
+/* The error object in a result, if there is one: its text goes into *why, the object becomes
+ * the cause. */
 static void take_error(relax_vm *vm, relax_value *result, rlx_slice name, rlx_fault *why)
 {
     const struct relax_error *e = result->type_index == RELAX_VALUE_ERROR ? result->v.p : NULL;
@@ -391,9 +414,10 @@ static void take_error(relax_vm *vm, relax_value *result, rlx_slice name, rlx_fa
         rlx_fail(why, RLX_RT16, "packed function %.*s failed", (int)(name.len & 0xff), name.data);
         return;
     }
-    rlx_fail(why, RLX_RT16, "packed function %.*s failed: %.*s%s%.*s", (int)(name.len & 0xff), name.data,
-             (int)(e->kind.size & 0xff), e->kind.size ? e->kind.data : "", e->kind.size ? ": " : "",
-             (int)(e->message.size & 0xffff), e->message.size ? e->message.data : "");
+    rlx_fail(why, RLX_RT16, "packed function %.*s failed: %.*s%s%.*s", (int)(name.len & 0xff),
+             name.data, (int)(e->kind.size & 0xff), e->kind.size ? e->kind.data : "",
+             e->kind.size ? ": " : "", (int)(e->message.size & 0xffff),
+             e->message.size ? e->message.data : "");
     if (rlx_error_is_ours(&e->base)) {
         relax_error_release(vm->cause);
         vm->cause = result->v.p;
@@ -415,7 +439,8 @@ bool rlx_packed_finish(relax_vm *vm, int rc, relax_value *result, rlx_slice name
         return true;
     if (rlx_value_is_boxed(result) && result->v.p)
         rlx_value_drop(result);
-    return rlx_fault_wrap(why, RLX_RT16, "packed function %.*s", (int)(name.len & 0xff), name.data);
+    return rlx_fault_wrap(why, RLX_RT16, "packed function %.*s", (int)(name.len & 0xff),
+                          name.data);
 }
 
 /* Registered functions first, then public functions of the module. */
@@ -431,16 +456,20 @@ static bool find_packed(relax_vm *vm, uint32_t number, rlx_fault *why)
     }
     uintptr_t public = (uintptr_t)rlx_map_get(&vm->exe->by_name, name);
     if (!public)
-        return rlx_fail(why, RLX_RT08, "no packed function %.*s is registered", (int)(name.len & 0xff), name.data);
-    *slot = (rlx_packed_slot){ .in_module = true, .function = vm->exe->public_functions[public - 1] };
+        return rlx_fail(why, RLX_RT08, "no packed function %.*s is registered",
+                        (int)(name.len & 0xff), name.data);
+    *slot =
+        (rlx_packed_slot){ .in_module = true, .function = vm->exe->public_functions[public - 1] };
     return true;
 }
 
-/* Calls function `number` of the module with operands whose count nobody has checked. The frame that goes on is on top. */
-static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, bool proved,
-                        rlx_fault *why);
+/* Calls function `number` of the module with operands whose count nobody has checked. The frame
+ * that goes on is on top. */
+static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
+                        uint32_t count, bool proved, rlx_fault *why);
 
-static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, rlx_fault *why)
+static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
+                             uint32_t count, rlx_fault *why)
 {
     rlx_packed_slot *slot = &vm->packed[number];
     if (!slot->fn && !slot->in_module && !find_packed(vm, number, why))
@@ -451,7 +480,8 @@ static bool call_packed_slot(relax_vm *vm, uint32_t number, uint32_t dst, const 
     if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, operands, count, true, vm->args, why))
         return false;
     int rc = slot->fn(slot->self, vm->args, (int32_t)count, &result);
-    if (!rlx_packed_finish(vm, rc, &result, rlx_name(&vm->exe->names, vm->exe->packed[number]), why))
+    if (!rlx_packed_finish(vm, rc, &result, rlx_name(&vm->exe->names, vm->exe->packed[number]),
+                           why))
         return false;
     put_result(vm, dst, result);
     return true;
@@ -466,10 +496,11 @@ bool rlx_step_packed(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return false;
 }
 
-/* ---- Relax functions --------------------------------------------------------------------------------------------------------- */
+/* ---- Relax functions ------------------------------------------------------------------------ */
 
 /* Parameters of a frame that is not on the stack yet come from registers of its parent. */
-static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *operands, uint32_t count, relax_value *to, rlx_fault *why)
+static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *operands,
+                      uint32_t count, relax_value *to, rlx_fault *why)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = operands[i];
@@ -484,7 +515,8 @@ static bool pass_args(relax_vm *vm, const relax_value *from, const uint32_t *ope
     return true;
 }
 
-static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, bool proved, rlx_fault *why)
+static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
+                      uint32_t count, bool proved, rlx_fault *why)
 {
     rlx_frame *caller = vm->frame;
     const rlx_file_function *fn = &vm->exe->functions[number];
@@ -505,8 +537,8 @@ static bool push_call(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_
     return false;
 }
 
-static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands, uint32_t count, bool proved,
-                        rlx_fault *why)
+static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint32_t *operands,
+                        uint32_t count, bool proved, rlx_fault *why)
 {
     const rlx_file_function *fn = &vm->exe->functions[number];
     rlx_slice name = rlx_name(&vm->exe->names, fn->name);
@@ -518,8 +550,8 @@ static bool call_module(relax_vm *vm, uint32_t number, uint32_t dst, const uint3
         return true;
     }
     if (count != fn->num_params)
-        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff), name.data, fn->num_params,
-                        fn->num_params == 1 ? "" : "s", count);
+        return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %u", (int)(name.len & 0xff),
+                        name.data, fn->num_params, fn->num_params == 1 ? "" : "s", count);
     return push_call(vm, number, dst, operands, count, proved, why);
 }
 
@@ -544,7 +576,8 @@ bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t x = pc[3 + i];
-        bool own = rlx_operand_kind(x) == RLX_OPERAND_REGISTER && old->regs[x].reserved == RLX_HELD_BY_FRAME;
+        bool own = rlx_operand_kind(x) == RLX_OPERAND_REGISTER &&
+                   old->regs[x].reserved == RLX_HELD_BY_FRAME;
         if (!own)
             continue;
         rlx_value_hold(&vm->args[i]);
@@ -562,8 +595,10 @@ bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return rlx_vm_frame_enter(vm, pc[2] & RLX_CALL_PROVED, why);
 }
 
-/* A packed function object: ours is called directly, a foreign one through the entry that its layout promises. */
-static bool call_object(relax_vm *vm, const relax_value *callee, const uint32_t *pc, rlx_fault *why)
+/* A packed function object: ours is called directly, a foreign one through the entry that its
+ * layout promises. */
+static bool call_object(relax_vm *vm, const relax_value *callee, const uint32_t *pc,
+                        rlx_fault *why)
 {
     rlx_packed *f = callee->v.p;
     uint32_t count = rlx_ins_count(pc[0]);
@@ -587,10 +622,14 @@ bool rlx_step_value(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     caller->pc = pc + 3 + count;
     if (callee->type_index == RELAX_VALUE_FUNCTION) {
         ok = call_object(vm, callee, pc, why);
-    } else if (rlx_value_has_mark(callee, RLX_MARK_FUNCTION) && ((rlx_module_function *)callee->v.p)->image == vm->exe->image) {
-        ok = call_module(vm, ((rlx_module_function *)callee->v.p)->number, pc[1], pc + 3, count, false, why);
-    } else if (rlx_value_has_mark(callee, RLX_MARK_EXTERN) && ((rlx_extern_function *)callee->v.p)->image == vm->exe->image) {
-        ok = call_packed_slot(vm, ((rlx_extern_function *)callee->v.p)->packed, pc[1], pc + 3, count, why);
+    } else if (rlx_value_has_mark(callee, RLX_MARK_FUNCTION) &&
+               ((rlx_module_function *)callee->v.p)->image == vm->exe->image) {
+        ok = call_module(vm, ((rlx_module_function *)callee->v.p)->number, pc[1], pc + 3, count,
+                         false, why);
+    } else if (rlx_value_has_mark(callee, RLX_MARK_EXTERN) &&
+               ((rlx_extern_function *)callee->v.p)->image == vm->exe->image) {
+        ok = call_packed_slot(vm, ((rlx_extern_function *)callee->v.p)->packed, pc[1], pc + 3,
+                              count, why);
     } else {
         ok = rlx_fail(why, RLX_RT18, "the value that is called is no function of this program");
     }
@@ -604,7 +643,8 @@ bool rlx_step_return(relax_vm *vm, uint32_t r, bool *done, relax_value *result, 
     rlx_frame *f = vm->frame;
     relax_value *from = &f->regs[r], v;
     if (f->fn->result != RLX_NO_INDEX && !rlx_desc_match(&vm->env, f->fn->result, from, why))
-        return rlx_fault_wrap(why, RLX_RT07, "result of %.64s", rlx_name(&vm->exe->names, f->fn->name).data);
+        return rlx_fault_wrap(why, RLX_RT07, "result of %.64s",
+                              rlx_name(&vm->exe->names, f->fn->name).data);
     v = *from;
     if (v.reserved == RLX_HELD_BY_PARENT || (v.reserved == RLX_HELD_BY_RUN && !f->parent)) {
         rlx_value_hold(&v);

@@ -1,7 +1,8 @@
 /* test_layout: the numbers and layouts that other libraries share with ours, as literals.
  *
- * The value cell and its type numbers are those of tvm-ffi 0.1, the tensor structs those of DLPack 1.x. What is
- * only ours (option structs) is watched by abidiff against the baseline instead.
+ * The value cell and its type numbers are those of tvm-ffi 0.1, the tensor structs those of
+ * DLPack 1.x. What is only ours (option structs) is watched by abidiff against the baseline
+ * instead.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,14 +89,16 @@ static void numbers_are_those_of_the_others(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].got != numbers[i].want)
-            fail_msg("%s is %lld, not %lld", numbers[i].what, (long long)numbers[i].got, (long long)numbers[i].want);
+            fail_msg("%s is %lld, not %lld", numbers[i].what, (long long)numbers[i].got,
+                     (long long)numbers[i].want);
 }
 
 /* Cells are compared and hashed as bytes elsewhere: no field may leave a gap. */
 static void the_cell_has_no_padding(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(int32_t) + sizeof(uint32_t) + sizeof(union relax_payload), sizeof(relax_value));
+    assert_int_equal(sizeof(int32_t) + sizeof(uint32_t) + sizeof(union relax_payload),
+                     sizeof(relax_value));
 }
 
 int main(void)

@@ -35,18 +35,24 @@ static void test_vars(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
     char room[256];
-    const rlx_module *m = text_module(ctx, MODULE("    @R.function\n    def main(x: R.Tensor((\"n\",), dtype=\"float32\"), y: R.Tensor((\"n\",), dtype=\"float32\")) -> R.Object:\n"
-        "        n = T.int64()\n        k = T.int64()\n        a = R.add(x, x)\n        b = R.match_cast(a, R.Tensor((k,), dtype=\"float32\"))\n        return b\n"));
+    const rlx_module *m = text_module(
+        ctx,
+        MODULE("    @R.function\n    def main(x: R.Tensor((\"n\",), dtype=\"float32\"), y: "
+               "R.Tensor((\"n\",), dtype=\"float32\")) -> R.Object:\n"
+               "        n = T.int64()\n        k = T.int64()\n        a = R.add(x, x)\n        b "
+               "= R.match_cast(a, R.Tensor((k,), dtype=\"float32\"))\n        return b\n"));
     const rlx_function *f = function_at(m, "main");
     rlx_vars bound = { 0 }, all = { 0 }, free_ones = { 0 }, in_body = { 0 };
-    assert_true(rlx_bound_vars(ctx, &f->node, &bound) && rlx_all_vars(ctx, &f->node, &all) && rlx_free_vars(ctx, &f->node, &free_ones));
+    assert_true(rlx_bound_vars(ctx, &f->node, &bound) && rlx_all_vars(ctx, &f->node, &all) &&
+                rlx_free_vars(ctx, &f->node, &free_ones));
     assert_true(rlx_free_vars(ctx, f->body, &in_body));
     assert_string_equal(names(ctx, &bound, room), "x y a b");
     assert_string_equal(names(ctx, &all, room), "x y a b");
     assert_string_equal(names(ctx, &free_ones, room), "");
     assert_string_equal(names(ctx, &in_body, room), "x");
     rlx_prim_vars sizes = { 0 }, free_sizes = { 0 };
-    assert_true(rlx_defined_shape_vars(ctx, &f->node, &sizes) && rlx_free_shape_vars(ctx, f->body, &free_sizes));
+    assert_true(rlx_defined_shape_vars(ctx, &f->node, &sizes) &&
+                rlx_free_shape_vars(ctx, f->body, &free_sizes));
     assert_int_equal(sizes.len, 2);
     assert_int_equal(free_sizes.len, 1);
     rlx_ptrmap counts;
@@ -67,9 +73,14 @@ static void test_vars(void **state)
 static void test_purity(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
-    const rlx_module *m = text_module(ctx, MODULE(
-        "    @R.function(pure=False)\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n        a = R.exp(x)\n        b = R.call_packed(\"f\", a, sinfo_args=(R.Object,))\n        return b\n\n"
-        "    @R.function\n    def other(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n        a = R.call_pure_packed(\"f\", x, sinfo_args=(R.Object,))\n        return a\n"));
+    const rlx_module *m = text_module(
+        ctx,
+        MODULE(
+            "    @R.function(pure=False)\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> "
+            "R.Object:\n        a = R.exp(x)\n        b = R.call_packed(\"f\", a, "
+            "sinfo_args=(R.Object,))\n        return b\n\n"
+            "    @R.function\n    def other(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n  "
+            "      a = R.call_pure_packed(\"f\", x, sinfo_args=(R.Object,))\n        return a\n"));
     rlx_env env = rlx_module_env(m);
     const rlx_call *found = rlx_find_impure_call(ctx, &env, &function_at(m, "main")->node, NULL);
     assert_non_null(found);
@@ -79,13 +90,18 @@ static void test_purity(void **state)
     rlx_context_release(ctx);
 }
 
-#define CALLS(name, callee) "    @R.function\n    def " name "(x: R.Object) -> R.Object:\n        cls = Module\n        r = cls." callee "(x)\n        return r\n\n"
+#define CALLS(name, callee)                                                     \
+    "    @R.function\n    def " name                                            \
+    "(x: R.Object) -> R.Object:\n        cls = Module\n        r = cls." callee \
+    "(x)\n        return r\n\n"
 
 static void test_groups(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
-    const rlx_module *m = text_module(ctx, MODULE(CALLS("a", "b") CALLS("b", "c") CALLS("c", "b") CALLS("d", "d")
-        "    @R.function\n    def e(x: R.Object) -> R.Object:\n        return x\n"));
+    const rlx_module *m = text_module(
+        ctx,
+        MODULE(CALLS("a", "b") CALLS("b", "c") CALLS("c", "b") CALLS(
+            "d", "d") "    @R.function\n    def e(x: R.Object) -> R.Object:\n        return x\n"));
     uint32_t group[5], at[5];
     bool recursive[5];
     static const char *const order[] = { "a", "b", "c", "d", "e" };
@@ -104,7 +120,10 @@ static void test_groups(void **state)
 
 /* x -> a value that is not normal, and the codes that say so. */
 typedef struct maker { rlx_context *ctx; const rlx_expr *x; } maker;
-static const rlx_expr *op1(maker *k, const char *op, const rlx_expr *a) { return rlx_call_op_z(k->ctx, op, &a, 1, NULL, RLX_NO_PLACE); }
+static const rlx_expr *op1(maker *k, const char *op, const rlx_expr *a)
+{
+    return rlx_call_op_z(k->ctx, op, &a, 1, NULL, RLX_NO_PLACE);
+}
 static const rlx_expr *nested_call(maker *k) { return op1(k, "exp", op1(k, "sin", k->x)); }
 static const rlx_expr *call_in_tuple(maker *k)
 {
@@ -112,7 +131,10 @@ static const rlx_expr *call_in_tuple(maker *k)
     const rlx_expr *t = rlx_tuple_new(k->ctx, fields, 2, RLX_NO_PLACE), *outer[] = { t, k->x };
     return rlx_tuple_new(k->ctx, outer, 2, RLX_NO_PLACE);
 }
-static const rlx_expr *sequence(maker *k) { return rlx_seq(k->ctx, NULL, 0, op1(k, "exp", k->x), RLX_NO_PLACE); }
+static const rlx_expr *sequence(maker *k)
+{
+    return rlx_seq(k->ctx, NULL, 0, op1(k, "exp", k->x), RLX_NO_PLACE);
+}
 static const rlx_expr *item_of_call(maker *k)
 {
     const rlx_expr *two[] = { op1(k, "exp", k->x) };
@@ -120,13 +142,14 @@ static const rlx_expr *item_of_call(maker *k)
 }
 static const rlx_expr *flat_call(maker *k) { return op1(k, "exp", k->x); }
 
-static const struct { const char *codes; const rlx_expr *(*value)(maker *k); bool bare_body, two_blocks; } forms[] = {
-    { "", flat_call, false, false },
-    { "NF01", nested_call, false, false },
-    { "NF01", call_in_tuple, false, false },
-    { "NF02", sequence, false, false },
-    { "NF03", flat_call, true, false },
-    { "NF04", flat_call, false, true },
+static const struct {
+    const char *codes;
+    const rlx_expr *(*value)(maker *k);
+    bool bare_body, two_blocks;
+} forms[] = {
+    { "", flat_call, false, false },         { "NF01", nested_call, false, false },
+    { "NF01", call_in_tuple, false, false }, { "NF02", sequence, false, false },
+    { "NF03", flat_call, true, false },      { "NF04", flat_call, false, true },
     { "NF10", item_of_call, false, false },
 };
 
@@ -134,13 +157,21 @@ static const rlx_module *build(maker *k, size_t i)
 {
     const rlx_sinfo *s = rlx_tensor_ints(k->ctx, (const int64_t[]){ 4 }, 1, RELAX_FLOAT32);
     const rlx_var *x = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "x"), -1, s, RLX_NO_PLACE);
-    const rlx_var *y = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "y"), -1, s, RLX_NO_PLACE), *z = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "z"), -1, s, RLX_NO_PLACE);
+    const rlx_var *y = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "y"), -1, s, RLX_NO_PLACE),
+                  *z = rlx_var_new(k->ctx, false, rlx_string_z(k->ctx, "z"), -1, s, RLX_NO_PLACE);
     k->x = &x->node;
-    const rlx_binding *first = rlx_bind(k->ctx, y, forms[i].value(k), RLX_NO_PLACE), *second = rlx_bind(k->ctx, z, op1(k, "exp", k->x), RLX_NO_PLACE);
-    const rlx_node *blocks[] = { rlx_block_new(k->ctx, false, &first, 1, RLX_NO_PLACE), rlx_block_new(k->ctx, false, &second, 1, RLX_NO_PLACE) };
-    const rlx_expr *body = forms[i].bare_body ? forms[i].value(k) : rlx_seq(k->ctx, blocks, forms[i].two_blocks ? 2 : 1, k->x, RLX_NO_PLACE);
-    const rlx_expr *gv = &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "main"), RLX_NO_PLACE)->node;
-    const rlx_node *f = (const rlx_node *)rlx_function_new(k->ctx, &k->x, 1, body, s, true, true, NULL, NULL, RLX_NO_PLACE);
+    const rlx_binding *first = rlx_bind(k->ctx, y, forms[i].value(k), RLX_NO_PLACE),
+                      *second = rlx_bind(k->ctx, z, op1(k, "exp", k->x), RLX_NO_PLACE);
+    const rlx_node *blocks[] = { rlx_block_new(k->ctx, false, &first, 1, RLX_NO_PLACE),
+                                 rlx_block_new(k->ctx, false, &second, 1, RLX_NO_PLACE) };
+    const rlx_expr *body =
+        forms[i].bare_body
+            ? forms[i].value(k)
+            : rlx_seq(k->ctx, blocks, forms[i].two_blocks ? 2 : 1, k->x, RLX_NO_PLACE);
+    const rlx_expr *gv =
+        &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "main"), RLX_NO_PLACE)->node;
+    const rlx_node *f = (const rlx_node *)rlx_function_new(k->ctx, &k->x, 1, body, s, true, true,
+                                                           NULL, NULL, RLX_NO_PLACE);
     return rlx_module_new(k->ctx, &gv, &f, 1, NULL, NULL, RLX_NO_PLACE);
 }
 
@@ -154,7 +185,8 @@ static void test_normal_form(void **state)
         assert_int_equal(rlx_well_formed(k.ctx, m, RLX_STAGE_NORMAL), normal);
         assert_string_equal(text_codes(k.ctx, room), forms[i].codes);
         rlx_diags_clear(&k.ctx->diags);
-        assert_true(rlx_well_formed(k.ctx, m, RLX_STAGE_ANY)); /* before normalisation it is no error */
+        /* before normalisation it is no error */
+        assert_true(rlx_well_formed(k.ctx, m, RLX_STAGE_ANY));
         rlx_pass_step step = { .row = rlx_pass_find(RLX_SLICE("normalize")) };
         const rlx_module *out = rlx_run_passes(k.ctx, m, &step, 1, NULL);
         if (!out) {
@@ -173,7 +205,10 @@ static void test_normal_form(void **state)
 static void test_infer(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
-    const rlx_module *m = text_module(ctx, MODULE(CALLS("a", "b") "    @R.function\n    def b(x: R.Object) -> R.Object:\n        return x\n"));
+    const rlx_module *m = text_module(
+        ctx,
+        MODULE(CALLS(
+            "a", "b") "    @R.function\n    def b(x: R.Object) -> R.Object:\n        return x\n"));
     assert_ptr_equal(rlx_infer_module(ctx, m), m);
     rlx_context_release(ctx);
 }
@@ -181,7 +216,9 @@ static void test_infer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vars), cmocka_unit_test(test_purity), cmocka_unit_test(test_groups), cmocka_unit_test(test_normal_form), cmocka_unit_test(test_infer),
+        cmocka_unit_test(test_vars),   cmocka_unit_test(test_purity),
+        cmocka_unit_test(test_groups), cmocka_unit_test(test_normal_form),
+        cmocka_unit_test(test_infer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,53 +16,102 @@
 #define X "x: R.Tensor((\"n\",), dtype=\"float32\")"
 
 /* message: part of the text, with the line and column of the place. */
-static const struct { const char *codes, *message, *bad, *good; } texts[] = {
+static const struct { const char *codes, *message, *bad, *good;
+} texts[] = {
     { "WF05", "shape variable m is used before it is bound",
-      MODULE(MAIN(X, "        m = T.int64()\n        y = R.zeros(R.shape([m, 2]), dtype=\"float32\")\n        return x\n")),
-      MODULE(MAIN(X, "        m = T.int64()\n        z = R.match_cast(x, " F32("(m,)") ")\n        y = R.zeros(R.shape([m, 2]), dtype=\"float32\")\n        return x\n")) },
+      MODULE(MAIN(X, "        m = T.int64()\n        y = R.zeros(R.shape([m, 2]), "
+                     "dtype=\"float32\")\n        return x\n")),
+      MODULE(MAIN(X, "        m = T.int64()\n        z = R.match_cast(x, " F32(
+                         "(m,)") ")\n        y = R.zeros(R.shape([m, 2]), dtype=\"float32\")\n    "
+                                 "    return x\n")) },
     { "WF05", "cannot bind m; give m a dimension of its own",
-      MODULE(MAIN(X, "        m = T.int64()\n        z = R.match_cast(x, " F32("(2 * m,)") ")\n        return x\n")),
-      MODULE(MAIN("x: R.Tensor(ndim=2, dtype=\"float32\")", "        m = T.int64()\n        z = R.match_cast(x, " F32("(2 * m, m)") ")\n        return x\n")) },
+      MODULE(MAIN(X, "        m = T.int64()\n        z = R.match_cast(x, " F32(
+                         "(2 * m,)") ")\n        return x\n")),
+      MODULE(MAIN("x: R.Tensor(ndim=2, dtype=\"float32\")",
+                  "        m = T.int64()\n        z = R.match_cast(x, " F32(
+                      "(2 * m, m)") ")\n        return x\n")) },
     { "WF07", "call to main inside a dataflow block of main is recursive",
-      MODULE(MAIN(X, "        cls = Module\n        with R.dataflow():\n            r = cls.main(x)\n            R.output(r)\n        return r\n")),
+      MODULE(MAIN(X, "        cls = Module\n        with R.dataflow():\n            r = "
+                     "cls.main(x)\n            R.output(r)\n        return r\n")),
       MODULE(MAIN(X, "        cls = Module\n        r = cls.main(x)\n        return r\n")) },
     { "WF07", "which is mutually recursive with",
-      MODULE(MAIN(X, "        cls = Module\n        with R.dataflow():\n            r = cls.other(x)\n            R.output(r)\n        return r\n\n")
-             "    @R.function\n    def other(" X ") -> R.Object:\n        cls = Module\n        r = cls.main(x)\n        return r\n"),
-      MODULE(MAIN(X, "        cls = Module\n        r = cls.other(x)\n        return r\n\n")
-             "    @R.function\n    def other(" X ") -> R.Object:\n        cls = Module\n        r = cls.main(x)\n        return r\n") },
+      MODULE(MAIN(
+          X,
+          "        cls = Module\n        with R.dataflow():\n            r = cls.other(x)\n       "
+          "     R.output(r)\n        return r\n\n") "    @R.function\n    def other(" X
+                                                    ") -> R.Object:\n        cls = Module\n       "
+                                                    " r = cls.main(x)\n        return r\n"),
+      MODULE(MAIN(
+          X,
+          "        cls = Module\n        r = cls.other(x)\n        return r\n\n") "    "
+                                                                                  "@R.function\n  "
+                                                                                  "  def other(" X
+                                                                                  ") -> "
+                                                                                  "R.Object:\n    "
+                                                                                  "    cls = "
+                                                                                  "Module\n       "
+                                                                                  " r = "
+                                                                                  "cls.main(x)\n  "
+                                                                                  "      return "
+                                                                                  "r\n") },
     { "WF08", "main is recursive but states no return annotation",
-      MODULE("    @R.function\n    def main(" X "):\n        cls = Module\n        r = cls.main(x)\n        return r\n"),
-      MODULE("    @R.function\n    def main(" X ") -> R.Object:\n        cls = Module\n        r = cls.main(x)\n        return r\n") },
+      MODULE("    @R.function\n    def main(" X
+             "):\n        cls = Module\n        r = cls.main(x)\n        return r\n"),
+      MODULE(
+          "    @R.function\n    def main(" X
+          ") -> R.Object:\n        cls = Module\n        r = cls.main(x)\n        return r\n") },
     { "WF11", "function g captures dataflow variable a",
-      MODULE(MAIN(X, "        with R.dataflow():\n            a = R.exp(x)\n            @R.function\n            def g(y: R.Tensor((\"m\",), dtype=\"float32\")) -> R.Object:\n"
-                     "                z = R.call_pure_packed(\"p\", y, a, sinfo_args=(R.Object,))\n                return z\n            h = g(x)\n            R.output(h)\n        return h\n")),
-      MODULE(MAIN(X, "        a = R.exp(x)\n        with R.dataflow():\n            @R.function\n            def g(y: R.Tensor((\"m\",), dtype=\"float32\")) -> R.Object:\n"
-                     "                z = R.call_pure_packed(\"p\", y, a, sinfo_args=(R.Object,))\n                return z\n            h = g(x)\n            R.output(h)\n        return h\n")) },
+      MODULE(MAIN(
+          X,
+          "        with R.dataflow():\n            a = R.exp(x)\n            @R.function\n        "
+          "    def g(y: R.Tensor((\"m\",), dtype=\"float32\")) -> R.Object:\n"
+          "                z = R.call_pure_packed(\"p\", y, a, sinfo_args=(R.Object,))\n          "
+          "      return z\n            h = g(x)\n            R.output(h)\n        return h\n")),
+      MODULE(MAIN(
+          X,
+          "        a = R.exp(x)\n        with R.dataflow():\n            @R.function\n            "
+          "def g(y: R.Tensor((\"m\",), dtype=\"float32\")) -> R.Object:\n"
+          "                z = R.call_pure_packed(\"p\", y, a, sinfo_args=(R.Object,))\n          "
+          "      return z\n            h = g(x)\n            R.output(h)\n        return h\n")) },
     { "WF12", "module has no public function",
       MODULE("    @R.function(private=True)\n    def f(" X ") -> R.Object:\n        return x\n"),
       MODULE("    @R.function\n    def f(" X ") -> R.Object:\n        return x\n") },
     { "WF13", "global_symbol \"g\" differs from the function name f",
-      MODULE("    @R.function\n    def f(" X ") -> R.Object:\n        R.func_attr({\"global_symbol\": \"g\"})\n        return x\n"),
-      MODULE("    @R.function\n    def f(" X ") -> R.Object:\n        R.func_attr({\"global_symbol\": \"f\"})\n        return x\n") },
+      MODULE(
+          "    @R.function\n    def f(" X
+          ") -> R.Object:\n        R.func_attr({\"global_symbol\": \"g\"})\n        return x\n"),
+      MODULE(
+          "    @R.function\n    def f(" X
+          ") -> R.Object:\n        R.func_attr({\"global_symbol\": \"f\"})\n        return x\n") },
     { "WF14", "shape variable k is not in scope",
-      MODULE(MAIN(X, "        k = T.int64()\n        y: " F32("(k,)") " = R.exp(x)\n        return y\n")),
-      MODULE(MAIN(X, "        k = T.int64()\n        y = R.match_cast(R.exp(x), " F32("(k,)") ")\n        return y\n")) },
+      MODULE(MAIN(
+          X, "        k = T.int64()\n        y: " F32("(k,)") " = R.exp(x)\n        return y\n")),
+      MODULE(MAIN(X, "        k = T.int64()\n        y = R.match_cast(R.exp(x), " F32(
+                         "(k,)") ")\n        return y\n")) },
     { "WF15", "is not in scope",
-      MODULE(MAIN(X, "        k = T.int64()\n        s: R.Shape([k]) = R.shape_of(x)\n        return s\n")),
-      MODULE(MAIN(X, "        k = T.int64()\n        s = R.match_cast(R.shape_of(x), R.Shape([k]))\n        return s\n")) },
+      MODULE(MAIN(
+          X,
+          "        k = T.int64()\n        s: R.Shape([k]) = R.shape_of(x)\n        return s\n")),
+      MODULE(MAIN(X, "        k = T.int64()\n        s = R.match_cast(R.shape_of(x), "
+                     "R.Shape([k]))\n        return s\n")) },
     { "WF16", "shape variable k is not in scope",
-      MODULE(MAIN(X, "        k = T.int64()\n        p: R.Prim(value=k) = R.prim_value(4)\n        return p\n")),
-      MODULE(MAIN(X, "        k = T.int64()\n        p = R.match_cast(R.prim_value(4), R.Prim(value=k))\n        return p\n")) },
+      MODULE(MAIN(X, "        k = T.int64()\n        p: R.Prim(value=k) = R.prim_value(4)\n       "
+                     " return p\n")),
+      MODULE(MAIN(X, "        k = T.int64()\n        p = R.match_cast(R.prim_value(4), "
+                     "R.Prim(value=k))\n        return p\n")) },
     { "WF20", "int24 is not a supported width",
       MODULE(MAIN("x: R.Tensor((4,), dtype=\"int24\")", "        return x\n")),
       MODULE(MAIN("x: R.Tensor((4,), dtype=\"int32\")", "        return x\n")) },
     { "WF21", "relax.force_pure is set on f, which is not declared pure",
-      MODULE("    @R.function(pure=False)\n    def f(" X ") -> R.Object:\n        R.func_attr({\"relax.force_pure\": True})\n        return x\n"),
-      MODULE("    @R.function\n    def f(" X ") -> R.Object:\n        R.func_attr({\"relax.force_pure\": True})\n        return x\n") },
+      MODULE(
+          "    @R.function(pure=False)\n    def f(" X
+          ") -> R.Object:\n        R.func_attr({\"relax.force_pure\": True})\n        return x\n"),
+      MODULE("    @R.function\n    def f(" X
+             ") -> R.Object:\n        R.func_attr({\"relax.force_pure\": True})\n        return "
+             "x\n") },
 };
 
-/* ---- programs that text cannot spell: built by hand ------------------------------------------------------- */
+/* ---- programs that text cannot spell: built by hand ----------------------------------------- */
 
 typedef struct maker {
     rlx_context *ctx;
@@ -74,9 +123,18 @@ typedef struct maker {
     const rlx_node *blocks[4]; size_t num_blocks;
 } maker;
 
-static const rlx_prim *size_var(maker *k, const char *name) { return &rlx_prim_var_new(k->ctx, rlx_string_z(k->ctx, name), RELAX_INT64, RLX_NO_PLACE)->node; }
-static const rlx_sinfo *vec_of(maker *k, const rlx_prim *n) { return rlx_tensor_info(k->ctx, rlx_shape(k->ctx, &n, 1), RELAX_FLOAT32, -1, NULL); }
-static const rlx_var *make_var(maker *k, bool dataflow, const char *name, const rlx_sinfo *s) { return rlx_var_new(k->ctx, dataflow, rlx_string_z(k->ctx, name), -1, s, RLX_NO_PLACE); }
+static const rlx_prim *size_var(maker *k, const char *name)
+{
+    return &rlx_prim_var_new(k->ctx, rlx_string_z(k->ctx, name), RELAX_INT64, RLX_NO_PLACE)->node;
+}
+static const rlx_sinfo *vec_of(maker *k, const rlx_prim *n)
+{
+    return rlx_tensor_info(k->ctx, rlx_shape(k->ctx, &n, 1), RELAX_FLOAT32, -1, NULL);
+}
+static const rlx_var *make_var(maker *k, bool dataflow, const char *name, const rlx_sinfo *s)
+{
+    return rlx_var_new(k->ctx, dataflow, rlx_string_z(k->ctx, name), -1, s, RLX_NO_PLACE);
+}
 
 static const rlx_expr *apply(maker *k, const char *op, const rlx_var *a, const rlx_var *b)
 {
@@ -84,30 +142,42 @@ static const rlx_expr *apply(maker *k, const char *op, const rlx_var *a, const r
     return rlx_call_op_z(k->ctx, op, args, b ? 2 : 1, NULL, RLX_NO_PLACE);
 }
 
-static void bind(maker *k, const rlx_var *v, const rlx_expr *value) { k->list[k->count++] = rlx_bind(k->ctx, v, value, RLX_NO_PLACE); }
+static void bind(maker *k, const rlx_var *v, const rlx_expr *value)
+{
+    k->list[k->count++] = rlx_bind(k->ctx, v, value, RLX_NO_PLACE);
+}
 static void end_block(maker *k, bool dataflow)
 {
     k->blocks[k->num_blocks++] = rlx_block_new(k->ctx, dataflow, k->list, k->count, RLX_NO_PLACE);
     k->count = 0;
 }
 
-static const rlx_node *function_of(maker *k, const rlx_var *const *params, size_t num_params, const rlx_expr *result, const rlx_sinfo *ret)
+static const rlx_node *function_of(maker *k, const rlx_var *const *params, size_t num_params,
+                                   const rlx_expr *result, const rlx_sinfo *ret)
 {
     if (k->count)
         end_block(k, false);
     const rlx_expr *body = rlx_seq(k->ctx, k->blocks, k->num_blocks, result, RLX_NO_PLACE);
     k->num_blocks = 0;
-    return (const rlx_node *)rlx_function_new(k->ctx, (const rlx_expr *const *)params, num_params, body, ret ? ret : rlx_object_info(k->ctx), true, true, NULL, NULL, RLX_NO_PLACE);
+    return (const rlx_node *)rlx_function_new(k->ctx, (const rlx_expr *const *)params, num_params,
+                                              body, ret ? ret : rlx_object_info(k->ctx), true,
+                                              true, NULL, NULL, RLX_NO_PLACE);
 }
 
 static const rlx_module *module_of(maker *k, const rlx_node *f, const rlx_node *g)
 {
-    const rlx_expr *names[] = { &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "f"), RLX_NO_PLACE)->node, &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "g"), RLX_NO_PLACE)->node };
+    const rlx_expr *names[] = {
+        &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "f"), RLX_NO_PLACE)->node,
+        &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "g"), RLX_NO_PLACE)->node
+    };
     const rlx_node *functions[] = { f, g };
     return rlx_module_new(k->ctx, names, functions, g ? 2 : 1, NULL, NULL, RLX_NO_PLACE);
 }
 
-static const rlx_module *simple(maker *k, const rlx_expr *result) { return module_of(k, function_of(k, &k->x, 1, result, NULL), NULL); }
+static const rlx_module *simple(maker *k, const rlx_expr *result)
+{
+    return module_of(k, function_of(k, &k->x, 1, result, NULL), NULL);
+}
 
 static const rlx_module *outside_block(maker *k)
 {
@@ -150,7 +220,8 @@ static const rlx_module *own_value(maker *k)
 static const rlx_module *too_early(maker *k)
 {
     const rlx_var *a = make_var(k, false, "a", k->f32n), *b = make_var(k, false, "b", k->f32n);
-    const rlx_binding *first = rlx_bind(k->ctx, a, apply(k, "exp", b, NULL), RLX_NO_PLACE), *second = rlx_bind(k->ctx, b, apply(k, "sin", k->x, NULL), RLX_NO_PLACE);
+    const rlx_binding *first = rlx_bind(k->ctx, a, apply(k, "exp", b, NULL), RLX_NO_PLACE),
+                      *second = rlx_bind(k->ctx, b, apply(k, "sin", k->x, NULL), RLX_NO_PLACE);
     k->list[k->count++] = k->good ? second : first;
     k->list[k->count++] = k->good ? first : second;
     return simple(k, &a->node);
@@ -158,20 +229,27 @@ static const rlx_module *too_early(maker *k)
 
 static const rlx_module *after_branch(maker *k)
 {
-    const rlx_var *c = make_var(k, false, "c", rlx_prim_info(k->ctx, RELAX_BOOL, NULL)), *a = make_var(k, false, "a", k->f32n), *r = make_var(k, false, "r", k->f32n);
+    const rlx_var *c = make_var(k, false, "c", rlx_prim_info(k->ctx, RELAX_BOOL, NULL)),
+                  *a = make_var(k, false, "a", k->f32n), *r = make_var(k, false, "r", k->f32n);
     const rlx_binding *inner = rlx_bind(k->ctx, a, apply(k, "exp", k->x, NULL), RLX_NO_PLACE);
     const rlx_node *block = rlx_block_new(k->ctx, false, &inner, 1, RLX_NO_PLACE);
-    const rlx_expr *then = rlx_seq(k->ctx, &block, 1, &a->node, RLX_NO_PLACE), *other = rlx_seq(k->ctx, NULL, 0, &k->x->node, RLX_NO_PLACE);
+    const rlx_expr *then = rlx_seq(k->ctx, &block, 1, &a->node, RLX_NO_PLACE),
+                   *other = rlx_seq(k->ctx, NULL, 0, &k->x->node, RLX_NO_PLACE);
     const rlx_var *params[] = { k->x, c };
     bind(k, r, rlx_if(k->ctx, &c->node, then, other, RLX_NO_PLACE));
     return module_of(k, function_of(k, params, 2, k->good ? &r->node : &a->node, NULL), NULL);
 }
 
-static const rlx_module *return_size(maker *k) { return module_of(k, function_of(k, &k->x, 1, &k->x->node, vec_of(k, k->good ? k->n : k->m)), NULL); }
+static const rlx_module *return_size(maker *k)
+{
+    return module_of(k, function_of(k, &k->x, 1, &k->x->node, vec_of(k, k->good ? k->n : k->m)),
+                     NULL);
+}
 
 static const rlx_module *no_position(maker *k)
 {
-    const rlx_var *y = make_var(k, false, "y", vec_of(k, rlx_fold_mul(k->ctx, k->n, k->good ? k->n : k->m)));
+    const rlx_var *y =
+        make_var(k, false, "y", vec_of(k, rlx_fold_mul(k->ctx, k->n, k->good ? k->n : k->m)));
     const rlx_var *params[] = { y, k->x };
     return module_of(k, function_of(k, params, 2, &y->node, NULL), NULL);
 }
@@ -218,7 +296,10 @@ static const rlx_module *scalar_lanes(maker *k)
 {
     const rlx_var *p = make_var(k, false, "p", rlx_object_info(k->ctx));
     const rlx_prim *one = rlx_int(k->ctx, RELAX_INT32, 1), *four = rlx_int(k->ctx, RELAX_INT32, 4);
-    rlx_broadcast key = { .node.kind = RLX_NODE_BROADCAST, .dtype = rlx_dtype_with_lanes(RELAX_INT32, 4), .value = one, .lanes = four };
+    rlx_broadcast key = { .node.kind = RLX_NODE_BROADCAST,
+                          .dtype = rlx_dtype_with_lanes(RELAX_INT32, 4),
+                          .value = one,
+                          .lanes = four };
     bind(k, p, rlx_prim_value_new(k->ctx, k->good ? one : rlx_node_intern(k->ctx, &key.node)));
     return simple(k, &p->node);
 }
@@ -230,23 +311,41 @@ static const rlx_module *with_kind(maker *k, const rlx_sinfo *s)
     return module_of(k, function_of(k, params, 2, &y->node, NULL), NULL);
 }
 
-static const rlx_module *prim_handle(maker *k) { return with_kind(k, rlx_prim_info(k->ctx, k->good ? RELAX_INT64 : RELAX_HANDLE, NULL)); }
-static const rlx_module *tensor_lanes(maker *k) { return with_kind(k, rlx_tensor_info(k->ctx, NULL, rlx_dtype_with_lanes(RELAX_FLOAT32, k->good ? 1 : 4), 1, NULL)); }
-static const rlx_module *float_dimension(maker *k) { return with_kind(k, vec_of(k, k->good ? k->n : rlx_float(k->ctx, RELAX_FLOAT32, 2))); }
+static const rlx_module *prim_handle(maker *k)
+{
+    return with_kind(k, rlx_prim_info(k->ctx, k->good ? RELAX_INT64 : RELAX_HANDLE, NULL));
+}
+static const rlx_module *tensor_lanes(maker *k)
+{
+    return with_kind(k, rlx_tensor_info(k->ctx, NULL,
+                                        rlx_dtype_with_lanes(RELAX_FLOAT32, k->good ? 1 : 4), 1,
+                                        NULL));
+}
+static const rlx_module *float_dimension(maker *k)
+{
+    return with_kind(k, vec_of(k, k->good ? k->n : rlx_float(k->ctx, RELAX_FLOAT32, 2)));
+}
 
 static const rlx_module *prim_value_dtype(maker *k)
 {
-    rlx_prim_sinfo key = { .node.kind = RLX_NODE_PRIM_SINFO, .dtype = k->good ? RELAX_INT64 : RELAX_INT32, .value = k->n };
+    rlx_prim_sinfo key = { .node.kind = RLX_NODE_PRIM_SINFO,
+                           .dtype = k->good ? RELAX_INT64 : RELAX_INT32,
+                           .value = k->n };
     return with_kind(k, rlx_node_intern(k->ctx, &key.node));
 }
 
 static const rlx_module *device_listed(maker *k)
 {
-    rlx_vdevice key = { .node.kind = RLX_NODE_VDEVICE, .target = rlx_attr_string_new(k->ctx, RLX_SLICE("cuda")), .scope = rlx_string_z(k->ctx, "global") };
+    rlx_vdevice key = { .node.kind = RLX_NODE_VDEVICE,
+                        .target = rlx_attr_string_new(k->ctx, RLX_SLICE("cuda")),
+                        .scope = rlx_string_z(k->ctx, "global") };
     const rlx_node *device = rlx_node_intern(k->ctx, &key.node);
     const rlx_module *m = with_kind(k, rlx_tensor_info(k->ctx, NULL, RELAX_FLOAT32, 1, device));
-    const rlx_attr *name = rlx_attr_string_new(k->ctx, RLX_SLICE("vdevice")), *list = rlx_attr_list_new(k->ctx, &device, 1);
-    return k->good ? rlx_module_new(k->ctx, m->gvars, m->functions, m->num_functions, NULL, rlx_attrs_new(k->ctx, &name, &list, 1), RLX_NO_PLACE) : m;
+    const rlx_attr *name = rlx_attr_string_new(k->ctx, RLX_SLICE("vdevice")),
+                   *list = rlx_attr_list_new(k->ctx, &device, 1);
+    return k->good ? rlx_module_new(k->ctx, m->gvars, m->functions, m->num_functions, NULL,
+                                    rlx_attrs_new(k->ctx, &name, &list, 1), RLX_NO_PLACE)
+                   : m;
 }
 
 static const rlx_module *deep_annotation(maker *k)
@@ -263,7 +362,8 @@ static const rlx_module *shared_annotation(maker *k)
     const rlx_sinfo *s = k->good ? k->f32n : vec_of(k, rlx_float(k->ctx, RELAX_FLOAT32, 2));
     for (int i = 0; i < 18; i++) {
         const rlx_sinfo *two[] = { s, s };
-        s = i % 2 ? rlx_tuple_info(k->ctx, two, 2) : rlx_func_info(k->ctx, NULL, 0, &s, 1, s, true);
+        s = i % 2 ? rlx_tuple_info(k->ctx, two, 2)
+                  : rlx_func_info(k->ctx, NULL, 0, &s, 1, s, true);
     }
     return with_kind(k, s);
 }
@@ -271,7 +371,8 @@ static const rlx_module *shared_annotation(maker *k)
 static const rlx_module *not_member(maker *k)
 {
     const rlx_var *y = make_var(k, false, "y", rlx_object_info(k->ctx));
-    const rlx_expr *gv = &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "g"), RLX_NO_PLACE)->node;
+    const rlx_expr *gv =
+        &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "g"), RLX_NO_PLACE)->node;
     bind(k, y, k->good ? &k->x->node : gv);
     return simple(k, &y->node);
 }
@@ -281,13 +382,17 @@ static const rlx_module *unknown_op(maker *k)
     rlx_op key = { .node.kind = RLX_NODE_OP, .name = rlx_string_z(k->ctx, "relax.flor") };
     const rlx_expr *args[] = { &k->x->node };
     const rlx_var *y = make_var(k, false, "y", k->f32n);
-    bind(k, y, k->good ? apply(k, "floor", k->x, NULL) : rlx_call_new(k->ctx, rlx_node_intern(k->ctx, &key.node), args, 1, NULL, 0, NULL, RLX_NO_PLACE));
+    bind(k, y,
+         k->good ? apply(k, "floor", k->x, NULL)
+                 : rlx_call_new(k->ctx, rlx_node_intern(k->ctx, &key.node), args, 1, NULL, 0, NULL,
+                                RLX_NO_PLACE));
     return simple(k, &y->node);
 }
 
 static const rlx_module *shared_param(maker *k)
 {
-    const rlx_var *x = make_var(k, false, "x", rlx_object_info(k->ctx)), *own = make_var(k, false, "x", rlx_object_info(k->ctx));
+    const rlx_var *x = make_var(k, false, "x", rlx_object_info(k->ctx)),
+                  *own = make_var(k, false, "x", rlx_object_info(k->ctx));
     const rlx_node *f = function_of(k, &x, 1, &x->node, NULL);
     const rlx_var *y = k->good ? own : x;
     return module_of(k, f, function_of(k, &y, 1, &y->node, NULL));
@@ -306,11 +411,17 @@ static const rlx_module *same_name(maker *k)
     const rlx_prim *n = size_var(k, "n");
     const rlx_var *y = make_var(k, false, "y", vec_of(k, n));
     const rlx_node *functions[] = { f, function_of(k, &y, 1, &y->node, NULL) };
-    const rlx_expr *names[] = { &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "f"), RLX_NO_PLACE)->node, &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, k->good ? "g" : "f"), RLX_NO_PLACE)->node };
+    const rlx_expr *names[] = {
+        &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, "f"), RLX_NO_PLACE)->node,
+        &rlx_global_var_new(k->ctx, rlx_string_z(k->ctx, k->good ? "g" : "f"), RLX_NO_PLACE)->node
+    };
     return rlx_module_new(k->ctx, names, functions, 2, NULL, NULL, RLX_NO_PLACE);
 }
 
-static const struct { const char *codes, *message; const rlx_module *(*make)(maker *k); } built[] = {
+static const struct {
+    const char *codes, *message;
+    const rlx_module *(*make)(maker *k);
+} built[] = {
     { "WF01", "dataflow variable a is used outside its dataflow block", outside_block },
     { "WF01", "dataflow variable a is bound outside a dataflow block", bound_outside_block },
     { "WF02", "variable y is bound twice", bound_twice },
@@ -318,11 +429,14 @@ static const struct { const char *codes, *message; const rlx_module *(*make)(mak
     { "WF02", "variable y occurs in its own value, which is not a function", own_value },
     { "WF03", "variable b is used before it is bound", too_early },
     { "WF03", "variable a is out of scope here", after_branch },
-    { "WF04", "return annotation of f uses shape variable m, which is not bound by its parameters", return_size },
+    { "WF04", "return annotation of f uses shape variable m, which is not bound by its parameters",
+      return_size },
     { "WF06", "shape variable m of f has no dimension of its own in any parameter", no_position },
     { "WF09", "operator add is used as a value", op_as_value },
     { "WF10", "says rank 3 but gives 1 dimensions", rank_of_var },
-    { "WF14", "shape of a tensor annotation must be a variable or a list of dimensions, found a call", shape_is_call },
+    { "WF14",
+      "shape of a tensor annotation must be a variable or a list of dimensions, found a call",
+      shape_is_call },
     { "TY14", "shape variable s of a tensor annotation is R.Tensor", shape_of_no_shape },
     { "WF18", "scalar value must have one lane, found int32x4", scalar_lanes },
     { "WF19", "R.Prim needs an integer, unsigned or float dtype, found handle", prim_handle },
@@ -353,7 +467,8 @@ static void test_built(void **state)
             const rlx_module *m = built[i].make(&k);
             assert_non_null(m);
             bool ok = rlx_well_formed(k.ctx, m, RLX_STAGE_ANY);
-            expect(k.ctx, built[i].codes, good ? "" : built[i].codes, good ? NULL : built[i].message);
+            expect(k.ctx, built[i].codes, good ? "" : built[i].codes,
+                   good ? NULL : built[i].message);
             assert_int_equal(ok, good);
             rlx_context_release(k.ctx);
         }
@@ -386,7 +501,8 @@ static void test_texts(void **state)
             rlx_diags_clear(&ctx->diags); /* TY warnings of reading are another test's */
             bool ok = rlx_well_formed(ctx, m, RLX_STAGE_EXPLICIT);
             assert_int_equal(ok, good || strcmp(texts[i].codes, "WF12") == 0);
-            expect(ctx, texts[i].codes, good ? "" : texts[i].codes, good ? NULL : texts[i].message);
+            expect(ctx, texts[i].codes, good ? "" : texts[i].codes,
+                   good ? NULL : texts[i].message);
             rlx_context_release(ctx);
         }
 }

@@ -27,7 +27,8 @@ typedef struct fixture {
 static inline void *count_alloc(void *user, size_t size, size_t align)
 {
     ((fixture *)user)->live += size;
-    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align, (size + align - 1) / align * align);
+    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align,
+                         (size + align - 1) / align * align);
 }
 
 static inline void count_free(void *user, void *ptr, size_t size, size_t align)
@@ -38,7 +39,8 @@ static inline void count_free(void *user, void *ptr, size_t size, size_t align)
     free(ptr);
 }
 
-static inline void *count_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
+static inline void *count_resize(void *user, void *ptr, size_t old_size, size_t new_size,
+                                 size_t align)
 {
     void *p = count_alloc(user, new_size, align);
     if (p && ptr)
@@ -52,7 +54,8 @@ static inline int open_fixture(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
     relax_context_options options;
-    f->allocator = (relax_allocator){ sizeof f->allocator, f, count_alloc, count_resize, count_free };
+    f->allocator =
+        (relax_allocator){ sizeof f->allocator, f, count_alloc, count_resize, count_free };
     relax_context_options_init(&options, sizeof options);
     options.allocator = &f->allocator;
     f->ctx = relax_context_create(&options);
@@ -92,7 +95,8 @@ static inline void assert_said(relax_context *ctx, const char *code)
         fail_msg("wanted error[%s], nothing was said", code);
     const char *got = relax_diagnostic_code(ctx, i);
     if (!got || strcmp(got, code) != 0)
-        fail_msg("wanted error[%s], got error[%s]: %s", code, got ? got : "none", relax_diagnostic_message(ctx, i, NULL));
+        fail_msg("wanted error[%s], got error[%s]: %s", code, got ? got : "none",
+                 relax_diagnostic_message(ctx, i, NULL));
     relax_context_clear_diagnostics(ctx);
 }
 
@@ -105,7 +109,8 @@ static inline char *printed(relax_context *ctx, const relax_node *node)
     return copy;
 }
 
-static inline relax_struct_info *floats(relax_context *ctx, const relax_prim_expr *rows, int64_t columns)
+static inline relax_struct_info *floats(relax_context *ctx, const relax_prim_expr *rows,
+                                        int64_t columns)
 {
     const relax_prim_expr *dims[] = { rows, relax_prim_int(ctx, columns) };
     return relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
@@ -117,12 +122,14 @@ static inline relax_tensor *tensor_of(const float *data, int64_t rows, int64_t c
     relax_tensor *t = NULL;
     int64_t shape[] = { rows, columns };
     assert_int_equal(relax_tensor_create(RELAX_FLOAT32, shape, 2, NULL, &t, NULL), RELAX_OK);
-    assert_int_equal(relax_tensor_copy_in(t, data, (size_t)(rows * columns) * sizeof *data), RELAX_OK);
+    assert_int_equal(relax_tensor_copy_in(t, data, (size_t)(rows * columns) * sizeof *data),
+                     RELAX_OK);
     return t;
 }
 
 /* Compiles, calls `main` with one tensor and copies `count` floats of the result. */
-static inline void run_main(relax_context *ctx, const relax_module *module, relax_tensor *in, float *out, size_t count)
+static inline void run_main(relax_context *ctx, const relax_module *module, relax_tensor *in,
+                            float *out, size_t count)
 {
     relax_executable *exe = relax_compile(ctx, module, NULL);
     relax_vm *vm = NULL;
@@ -135,7 +142,9 @@ static inline void run_main(relax_context *ctx, const relax_module *module, rela
     relax_status status = relax_vm_call(vm, "main", 4, &arg, 1, &result, &error);
     if (status != RELAX_OK)
         fail_msg("error[%s]: %s", relax_error_code(error), relax_error_message(error, NULL));
-    assert_int_equal(relax_tensor_copy_out(relax_value_get_tensor(&result), out, count * sizeof *out), RELAX_OK);
+    assert_int_equal(
+        relax_tensor_copy_out(relax_value_get_tensor(&result), out, count * sizeof *out),
+        RELAX_OK);
     relax_value_release(&result);
     relax_value_release(&arg);
     relax_vm_release(vm);

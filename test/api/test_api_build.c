@@ -1,4 +1,5 @@
-/* test_api_build: programs made by the public interface alone: built, looked at, printed, read back, compiled, run. */
+/* test_api_build: programs made by the public interface alone: built, looked at, printed, read
+ * back, compiled, run. */
 #include "api_fixture.h"
 
 #include <math.h>
@@ -15,10 +16,12 @@ static relax_expr *weights(relax_context *ctx, int seed, int64_t rows, int64_t c
     size_t count = (size_t)((rows ? rows : 1) * columns);
     for (size_t i = 0; i < count; i++)
         data[i] = weight(seed, (int)i);
-    return relax_constant(ctx, RELAX_FLOAT32, rows ? shape : shape + 1, rows ? 2 : 1, data, count * sizeof *data);
+    return relax_constant(ctx, RELAX_FLOAT32, rows ? shape : shape + 1, rows ? 2 : 1, data,
+                          count * sizeof *data);
 }
 
-/* softmax(relu(x @ w1 + b1) @ w2 + b2), nested as a host writes it: the builder binds the parts. */
+/* softmax(relu(x @ w1 + b1) @ w2 + b2), nested as a host writes it: the builder binds the
+ * parts. */
 static relax_module *network(relax_context *ctx)
 {
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
@@ -27,10 +30,16 @@ static relax_module *network(relax_context *ctx)
     const relax_expr *x = relax_var(ctx, Z("x"), floats(ctx, batch, IN), 0);
     assert_int_equal(relax_builder_begin_function(b, Z("main"), &x, 1, NULL), RELAX_OK);
     assert_int_equal(relax_builder_begin_dataflow(b), RELAX_OK);
-    relax_expr *h = relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, weights(ctx, 1, IN, HIDDEN)), weights(ctx, 2, 0, HIDDEN)));
-    relax_expr *scores = relax_builder_emit(b, relax_r_add(ctx, relax_r_matmul(ctx, h, weights(ctx, 3, HIDDEN, CLASSES)), weights(ctx, 4, 0, CLASSES)),
-                                            Z("scores"), 0);
-    relax_expr *out = relax_builder_emit_output(b, relax_r_nn_softmax_with(ctx, scores, 1), Z("probabilities"), 0);
+    relax_expr *h =
+        relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, weights(ctx, 1, IN, HIDDEN)),
+                                         weights(ctx, 2, 0, HIDDEN)));
+    relax_expr *scores = relax_builder_emit(
+        b,
+        relax_r_add(ctx, relax_r_matmul(ctx, h, weights(ctx, 3, HIDDEN, CLASSES)),
+                    weights(ctx, 4, 0, CLASSES)),
+        Z("scores"), 0);
+    relax_expr *out = relax_builder_emit_output(b, relax_r_nn_softmax_with(ctx, scores, 1),
+                                                Z("probabilities"), 0);
     assert_int_equal(relax_builder_end_dataflow(b), RELAX_OK);
     assert_non_null(relax_builder_end_function(b, out));
     relax_module *m = relax_module_builder_finish(mb);
@@ -85,8 +94,10 @@ static void printed_reads_back(void **state)
     const relax_module *again = relax_module_parse(ctx, Z("again.py"), Z(text));
     assert_quiet(ctx);
     assert_non_null(again);
-    assert_int_equal(relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 0), 1);
-    assert_int_equal(relax_node_hash(ctx, relax_module_as_node(m)), relax_node_hash(ctx, relax_module_as_node(again)));
+    assert_int_equal(
+        relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 0), 1);
+    assert_int_equal(relax_node_hash(ctx, relax_module_as_node(m)),
+                     relax_node_hash(ctx, relax_module_as_node(again)));
     char *twice = printed(ctx, relax_module_as_node(again));
     assert_string_equal(text, twice);
     free(text);
@@ -106,19 +117,22 @@ static void getters_find_everything(void **state)
     assert_int_equal(relax_base_func_kind(func), RELAX_FUNC_RELAX);
     assert_int_equal(relax_expr_kind(f), RELAX_EXPR_FUNCTION);
     assert_ptr_equal(relax_expr_as_base_func(f), func);
-    assert_string_equal(relax_attr_get_string(relax_expr_attr(f, Z("global_symbol")), &len), "main");
+    assert_string_equal(relax_attr_get_string(relax_expr_attr(f, Z("global_symbol")), &len),
+                        "main");
     assert_int_equal(len, 4);
     const relax_struct_info *sig = relax_base_func_struct_info(func);
     assert_int_equal(relax_struct_info_num_fields(sig), 1);
     assert_int_equal(relax_struct_info_ndim(relax_struct_info_ret(sig)), 2);
-    assert_ptr_equal(relax_struct_info_dim(relax_struct_info_field(sig, 0), 0), relax_struct_info_dim(relax_struct_info_ret(sig), 0));
+    assert_ptr_equal(relax_struct_info_dim(relax_struct_info_field(sig, 0), 0),
+                     relax_struct_info_dim(relax_struct_info_ret(sig), 0));
 
     const relax_expr *body = relax_expr_operand(f, relax_expr_num_operands(f) - 1);
     assert_int_equal(relax_expr_kind(body), RELAX_EXPR_SEQ);
     assert_int_equal(relax_seq_num_blocks(body), 1);
     const relax_block *block = relax_seq_block(body, 0);
     assert_true(relax_block_is_dataflow(block));
-    assert_int_equal(relax_block_num_bindings(block), 6); /* two layers of matmul and add, relu, softmax */
+    /* two layers of matmul and add, relu, softmax */
+    assert_int_equal(relax_block_num_bindings(block), 6);
     const relax_binding *last = relax_block_binding(block, 5);
     assert_string_equal(relax_expr_name(relax_binding_var(last), NULL), "probabilities");
     assert_int_equal(relax_expr_kind(relax_binding_var(last)), RELAX_EXPR_VAR);
@@ -171,7 +185,8 @@ static void branches_and_recursion(void **state)
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_struct_info *flag = relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_BOOL);
     relax_prim_expr *n = relax_shape_var(ctx, Z("n"));
-    const relax_expr *x = relax_var(ctx, Z("x"), floats(ctx, n, 2), 0), *go = relax_var(ctx, Z("go"), flag, 0), *params[] = { go, x };
+    const relax_expr *x = relax_var(ctx, Z("x"), floats(ctx, n, 2), 0),
+                     *go = relax_var(ctx, Z("go"), flag, 0), *params[] = { go, x };
     assert_int_equal(relax_builder_begin_function(b, Z("pick"), params, 2, NULL), RELAX_OK);
     assert_int_equal(relax_builder_begin_if(b, go), RELAX_OK);
     relax_expr *yes = relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0);
@@ -193,14 +208,16 @@ static void a_local_function(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    relax_struct_info *info = relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
+    relax_struct_info *info =
+        relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
     const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *y = relax_var(ctx, Z("y"), info, 0);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_function_options options;
     relax_function_options_init(&options, sizeof options);
     options.ret = info;
     assert_int_equal(relax_builder_begin_function(b, Z("inner"), &y, 1, &options), RELAX_OK);
-    relax_expr *inner = relax_builder_end_function(b, relax_builder_emit(b, relax_r_add(ctx, x, y), NULL, 0, 0));
+    relax_expr *inner =
+        relax_builder_end_function(b, relax_builder_emit(b, relax_r_add(ctx, x, y), NULL, 0, 0));
     assert_int_equal(relax_expr_kind(inner), RELAX_EXPR_VAR);
     assert_int_equal(relax_struct_info_kind(relax_expr_struct_info(inner)), RELAX_SINFO_FUNC);
     relax_expr *z = relax_builder_emit(b, relax_call(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
@@ -215,7 +232,8 @@ static void a_local_function(void **state)
     assert_true(strncmp(relax_diagnostic_code(ctx, 0), "CG", 2) == 0);
 }
 
-/* The same expression object as operand twice: one binding if it is pure, two calls if it is not. */
+/* The same expression object as operand twice: one binding if it is pure, two calls if it is
+ * not. */
 static void shared_operands(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
@@ -223,15 +241,19 @@ static void shared_operands(void **state)
     relax_function_options_init(&impure, sizeof impure);
     impure.pure = 0;
     const relax_struct_info *info = floats(ctx, relax_prim_int(ctx, 2), 3);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *draw = relax_extern_func(ctx, Z("draw"));
+    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
+                     *draw = relax_extern_func(ctx, Z("draw"));
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), &x, 1, &impure);
-    const relax_expr *y = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0), *r = relax_call(ctx, draw, &x, 1, info, 0);
+    const relax_expr *y = relax_call_op(ctx, Z("exp"), &x, 1, NULL, 0),
+                     *r = relax_call(ctx, draw, &x, 1, info, 0);
     for (int i = 0; i < 2; i++)
         y = relax_call_op(ctx, Z("add"), (const relax_expr *[]){ y, y }, 2, NULL, 0);
     y = relax_builder_emit(b, y, NULL, 0, 0);
-    y = relax_builder_emit(b, relax_call_op(ctx, Z("multiply"), (const relax_expr *[]){ r, r }, 2, NULL, 0), NULL, 0, 0);
+    y = relax_builder_emit(
+        b, relax_call_op(ctx, Z("multiply"), (const relax_expr *[]){ r, r }, 2, NULL, 0), NULL, 0,
+        0);
     assert_non_null(relax_builder_end_function(b, y));
     const relax_module *m = relax_module_builder_finish(mb);
     relax_builder_destroy(b);
@@ -239,11 +261,15 @@ static void shared_operands(void **state)
     assert_quiet(ctx);
     char *text = printed(ctx, relax_base_func_as_node(relax_module_function(m, 0)));
 #define INFO "R.Tensor((2, 3), dtype=\"float32\") "
-    assert_string_equal(strstr(text, "    gv"), "    gv: " INFO "= R.exp(x)\n"
+    assert_string_equal(
+        strstr(text, "    gv"),
+        "    gv: " INFO "= R.exp(x)\n"
         "    gv1: " INFO "= R.add(gv, gv)\n"
         "    gv2: " INFO "= R.add(gv1, gv1)\n"
-        "    gv3: " INFO "= R.call_packed(\"draw\", x, sinfo_args=(R.Tensor((2, 3), dtype=\"float32\"),))\n"
-        "    gv4: " INFO "= R.call_packed(\"draw\", x, sinfo_args=(R.Tensor((2, 3), dtype=\"float32\"),))\n"
+        "    gv3: " INFO
+        "= R.call_packed(\"draw\", x, sinfo_args=(R.Tensor((2, 3), dtype=\"float32\"),))\n"
+        "    gv4: " INFO
+        "= R.call_packed(\"draw\", x, sinfo_args=(R.Tensor((2, 3), dtype=\"float32\"),))\n"
         "    gv5: " INFO "= R.multiply(gv3, gv4)\n"
         "    return gv5");
     free(text);
@@ -253,7 +279,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        TEST(network_runs), TEST(printed_reads_back), TEST(getters_find_everything), TEST(walks_and_casts), TEST(branches_and_recursion), TEST(a_local_function),
+        TEST(network_runs),    TEST(printed_reads_back),     TEST(getters_find_everything),
+        TEST(walks_and_casts), TEST(branches_and_recursion), TEST(a_local_function),
         TEST(shared_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

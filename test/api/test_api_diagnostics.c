@@ -1,10 +1,12 @@
-/* test_api_diagnostics: what a host learns of mistakes: texts, JSON, places, a live callback, muted warnings, codes. */
+/* test_api_diagnostics: what a host learns of mistakes: texts, JSON, places, a live callback,
+ * muted warnings, codes. */
 #include "api_fixture.h"
 
-static const char ill_typed[] = "@R.function\n"
-                                "def main(x: R.Tensor((2, 3), \"float32\"), y: R.Tensor((4, 5), \"float32\")):\n"
-                                "    z = R.matmul(x, y)\n"
-                                "    return z\n";
+static const char ill_typed[] =
+    "@R.function\n"
+    "def main(x: R.Tensor((2, 3), \"float32\"), y: R.Tensor((4, 5), \"float32\")):\n"
+    "    z = R.matmul(x, y)\n"
+    "    return z\n";
 
 static char *taken(relax_bytes *bytes)
 {
@@ -32,11 +34,13 @@ static void mistakes_are_shown(void **state)
     assert_int_equal(relax_place_locate(ctx, place, &line, &column, &chars), RELAX_OK);
     relax_place_get(place, &source, &begin, &length);
     assert_int_equal(line, 3);
-    assert_true(column == chars && source == 1 && begin + length <= sizeof ill_typed && length > 0);
+    assert_true(column == chars && source == 1 && begin + length <= sizeof ill_typed &&
+                length > 0);
 
     char *text = taken(relax_diagnostic_render(ctx, 0));
     char head[64];
-    snprintf(head, sizeof head, "m.py:3:%u: error[%s]: ", (unsigned)column, relax_diagnostic_code(ctx, 0));
+    snprintf(head, sizeof head, "m.py:3:%u: error[%s]: ", (unsigned)column,
+             relax_diagnostic_code(ctx, 0));
     assert_true(strncmp(text, head, strlen(head)) == 0);
     assert_has(text, relax_diagnostic_message(ctx, 0, NULL));
     assert_has(text, "    z = R.matmul(x, y)\n");
@@ -49,8 +53,11 @@ static void mistakes_are_shown(void **state)
     free(text);
 
     size_t beyond = relax_context_num_diagnostics(ctx);
-    assert_true(relax_diagnostic_severity(ctx, beyond) == -1 && !relax_diagnostic_code(ctx, beyond) && !relax_diagnostic_message(ctx, beyond, NULL) &&
-                !relax_diagnostic_place(ctx, beyond) && !relax_diagnostic_num_notes(ctx, beyond) && !relax_diagnostic_render(ctx, beyond) && !relax_diagnostic_json(ctx, beyond));
+    assert_true(relax_diagnostic_severity(ctx, beyond) == -1 &&
+                !relax_diagnostic_code(ctx, beyond) &&
+                !relax_diagnostic_message(ctx, beyond, NULL) &&
+                !relax_diagnostic_place(ctx, beyond) && !relax_diagnostic_num_notes(ctx, beyond) &&
+                !relax_diagnostic_render(ctx, beyond) && !relax_diagnostic_json(ctx, beyond));
     relax_context_clear_diagnostics(ctx);
     assert_quiet(ctx);
     assert_int_equal(relax_context_status(ctx), RELAX_OK);
@@ -60,7 +67,8 @@ static void mistakes_are_shown(void **state)
 static void places_of_a_host(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    uint32_t source = relax_context_add_source(ctx, Z("model.onnx"), NULL, 0), begin = 0, length = 0, line = 7, number = 0;
+    uint32_t source = relax_context_add_source(ctx, Z("model.onnx"), NULL, 0), begin = 0,
+             length = 0, line = 7, number = 0;
     assert_int_equal(source, 1);
     relax_place place = relax_place_make(source, 12345, 6);
     relax_place_get(place, &number, &begin, &length);
@@ -70,13 +78,17 @@ static void places_of_a_host(void **state)
     assert_int_equal(relax_place_make(0, 1, 1), 0);
     assert_int_equal(relax_place_make(source, UINT32_MAX, 1), 0);
 
-    relax_struct_info *info = relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
-    relax_struct_info *other = relax_struct_info_tensor_static(ctx, (int64_t[]){ 3 }, 1, RELAX_FLOAT32);
-    const relax_expr *args[] = { relax_var(ctx, Z("x"), info, 0), relax_var(ctx, Z("y"), other, 0) };
+    relax_struct_info *info =
+        relax_struct_info_tensor_static(ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
+    relax_struct_info *other =
+        relax_struct_info_tensor_static(ctx, (int64_t[]){ 3 }, 1, RELAX_FLOAT32);
+    const relax_expr *args[] = { relax_var(ctx, Z("x"), info, 0),
+                                 relax_var(ctx, Z("y"), other, 0) };
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_builder_begin_function(b, Z("main"), args, 2, NULL);
-    assert_null(relax_builder_emit(b, relax_call_op(ctx, Z("add"), args, 2, NULL, place), NULL, 0, 0));
+    assert_null(
+        relax_builder_emit(b, relax_call_op(ctx, Z("add"), args, 2, NULL, place), NULL, 0, 0));
     assert_true(relax_diagnostic_place(ctx, 0) == place);
     char *text = taken(relax_diagnostic_render(ctx, 0));
     assert_true(strncmp(text, "model.onnx", 10) == 0);
@@ -86,13 +98,14 @@ static void places_of_a_host(void **state)
     free(text);
     relax_context_clear_diagnostics(ctx);
     /* a call without a place takes that of its binding */
-    assert_null(relax_builder_emit(b, relax_call_op(ctx, Z("add"), args, 2, NULL, 0), NULL, 0, place));
+    assert_null(
+        relax_builder_emit(b, relax_call_op(ctx, Z("add"), args, 2, NULL, 0), NULL, 0, place));
     assert_true(relax_diagnostic_place(ctx, 0) == place);
     relax_builder_destroy(b);
     relax_module_builder_destroy(mb);
 }
 
-/* ---- live ---------------------------------------------------------------------------------------------------------- */
+/* ---- live ----------------------------------------------------------------------------------- */
 
 typedef struct listener { int heard, notes, destroyed; size_t last; char code[8]; } listener;
 
@@ -111,11 +124,13 @@ static void a_listener_hears_each_once(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     listener first = { 0 }, second = { 0 };
-    assert_int_equal(relax_context_on_diagnostic(NULL, hear, &first, gone), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_context_on_diagnostic(NULL, hear, &first, gone),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(first.destroyed, 1);
     first.destroyed = 0;
     assert_int_equal(relax_context_on_diagnostic(ctx, hear, &first, gone), RELAX_OK);
-    assert_null(relax_call_op(ctx, Z("nn.relo"), NULL, 0, NULL, 0)); /* heard as soon as the call is back */
+    /* heard as soon as the call is back */
+    assert_null(relax_call_op(ctx, Z("nn.relo"), NULL, 0, NULL, 0));
     assert_int_equal(first.heard, 1);
     assert_string_equal(first.code, "OP06");
     assert_null(relax_shape_var(ctx, NULL, 0));
@@ -150,12 +165,14 @@ static void a_listener_hears_each_once(void **state)
     assert_true(third.heard == 1 && third.destroyed == 1);
 }
 
-/* ---- warnings, counts, codes ------------------------------------------------------------------------------------------ */
+/* ---- warnings, counts, codes ---------------------------------------------------------------- */
 
-/* add of (n,) and (m,) is believed with a warning or without; whichever code is first is switched off. */
-static const char loose[] = "@R.function\n"
-                            "def main(x: R.Tensor((\"n\",), \"float32\")) -> R.Tensor((4,), \"float32\"):\n"
-                            "    return x\n";
+/* add of (n,) and (m,) is believed with a warning or without; whichever code is first is
+ * switched off. */
+static const char loose[] =
+    "@R.function\n"
+    "def main(x: R.Tensor((\"n\",), \"float32\")) -> R.Tensor((4,), \"float32\"):\n"
+    "    return x\n";
 
 static void warnings_can_be_muted(void **state)
 {
@@ -205,7 +222,8 @@ static void every_code_is_explained(void **state)
     }
     assert_true(count > 50);
     assert_null(relax_code_at(-1));
-    assert_int_equal(relax_code_explain(Z("ZZ00"), &title, NULL, NULL, NULL), RELAX_ERROR_NOT_FOUND);
+    assert_int_equal(relax_code_explain(Z("ZZ00"), &title, NULL, NULL, NULL),
+                     RELAX_ERROR_NOT_FOUND);
     assert_null(title);
     assert_int_equal(relax_code_explain(NULL, 4, NULL, NULL, NULL, NULL), RELAX_ERROR_NOT_FOUND);
 }
@@ -219,11 +237,14 @@ static void facts_of_the_library(void **state)
     relax_version(&major, &minor, NULL);
     assert_true(major == 0 && minor == 1);
     assert_int_equal(relax_abi_version(), RELAX_HEADER_ABI);
-    assert_int_equal(relax_check_abi(RELAX_HEADER_ABI, sizeof(void *), sizeof(relax_value)), RELAX_OK);
-    assert_int_not_equal(relax_check_abi(RELAX_HEADER_ABI + 1, sizeof(void *), sizeof(relax_value)), RELAX_OK);
+    assert_int_equal(relax_check_abi(RELAX_HEADER_ABI, sizeof(void *), sizeof(relax_value)),
+                     RELAX_OK);
+    assert_int_not_equal(
+        relax_check_abi(RELAX_HEADER_ABI + 1, sizeof(void *), sizeof(relax_value)), RELAX_OK);
     assert_int_not_equal(relax_check_abi(RELAX_HEADER_ABI, 4, sizeof(relax_value)), RELAX_OK);
     assert_string_equal(relax_build_info_key(0), "version");
-    assert_true(!relax_build_info_key(-1) && !relax_build_info_value(1000) && !relax_target_name(-1) && !relax_target_name(1000));
+    assert_true(!relax_build_info_key(-1) && !relax_build_info_value(1000) &&
+                !relax_target_name(-1) && !relax_target_name(1000));
     assert_string_equal(relax_target_name(0), "interp");
     assert_int_equal(relax_dtype_name(RELAX_FLOAT32, name, sizeof name), 7);
     assert_string_equal(name, "flo");
@@ -231,15 +252,21 @@ static void facts_of_the_library(void **state)
     assert_int_equal(dtype, RELAX_BFLOAT16);
     assert_int_equal(relax_dtype_parse(Z("flot32"), &dtype), RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(dtype, RELAX_VOID);
-    assert_true(relax_dtype_size(RELAX_FLOAT64) == 8 && relax_dtype_size(RELAX_BOOL) == 1 && relax_dtype_size(RELAX_VOID) == 0);
+    assert_true(relax_dtype_size(RELAX_FLOAT64) == 8 && relax_dtype_size(RELAX_BOOL) == 1 &&
+                relax_dtype_size(RELAX_VOID) == 0);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        TEST(mistakes_are_shown), TEST(places_of_a_host), TEST(a_listener_hears_each_once), TEST(warnings_can_be_muted), TEST(a_flood_is_counted),
-        cmocka_unit_test(every_code_is_explained), cmocka_unit_test(facts_of_the_library),
+        TEST(mistakes_are_shown),
+        TEST(places_of_a_host),
+        TEST(a_listener_hears_each_once),
+        TEST(warnings_can_be_muted),
+        TEST(a_flood_is_counted),
+        cmocka_unit_test(every_code_is_explained),
+        cmocka_unit_test(facts_of_the_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

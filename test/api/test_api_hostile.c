@@ -1,5 +1,6 @@
-/* test_api_hostile: programs that never end, call themselves without end, want more memory than there is, compute sizes that
- * do not fit, or work on nothing at all. Each is read, compiled and run on the stack that relax/context.h promises.
+/* test_api_hostile: programs that never end, call themselves without end, want more memory than
+ * there is, compute sizes that do not fit, or work on nothing at all. Each is read, compiled
+ * and run on the stack that relax/context.h promises.
  *     test_api_hostile NAME      one of them alone, with what it answers
  */
 #include "api_fixture.h"
@@ -14,7 +15,9 @@ enum { STACK = 2 << 20 };
 enum { STACK = 256 << 10 };
 #endif
 
-#define HEAD "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tir as T\n\n@I.ir_module\nclass Module:\n"
+#define HEAD                                                                                     \
+    "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import " \
+    "tir as T\n\n@I.ir_module\nclass Module:\n"
 #define VEC "R.Tensor((2,), \"float32\")"
 #define MAIN(params) "    @R.function\n    def main(" params ")"
 #define BIG (INT64_C(1) << 60)
@@ -22,7 +25,8 @@ enum { STACK = 256 << 10 };
 
 typedef struct hostile {
     const char *name, *text;
-    int64_t dims[3];          /* of the shape that is its argument; all 0: a vector of two floats */
+    /* of the shape that is its argument; all 0: a vector of two floats */
+    int64_t dims[3];
     const char *code;         /* how it ends; NULL: with a value */
     double value;             /* its first element */
     int milliseconds;         /* not 0: the deadline that ends it */
@@ -30,71 +34,284 @@ typedef struct hostile {
 
 static const hostile programs[] = {
     /* ---- recursion ---- */
-    { "itself", HEAD
-      MAIN("x: " VEC) " -> " VEC ":\n        y = Module.main(x)\n        return R.add(y, y)\n", { 0 }, "RT11", 0, 0 },
-    { "each_other", HEAD
-      MAIN("x: " VEC) " -> " VEC ":\n        y = Module.other(x)\n        return R.add(y, y)\n"
-      "    @R.function\n    def other(x: " VEC ") -> " VEC ":\n        y = Module.main(x)\n        return R.negative(y)\n", { 0 }, "RT11", 0, 0 },
-    { "in_a_branch", HEAD
-      MAIN("x: " VEC) " -> " VEC ":\n        c = R.const(True)\n        if c:\n            z = Module.main(x)\n            y = R.add(z, z)\n        else:\n            y = x\n        return y\n",
-      { 0 }, "RT11", 0, 0 },
-    { "through_the_host", HEAD
-      "    @R.function(pure=False)\n    def main(x: " VEC ") -> " VEC ":\n        y = R.call_packed(\"call_back\", x, sinfo_args=(" VEC ",))\n        return y\n", { 0 }, "RT16", 0, 0 },
+    { "itself",
+      HEAD MAIN("x: " VEC) " -> " VEC
+                           ":\n        y = Module.main(x)\n        return R.add(y, y)\n",
+      { 0 },
+      "RT11",
+      0,
+      0 },
+    { "each_other",
+      HEAD MAIN("x: " VEC) " -> " VEC
+                           ":\n        y = Module.other(x)\n        return R.add(y, y)\n"
+                           "    @R.function\n    def other(x: " VEC ") -> " VEC
+                           ":\n        y = Module.main(x)\n        return R.negative(y)\n",
+      { 0 },
+      "RT11",
+      0,
+      0 },
+    { "in_a_branch",
+      HEAD MAIN("x: " VEC) " -> " VEC ":\n        c = R.const(True)\n        if c:\n            z "
+                                      "= Module.main(x)\n            y = R.add(z, z)\n        "
+                                      "else:\n            y = x\n        return y\n",
+      { 0 },
+      "RT11",
+      0,
+      0 },
+    { "through_the_host",
+      HEAD "    @R.function(pure=False)\n    def main(x: " VEC ") -> " VEC
+           ":\n        y = R.call_packed(\"call_back\", x, sinfo_args=(" VEC
+           ",))\n        return y\n",
+      { 0 },
+      "RT16",
+      0,
+      0 },
     /* ---- no end ---- */
-    { "tail_calls", HEAD
-      MAIN("x: " VEC) " -> " VEC ":\n        y = Module.main(x)\n        return y\n", { 0 }, "RT12", 0, 20 },
-    { "tail_calls_of_two", HEAD
-      MAIN("x: " VEC) " -> " VEC ":\n        y = Module.other(x)\n        return y\n"
-      "    @R.function\n    def other(x: " VEC ") -> " VEC ":\n        y = Module.main(x)\n        return y\n", { 0 }, "RT12", 0, 20 },
-    { "tail_calls_with_work", HEAD
-      MAIN("x: " VEC) " -> " VEC ":\n        z = R.add(x, x)\n        y = Module.main(z)\n        return y\n", { 0 }, "RT12", 0, 20 },
-    { "many_calls", HEAD /* 2 to the power of the depth */
-      MAIN("x: " VEC) " -> " VEC ":\n        c = R.const(True)\n        if c:\n            a = Module.f(x)\n            y = a\n        else:\n            y = x\n        return y\n"
-      "    @R.function\n    def f(x: " VEC ") -> " VEC ":\n        a = Module.g(x)\n        b = Module.g(a)\n        return R.add(a, b)\n"
-      "    @R.function\n    def g(x: " VEC ") -> " VEC ":\n        a = Module.h(x)\n        b = Module.h(a)\n        return R.add(a, b)\n"
-      "    @R.function\n    def h(x: " VEC ") -> " VEC ":\n        y = Module.h(x)\n        return y\n", { 0 }, "RT12", 0, 20 },
+    { "tail_calls",
+      HEAD MAIN("x: " VEC) " -> " VEC ":\n        y = Module.main(x)\n        return y\n",
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "tail_calls_of_two",
+      HEAD MAIN("x: " VEC) " -> " VEC ":\n        y = Module.other(x)\n        return y\n"
+                           "    @R.function\n    def other(x: " VEC ") -> " VEC
+                           ":\n        y = Module.main(x)\n        return y\n",
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "tail_calls_with_work",
+      HEAD MAIN(
+          "x: " VEC) " -> " VEC
+                     ":\n        z = R.add(x, x)\n        y = Module.main(z)\n        return y\n",
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "many_calls",
+      HEAD /* 2 to the power of the depth */
+          MAIN("x: " VEC) " -> " VEC ":\n        c = R.const(True)\n        if c:\n            a "
+                                     "= Module.f(x)\n            y = a\n        else:\n           "
+                                     " y = x\n        return y\n"
+                          "    @R.function\n    def f(x: " VEC ") -> " VEC
+                          ":\n        a = Module.g(x)\n        b = Module.g(a)\n        return "
+                          "R.add(a, b)\n"
+                          "    @R.function\n    def g(x: " VEC ") -> " VEC
+                          ":\n        a = Module.h(x)\n        b = Module.h(a)\n        return "
+                          "R.add(a, b)\n"
+                          "    @R.function\n    def h(x: " VEC ") -> " VEC
+                          ":\n        y = Module.h(x)\n        return y\n",
+      { 0 },
+      "RT12",
+      0,
+      20 },
 #define KERNEL(body) HEAD "    @T.prim_func\n    def k(A: T.Buffer((T.int64(2),), \"float32\"), B: T.Buffer((T.int64(2),), \"float32\")):\n" body \
       MAIN("x: " VEC) " -> " VEC ":\n        y = R.call_tir(Module.k, (x,), out_sinfo=" VEC ")\n        return y\n"
-    { "long_loops", KERNEL("        for i, j, l in T.grid(T.int64(1048576), T.int64(1048576), T.int64(1048576)):\n            B[T.int64(0)] = B[T.int64(0)] + A[T.int64(1)]\n"),
-      { 0 }, "RT12", 0, 20 },
-    { "long_strips", KERNEL("        for i, j in T.grid(T.int64(1099511627776), T.int64(2)):\n            B[j] = A[j] + T.float32(1)\n"), { 0 }, "RT12", 0, 20 },
-    { "one_long_loop", KERNEL("        for i in range(T.int64(4611686018427387904)):\n            B[i % T.int64(2)] = A[T.int64(0)]\n"), { 0 }, "RT12", 0, 20 },
-    { "a_long_sum", KERNEL("        for i in range(T.int64(4611686018427387904)):\n            with T.block(\"sum\"):\n                v = T.axis.reduce(T.int64(4611686018427387904), i)\n"
-                           "                with T.init():\n                    B[T.int64(0)] = T.float32(0)\n                B[T.int64(0)] = B[T.int64(0)] + A[v % T.int64(2)]\n"),
-      { 0 }, "RT12", 0, 20 },
-    { "an_empty_loop", KERNEL("        for i in range(T.int64(4611686018427387904)):\n            if i < T.int64(0):\n                B[T.int64(0)] = T.float32(0)\n"), { 0 }, "RT12", 0, 20 },
-    { "while_true", KERNEL("        while T.bool(True):\n            B[T.int64(0)] = A[T.int64(1)]\n"), { 0 }, "RT12", 0, 20 },
-    { "while_nothing_changes", KERNEL("        B[T.int64(0)] = T.float32(0)\n        while B[T.int64(0)] < T.float32(1):\n            B[T.int64(1)] = A[T.int64(1)]\n"), { 0 }, "RT12", 0, 20 },
-    { "a_long_product", HEAD
-      MAIN("x: R.Shape([\"n\"])") " -> R.Tensor((\"n\", \"n\"), \"float32\"):\n        n = T.int64()\n        a = R.ones(R.shape([n, n]), dtype=\"float32\")\n"
-      "        b = R.matmul(a, a)\n        c = R.matmul(b, a)\n        return c\n", { 3000 }, "RT12", 0, 60 },
-    { "a_long_map", HEAD
-      MAIN("x: R.Shape([\"n\"])") " -> R.Tensor((\"n\",), \"float32\"):\n        n = T.int64()\n        a = R.ones(R.shape([n]), dtype=\"float32\")\n"
-      "        b = R.exp(R.exp(R.exp(R.sin(R.tanh(R.exp(R.exp(R.exp(a))))))))\n        return b\n", { 60000000 }, "RT12", 0, 60 },
+    { "long_loops",
+      KERNEL("        for i, j, l in T.grid(T.int64(1048576), T.int64(1048576), "
+             "T.int64(1048576)):\n            B[T.int64(0)] = B[T.int64(0)] + A[T.int64(1)]\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "long_strips",
+      KERNEL("        for i, j in T.grid(T.int64(1099511627776), T.int64(2)):\n            B[j] = "
+             "A[j] + T.float32(1)\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "one_long_loop",
+      KERNEL("        for i in range(T.int64(4611686018427387904)):\n            B[i % "
+             "T.int64(2)] = A[T.int64(0)]\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "a_long_sum",
+      KERNEL(
+          "        for i in range(T.int64(4611686018427387904)):\n            with "
+          "T.block(\"sum\"):\n                v = T.axis.reduce(T.int64(4611686018427387904), i)\n"
+          "                with T.init():\n                    B[T.int64(0)] = T.float32(0)\n     "
+          "           B[T.int64(0)] = B[T.int64(0)] + A[v % T.int64(2)]\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "an_empty_loop",
+      KERNEL("        for i in range(T.int64(4611686018427387904)):\n            if i < "
+             "T.int64(0):\n                B[T.int64(0)] = T.float32(0)\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "while_true",
+      KERNEL("        while T.bool(True):\n            B[T.int64(0)] = A[T.int64(1)]\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "while_nothing_changes",
+      KERNEL("        B[T.int64(0)] = T.float32(0)\n        while B[T.int64(0)] < T.float32(1):\n "
+             "           B[T.int64(1)] = A[T.int64(1)]\n"),
+      { 0 },
+      "RT12",
+      0,
+      20 },
+    { "a_long_product",
+      HEAD MAIN("x: R.Shape([\"n\"])") " -> R.Tensor((\"n\", \"n\"), \"float32\"):\n        n = "
+                                       "T.int64()\n        a = R.ones(R.shape([n, n]), "
+                                       "dtype=\"float32\")\n"
+                                       "        b = R.matmul(a, a)\n        c = R.matmul(b, a)\n  "
+                                       "      return c\n",
+      { 3000 },
+      "RT12",
+      0,
+      60 },
+    { "a_long_map",
+      HEAD MAIN(
+          "x: R.Shape([\"n\"])") " -> R.Tensor((\"n\",), \"float32\"):\n        n = T.int64()\n   "
+                                 "     a = R.ones(R.shape([n]), dtype=\"float32\")\n"
+                                 "        b = "
+                                 "R.exp(R.exp(R.exp(R.sin(R.tanh(R.exp(R.exp(R.exp(a))))))))\n    "
+                                 "    return b\n",
+      { 60000000 },
+      "RT12",
+      0,
+      60 },
 
     /* ---- too large ---- */
-#define SIZED(body) HEAD MAIN("x: R.Shape([\"n\", \"m\", \"k\"])") ":\n        n = T.int64()\n        m = T.int64()\n        k = T.int64()\n" body
-    { "huge_zeros", SIZED("        y = R.zeros(R.shape([n]), dtype=\"float32\")\n        return y\n"), { BIG, 1, 1 }, "RT10", 0, 0 },
-    { "huge_zeros_of_bytes", SIZED("        y = R.zeros(R.shape([n]), dtype=\"int8\")\n        return y\n"), { LAST, 1, 1 }, "RT10", 0, 0 },
-    { "more_bytes_than_fit", SIZED("        y = R.zeros(R.shape([n]), dtype=\"float64\")\n        return y\n"), { INT64_C(1) << 61, 1, 1 }, "RT10", 0, 0 },
-    { "bytes_that_wrap_to_0", SIZED("        y = R.zeros(R.shape([n, m]), dtype=\"float32\")\n        return y\n"), { INT64_C(1) << 31, INT64_C(1) << 31, 1 }, "RT10", 0, 0 },
-    { "elements_that_wrap_to_0", SIZED("        y = R.zeros(R.shape([n, m]), dtype=\"int8\")\n        return y\n"), { INT64_C(1) << 32, INT64_C(1) << 32, 1 }, "RT10", 0, 0 },
-    { "wrap_to_1", SIZED("        y = R.zeros(R.shape([n, m]), dtype=\"int8\")\n        return y\n"), { INT64_C(6700417), INT64_C(2753074036095), 1 }, "RT10", 0, 0 },
-    { "three_sizes", SIZED("        y = R.zeros(R.shape([n, m, k]), dtype=\"float32\")\n        return y\n"), { 1 << 22, 1 << 22, 1 << 22 }, "RT10", 0, 0 },
-    { "huge_full", SIZED("        y = R.full(R.shape([n]), R.const(1.0, \"float32\"), dtype=\"float32\")\n        return y\n"), { BIG, 1, 1 }, "RT10", 0, 0 },
-    { "huge_broadcast", SIZED("        a = R.zeros(R.shape([m]), dtype=\"float32\")\n        y = R.broadcast_to(a, R.shape([n, m]))\n        return y\n"), { BIG, 1, 1 }, "RT10", 0, 0 },
-    { "huge_product", SIZED("        a = R.zeros(R.shape([n, 1]), dtype=\"float32\")\n        b = R.zeros(R.shape([1, m]), dtype=\"float32\")\n        y = R.matmul(a, b)\n        return y\n"),
-      { 100000, 100000, 1 }, "RT10", 0, 0 },
-    { "huge_in_between", SIZED("        a = R.zeros(R.shape([n, m]), dtype=\"float32\")\n        b = R.exp(a)\n        y = R.sum(b)\n        return y\n"), { INT64_C(1) << 40, INT64_C(1) << 40, 1 }, "RT14", 0, 0 },
-    { "size_overflows", SIZED("        y = R.zeros(R.shape([n * m]), dtype=\"int8\")\n        return y\n"), { INT64_C(1) << 32, INT64_C(1) << 32, 1 }, "RT14", 0, 0 },
-    { "sum_overflows", SIZED("        y = R.zeros(R.shape([n + m]), dtype=\"int8\")\n        return y\n"), { LAST, 1, 1 }, "RT14", 0, 0 },
-    { "shape_overflows", SIZED("        y = R.shape([n * m * k * 4])\n        return y\n"), { INT64_C(1) << 31, INT64_C(1) << 31, 1 }, "RT14", 0, 0 },
-    { "division_by_zero", SIZED("        y = R.shape([n // (m - 1)])\n        return y\n"), { 4, 1, 1 }, "RT14", 0, 0 },
-    { "remainder_by_zero", SIZED("        y = R.shape([n % (m - 1)])\n        return y\n"), { 4, 1, 1 }, "RT14", 0, 0 },
-    { "negative_size", SIZED("        y = R.zeros(R.shape([n - 5]), dtype=\"float32\")\n        return y\n"), { 3, 1, 1 }, "RT05", 0, 0 },
-    { "negative_in_a_shape", SIZED("        y = R.shape([n - 5])\n        return y\n"), { 3, 1, 1 }, NULL, 0, 0 },
-    { "concat_overflows", SIZED("        a = R.zeros(R.shape([n, 0]), dtype=\"int8\")\n        y = R.concat((a, a), axis=0)\n        return y\n"), { INT64_C(1) << 62, 1, 1 }, "RT10", 0, 0 },
-    { "flatten_overflows", SIZED("        a = R.zeros(R.shape([n, m, 0]), dtype=\"int8\")\n        y = R.reshape(a, R.shape([n * m, 0]))\n        return y\n"), { INT64_C(1) << 32, INT64_C(1) << 32, 1 }, "RT10", 0, 0 },
+#define SIZED(body)                                                                         \
+    HEAD MAIN("x: R.Shape([\"n\", \"m\", \"k\"])") ":\n        n = T.int64()\n        m = " \
+                                                   "T.int64()\n        k = T.int64()\n" body
+    { "huge_zeros",
+      SIZED("        y = R.zeros(R.shape([n]), dtype=\"float32\")\n        return y\n"),
+      { BIG, 1, 1 },
+      "RT10",
+      0,
+      0 },
+    { "huge_zeros_of_bytes",
+      SIZED("        y = R.zeros(R.shape([n]), dtype=\"int8\")\n        return y\n"),
+      { LAST, 1, 1 },
+      "RT10",
+      0,
+      0 },
+    { "more_bytes_than_fit",
+      SIZED("        y = R.zeros(R.shape([n]), dtype=\"float64\")\n        return y\n"),
+      { INT64_C(1) << 61, 1, 1 },
+      "RT10",
+      0,
+      0 },
+    { "bytes_that_wrap_to_0",
+      SIZED("        y = R.zeros(R.shape([n, m]), dtype=\"float32\")\n        return y\n"),
+      { INT64_C(1) << 31, INT64_C(1) << 31, 1 },
+      "RT10",
+      0,
+      0 },
+    { "elements_that_wrap_to_0",
+      SIZED("        y = R.zeros(R.shape([n, m]), dtype=\"int8\")\n        return y\n"),
+      { INT64_C(1) << 32, INT64_C(1) << 32, 1 },
+      "RT10",
+      0,
+      0 },
+    { "wrap_to_1",
+      SIZED("        y = R.zeros(R.shape([n, m]), dtype=\"int8\")\n        return y\n"),
+      { INT64_C(6700417), INT64_C(2753074036095), 1 },
+      "RT10",
+      0,
+      0 },
+    { "three_sizes",
+      SIZED("        y = R.zeros(R.shape([n, m, k]), dtype=\"float32\")\n        return y\n"),
+      { 1 << 22, 1 << 22, 1 << 22 },
+      "RT10",
+      0,
+      0 },
+    { "huge_full",
+      SIZED("        y = R.full(R.shape([n]), R.const(1.0, \"float32\"), dtype=\"float32\")\n     "
+            "   return y\n"),
+      { BIG, 1, 1 },
+      "RT10",
+      0,
+      0 },
+    { "huge_broadcast",
+      SIZED("        a = R.zeros(R.shape([m]), dtype=\"float32\")\n        y = R.broadcast_to(a, "
+            "R.shape([n, m]))\n        return y\n"),
+      { BIG, 1, 1 },
+      "RT10",
+      0,
+      0 },
+    { "huge_product",
+      SIZED("        a = R.zeros(R.shape([n, 1]), dtype=\"float32\")\n        b = "
+            "R.zeros(R.shape([1, m]), dtype=\"float32\")\n        y = R.matmul(a, b)\n        "
+            "return y\n"),
+      { 100000, 100000, 1 },
+      "RT10",
+      0,
+      0 },
+    { "huge_in_between",
+      SIZED("        a = R.zeros(R.shape([n, m]), dtype=\"float32\")\n        b = R.exp(a)\n      "
+            "  y = R.sum(b)\n        return y\n"),
+      { INT64_C(1) << 40, INT64_C(1) << 40, 1 },
+      "RT14",
+      0,
+      0 },
+    { "size_overflows",
+      SIZED("        y = R.zeros(R.shape([n * m]), dtype=\"int8\")\n        return y\n"),
+      { INT64_C(1) << 32, INT64_C(1) << 32, 1 },
+      "RT14",
+      0,
+      0 },
+    { "sum_overflows",
+      SIZED("        y = R.zeros(R.shape([n + m]), dtype=\"int8\")\n        return y\n"),
+      { LAST, 1, 1 },
+      "RT14",
+      0,
+      0 },
+    { "shape_overflows",
+      SIZED("        y = R.shape([n * m * k * 4])\n        return y\n"),
+      { INT64_C(1) << 31, INT64_C(1) << 31, 1 },
+      "RT14",
+      0,
+      0 },
+    { "division_by_zero",
+      SIZED("        y = R.shape([n // (m - 1)])\n        return y\n"),
+      { 4, 1, 1 },
+      "RT14",
+      0,
+      0 },
+    { "remainder_by_zero",
+      SIZED("        y = R.shape([n % (m - 1)])\n        return y\n"),
+      { 4, 1, 1 },
+      "RT14",
+      0,
+      0 },
+    { "negative_size",
+      SIZED("        y = R.zeros(R.shape([n - 5]), dtype=\"float32\")\n        return y\n"),
+      { 3, 1, 1 },
+      "RT05",
+      0,
+      0 },
+    { "negative_in_a_shape",
+      SIZED("        y = R.shape([n - 5])\n        return y\n"),
+      { 3, 1, 1 },
+      NULL,
+      0,
+      0 },
+    { "concat_overflows",
+      SIZED("        a = R.zeros(R.shape([n, 0]), dtype=\"int8\")\n        y = R.concat((a, a), "
+            "axis=0)\n        return y\n"),
+      { INT64_C(1) << 62, 1, 1 },
+      "RT10",
+      0,
+      0 },
+    { "flatten_overflows",
+      SIZED("        a = R.zeros(R.shape([n, m, 0]), dtype=\"int8\")\n        y = R.reshape(a, "
+            "R.shape([n * m, 0]))\n        return y\n"),
+      { INT64_C(1) << 32, INT64_C(1) << 32, 1 },
+      "RT10",
+      0,
+      0 },
 #define LOCAL(shape) HEAD "    @T.prim_func\n    def k(a: T.handle, b: T.handle):\n        n = T.int64()\n        A = T.match_buffer(a, (n,))\n" \
       "        B = T.match_buffer(b, (n,))\n        C = T.alloc_buffer((" shape "))\n        for i in range(n):\n            C[i" ", 0" "] = A[i]\n" \
       "        for i in range(n):\n            B[i] = C[i, 0]\n" MAIN("x: R.Tensor((\"n\",), \"float32\")") " -> R.Tensor((\"n\",), \"float32\"):\n        n = T.int64()\n" \
@@ -103,14 +320,55 @@ static const hostile programs[] = {
     { "local_buffer", LOCAL("n, 8"), { 0 }, NULL, 1, 0 },
     { "huge_local_buffer", LOCAL("n, n * T.int64(1152921504606846976)"), { 0 }, "RT10", 0, 0 },
     { "local_buffer_wraps", LOCAL("n, n * T.int64(4611686018427387904)"), { 0 }, "RT09", 0, 0 },
-    { "local_buffer_wraps_to_8", LOCAL("n, n * T.int64(4611686018427387908)"), { 0 }, "RT09", 0, 0 },
+    { "local_buffer_wraps_to_8",
+      LOCAL("n, n * T.int64(4611686018427387908)"),
+      { 0 },
+      "RT09",
+      0,
+      0 },
     { "local_buffer_negative", LOCAL("n, n - T.int64(8)"), { 0 }, "RT05", 0, 0 },
-    { "local_buffer_wraps_to_0", LOCAL("n * T.int64(2147483648), n * T.int64(2147483648)"), { 0 }, "RT09", 0, 0 },
-    { "local_buffer_wraps_to_16", LOCAL("n * T.int64(2147483648), n * T.int64(2147483648) + T.int64(8)"), { 0 }, "RT10", 0, 0 },
-    { "static_local_buffer", LOCAL("T.int64(2), T.int64(4611686018427387904)"), { 0 }, "RT05", 0, 0 },
-    { "static_overflow", HEAD MAIN("x: R.Shape([\"n\"])") ":\n        y = R.zeros(R.shape([4611686018427387904, 4]), dtype=\"float32\")\n        return y\n", { 1 }, "RT10", 0, 0 },
-    { "static_huge", HEAD MAIN("x: R.Shape([\"n\"])") ":\n        a = R.zeros(R.shape([1099511627776, 1024]), dtype=\"float32\")\n        b = R.exp(a)\n        y = R.exp(b)\n        return y\n", { 1 }, "RT10", 0, 0 },
-    { "static_planned", HEAD MAIN("x: R.Shape([\"n\"])") " -> R.Tensor((), \"float32\"):\n        a = R.zeros(R.shape([2147483648, 2147483648]), dtype=\"float32\")\n        b = R.exp(a)\n        y = R.sum(b)\n        return y\n", { 1 }, "RT10", 0, 0 },
+    { "local_buffer_wraps_to_0",
+      LOCAL("n * T.int64(2147483648), n * T.int64(2147483648)"),
+      { 0 },
+      "RT09",
+      0,
+      0 },
+    { "local_buffer_wraps_to_16",
+      LOCAL("n * T.int64(2147483648), n * T.int64(2147483648) + T.int64(8)"),
+      { 0 },
+      "RT10",
+      0,
+      0 },
+    { "static_local_buffer",
+      LOCAL("T.int64(2), T.int64(4611686018427387904)"),
+      { 0 },
+      "RT05",
+      0,
+      0 },
+    { "static_overflow",
+      HEAD MAIN("x: R.Shape([\"n\"])") ":\n        y = R.zeros(R.shape([4611686018427387904, 4]), "
+                                       "dtype=\"float32\")\n        return y\n",
+      { 1 },
+      "RT10",
+      0,
+      0 },
+    { "static_huge",
+      HEAD MAIN("x: R.Shape([\"n\"])") ":\n        a = R.zeros(R.shape([1099511627776, 1024]), "
+                                       "dtype=\"float32\")\n        b = R.exp(a)\n        y = "
+                                       "R.exp(b)\n        return y\n",
+      { 1 },
+      "RT10",
+      0,
+      0 },
+    { "static_planned",
+      HEAD MAIN(
+          "x: R.Shape([\"n\"])") " -> R.Tensor((), \"float32\"):\n        a = "
+                                 "R.zeros(R.shape([2147483648, 2147483648]), dtype=\"float32\")\n "
+                                 "       b = R.exp(a)\n        y = R.sum(b)\n        return y\n",
+      { 1 },
+      "RT10",
+      0,
+      0 },
 };
 
 /* ---- running one ---- */
@@ -138,18 +396,22 @@ static int call_back(void *self, const relax_value *args, int32_t num_args, rela
     return status ? relax_value_set_error(result, Z("Refused"), Z("no way back")) : 0;
 }
 
-static void judge(run *r, relax_status status, const relax_value *result, const relax_error *error, double took)
+static void judge(run *r, relax_status status, const relax_value *result, const relax_error *error,
+                  double took)
 {
     const hostile *p = r->program;
     const char *code = status ? relax_error_code(error) : "a value";
     if (r->loud)
-        printf("%-24s %s, %s, %.1f ms\n", p->name, code, status ? relax_error_message(error, NULL) : "", took * 1e3);
+        printf("%-24s %s, %s, %.1f ms\n", p->name, code,
+               status ? relax_error_message(error, NULL) : "", took * 1e3);
     if (strcmp(code, p->code ? p->code : "a value") != 0) {
-        print_error("%s: wanted %s, got %s %s\n", p->name, p->code ? p->code : "a value", code, status ? relax_error_message(error, NULL) : "");
+        print_error("%s: wanted %s, got %s %s\n", p->name, p->code ? p->code : "a value", code,
+                    status ? relax_error_message(error, NULL) : "");
         r->failed = true;
     }
     if (p->milliseconds && took > p->milliseconds * 1e-3 + 2) {
-        print_error("%s: ended %.0f ms after its deadline\n", p->name, took * 1e3 - p->milliseconds);
+        print_error("%s: ended %.0f ms after its deadline\n", p->name,
+                    took * 1e3 - p->milliseconds);
         r->failed = true;
     }
 }
@@ -242,7 +504,8 @@ static void another_thread_cancels(void **state)
         relax_value arg, result;
         relax_tensor *t = NULL;
         pthread_t thread;
-        relax_executable *exe = relax_compile(ctx, relax_module_parse(ctx, Z("m.py"), Z(p->text)), NULL);
+        relax_executable *exe =
+            relax_compile(ctx, relax_module_parse(ctx, Z("m.py"), Z(p->text)), NULL);
         relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &t, NULL);
         relax_tensor_copy_in(t, (const float[]){ 1, 1 }, 8);
         relax_value_set_tensor(&arg, t);
@@ -250,7 +513,8 @@ static void another_thread_cancels(void **state)
         relax_vm_set_cancel_flag(vm, &flag);
         assert_int_equal(pthread_create(&thread, NULL, set_flag, (void *)(uintptr_t)&flag), 0);
         double begun = seconds();
-        assert_int_equal(relax_vm_call(vm, Z("main"), &arg, 1, &result, &error), RELAX_ERROR_CANCELLED);
+        assert_int_equal(relax_vm_call(vm, Z("main"), &arg, 1, &result, &error),
+                         RELAX_ERROR_CANCELLED);
         double took = seconds() - begun;
         pthread_join(thread, NULL);
         assert_string_equal(relax_error_code(error), "RT12");
@@ -275,7 +539,8 @@ static void each_ends_as_it_should(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(each_ends_as_it_should), cmocka_unit_test(another_thread_cancels) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(each_ends_as_it_should),
+                                        cmocka_unit_test(another_thread_cancels) };
     bool fine = true;
     if (argc < 2)
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* test_api_large: programs far deeper, wider or longer than anybody writes, made by the public interface, where no reader's limits
- * protect. Every question, pass and run ends in an answer or the diagnostic of a limit, on the small stack that
- * relax/context.h promises.
+/* test_api_large: programs far deeper, wider or longer than anybody writes, made by the public
+ * interface, where no reader's limits protect. Every question, pass and run ends in an answer
+ * or the diagnostic of a limit, on the small stack that relax/context.h promises.
  *     test_api_large NAME [SIZE]      one program alone, with the times of its steps
  */
 #include "api_fixture.h"
@@ -17,7 +17,7 @@ enum { STACK = 2 << 20, SECONDS = 300 }; /* frames are several times as large */
 enum { STACK = 256 << 10, SECONDS = 120 };
 #endif
 
-/* ---- helpers ------------------------------------------------------------------------------------------------------ */
+/* ---- helpers -------------------------------------------------------------------------------- */
 
 typedef struct work {
     relax_context *ctx;
@@ -31,13 +31,31 @@ typedef struct work {
     bool failed;
 } work;
 
-static relax_struct_info *vector(work *w) { return relax_struct_info_tensor_static(w->ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32); }
-static const relax_expr *var(work *w, const char *name, const relax_struct_info *info) { return relax_var(w->ctx, Z(name), info, 0); }
-static relax_expr *relu(work *w, const relax_expr *x) { return relax_call_op(w->ctx, Z("nn.relu"), &x, 1, NULL, 0); }
-static relax_expr *emit(work *w, const relax_expr *e) { return relax_builder_emit(w->b, e, NULL, 0, 0); }
-static void begin(work *w, const char *name, const relax_expr *x) { relax_builder_begin_function(w->b, Z(name), &x, x ? 1 : 0, NULL); }
+static relax_struct_info *vector(work *w)
+{
+    return relax_struct_info_tensor_static(w->ctx, (int64_t[]){ 2 }, 1, RELAX_FLOAT32);
+}
+static const relax_expr *var(work *w, const char *name, const relax_struct_info *info)
+{
+    return relax_var(w->ctx, Z(name), info, 0);
+}
+static relax_expr *relu(work *w, const relax_expr *x)
+{
+    return relax_call_op(w->ctx, Z("nn.relu"), &x, 1, NULL, 0);
+}
+static relax_expr *emit(work *w, const relax_expr *e)
+{
+    return relax_builder_emit(w->b, e, NULL, 0, 0);
+}
+static void begin(work *w, const char *name, const relax_expr *x)
+{
+    relax_builder_begin_function(w->b, Z(name), &x, x ? 1 : 0, NULL);
+}
 static void end(work *w, const relax_expr *result) { relax_builder_end_function(w->b, result); }
-static relax_prim_expr *binary(work *w, int op, const relax_prim_expr *a, const relax_prim_expr *b) { return relax_prim_binary(w->ctx, op, a, b); }
+static relax_prim_expr *binary(work *w, int op, const relax_prim_expr *a, const relax_prim_expr *b)
+{
+    return relax_prim_binary(w->ctx, op, a, b);
+}
 static relax_prim_expr *num(work *w, int64_t v) { return relax_prim_int(w->ctx, v); }
 
 static void vector_argument(work *w)
@@ -52,7 +70,7 @@ static void vector_argument(work *w)
     relax_tensor_release(t);
 }
 
-/* ---- the programs --------------------------------------------------------------------------------------------------- */
+/* ---- the programs --------------------------------------------------------------------------- */
 
 static void chain(work *w)
 {
@@ -196,7 +214,8 @@ static void packed_args(work *w)
     relax_builder_begin_function(w->b, Z("main"), &x, 1, &options);
     for (size_t i = 0; i < w->size; i++)
         args[i] = x;
-    end(w, emit(w, relax_call(w->ctx, relax_extern_func(w->ctx, Z("take_all")), args, w->size, vector(w), 0)));
+    end(w, emit(w, relax_call(w->ctx, relax_extern_func(w->ctx, Z("take_all")), args, w->size,
+                              vector(w), 0)));
     vector_argument(w);
     free(args);
 }
@@ -212,7 +231,8 @@ static void many_functions(work *w)
     }
     const relax_expr *x = var(w, "x", vector(w));
     begin(w, "main", x);
-    end(w, emit(w, relax_call(w->ctx, relax_module_builder_lookup(w->mb, Z("f0")), &x, 1, NULL, 0)));
+    end(w,
+        emit(w, relax_call(w->ctx, relax_module_builder_lookup(w->mb, Z("f0")), &x, 1, NULL, 0)));
     vector_argument(w);
 }
 
@@ -220,7 +240,8 @@ static void many_functions(work *w)
 static void call_chain(work *w)
 {
     char name[32];
-    const relax_struct_info *info = vector(w), *signature = relax_struct_info_func(w->ctx, &info, 1, info, 1);
+    const relax_struct_info *info = vector(w),
+                            *signature = relax_struct_info_func(w->ctx, &info, 1, info, 1);
     for (size_t i = 0; i <= w->size; i++) {
         snprintf(name, sizeof name, "f%zu", i);
         relax_module_builder_declare(w->mb, Z(name), signature);
@@ -290,7 +311,8 @@ static void rank(work *w)
     int64_t *dims = calloc(w->size, sizeof *dims);
     for (size_t i = 0; i < w->size; i++)
         dims[i] = 1;
-    const relax_expr *x = var(w, "x", relax_struct_info_tensor_static(w->ctx, dims, w->size, RELAX_FLOAT32));
+    const relax_expr *x =
+        var(w, "x", relax_struct_info_tensor_static(w->ctx, dims, w->size, RELAX_FLOAT32));
     begin(w, "main", x);
     end(w, emit(w, relu(w, x)));
     free(dims);
@@ -301,7 +323,8 @@ static void symbolic_rank(work *w)
     const relax_prim_expr **dims = calloc(w->size, sizeof *dims);
     for (size_t i = 0; i < w->size; i++)
         dims[i] = relax_shape_var(w->ctx, Z("n"));
-    const relax_expr *x = var(w, "x", relax_struct_info_tensor(w->ctx, dims, w->size, RELAX_FLOAT32));
+    const relax_expr *x =
+        var(w, "x", relax_struct_info_tensor(w->ctx, dims, w->size, RELAX_FLOAT32));
     begin(w, "main", x);
     end(w, emit(w, relu(w, x)));
     free(dims);
@@ -328,15 +351,26 @@ static const relax_prim_expr *deep_prim(work *w, const relax_prim_expr *n, int f
         switch (form) {
         case 0: e = binary(w, RELAX_PRIM_ADD, e, num(w, 1)); break;
         case 1: e = binary(w, RELAX_PRIM_ADD, num(w, 1), e); break;
-        case 2: e = binary(w, RELAX_PRIM_FLOOR_DIV, binary(w, RELAX_PRIM_ADD, e, num(w, 1)), num(w, 2)); break;
+        case 2:
+            e = binary(w, RELAX_PRIM_FLOOR_DIV, binary(w, RELAX_PRIM_ADD, e, num(w, 1)),
+                       num(w, 2));
+            break;
         case 3: e = relax_prim_select(w->ctx, binary(w, RELAX_PRIM_LT, n, num(w, 7)), e, n); break;
         case 8: e = binary(w, RELAX_PRIM_FLOOR_DIV, e, e); break;
         case 9: e = binary(w, RELAX_PRIM_ADD, e, e); break;
         case 10: e = binary(w, RELAX_PRIM_MAX, e, binary(w, RELAX_PRIM_MUL, e, num(w, 2))); break;
-        case 4: e = binary(w, i % 2 ? RELAX_PRIM_MIN : RELAX_PRIM_MAX, e, binary(w, RELAX_PRIM_ADD, n, num(w, (int64_t)i))); break;
-        case 5: e = binary(w, RELAX_PRIM_MUL, e, binary(w, RELAX_PRIM_ADD, n, num(w, (int64_t)i))); break;
+        case 4:
+            e = binary(w, i % 2 ? RELAX_PRIM_MIN : RELAX_PRIM_MAX, e,
+                       binary(w, RELAX_PRIM_ADD, n, num(w, (int64_t)i)));
+            break;
+        case 5:
+            e = binary(w, RELAX_PRIM_MUL, e, binary(w, RELAX_PRIM_ADD, n, num(w, (int64_t)i)));
+            break;
         case 6: e = relax_prim_cast(w->ctx, i % 2 ? RELAX_INT64 : RELAX_INT32, e); break;
-        default: e = binary(w, RELAX_PRIM_FLOOR_MOD, binary(w, RELAX_PRIM_MUL, e, n), binary(w, RELAX_PRIM_ADD, n, num(w, 3))); break;
+        default:
+            e = binary(w, RELAX_PRIM_FLOOR_MOD, binary(w, RELAX_PRIM_MUL, e, n),
+                       binary(w, RELAX_PRIM_ADD, n, num(w, 3)));
+            break;
         }
     return e;
 }
@@ -352,8 +386,11 @@ static void sizes(work *w, int form)
         relax_prim_prove_equal(w->ctx, e, binary(w, RELAX_PRIM_ADD, again, num(w, 1)));
         relax_prim_simplify(w->ctx, e);
         emit(w, relax_shape_expr(w->ctx, &e, 1));
-        emit(w, relax_call_op(w->ctx, Z("zeros"), (const relax_expr *[]){ relax_shape_expr(w->ctx, &e, 1) }, 1,
-                              relax_attr_map_with(w->ctx, NULL, Z("dtype"), relax_attr_dtype(w->ctx, RELAX_FLOAT32)), 0));
+        emit(w, relax_call_op(w->ctx, Z("zeros"),
+                              (const relax_expr *[]){ relax_shape_expr(w->ctx, &e, 1) }, 1,
+                              relax_attr_map_with(w->ctx, NULL, Z("dtype"),
+                                                  relax_attr_dtype(w->ctx, RELAX_FLOAT32)),
+                              0));
     }
     emit(w, relax_prim_value(w->ctx, e));
     end(w, x);
@@ -376,7 +413,8 @@ static void func_type(work *w)
 {
     const relax_struct_info *info = vector(w);
     for (size_t i = 0; i < w->size; i++)
-        info = i % 2 ? relax_struct_info_func(w->ctx, &info, 1, vector(w), 1) : relax_struct_info_func(w->ctx, NULL, 0, info, 1);
+        info = i % 2 ? relax_struct_info_func(w->ctx, &info, 1, vector(w), 1)
+                     : relax_struct_info_func(w->ctx, NULL, 0, info, 1);
     const relax_expr *x = var(w, "x", info);
     begin(w, "main", x);
     end(w, x);
@@ -386,7 +424,8 @@ static void attributes(work *w)
 {
     const relax_attr *a = relax_attr_int(w->ctx, 1);
     for (size_t i = 0; i < w->size; i++)
-        a = i % 2 ? relax_attr_map_with(w->ctx, NULL, Z("key"), a) : relax_attr_list(w->ctx, &a, 1);
+        a = i % 2 ? relax_attr_map_with(w->ctx, NULL, Z("key"), a)
+                  : relax_attr_list(w->ctx, &a, 1);
     relax_function_options options;
     const relax_expr *x = var(w, "x", vector(w));
     relax_function_options_init(&options, sizeof options);
@@ -397,9 +436,13 @@ static void attributes(work *w)
     vector_argument(w);
 }
 
-/* ---- loop nests ------------------------------------------------------------------------------------------------------ */
+/* ---- loop nests ----------------------------------------------------------------------------- */
 
-typedef struct nest { relax_tir_builder *t; relax_buffer *in, *out; const relax_prim_expr *zero; } nest;
+typedef struct nest {
+    relax_tir_builder *t;
+    relax_buffer *in, *out;
+    const relax_prim_expr *zero;
+} nest;
 
 static nest begin_nest(work *w)
 {
@@ -411,7 +454,10 @@ static nest begin_nest(work *w)
     return n;
 }
 
-static void store(nest *n, const relax_prim_expr *value) { relax_tir_store(n->t, n->out, &n->zero, 1, value); }
+static void store(nest *n, const relax_prim_expr *value)
+{
+    relax_tir_store(n->t, n->out, &n->zero, 1, value);
+}
 static const relax_prim_expr *load(nest *n) { return relax_tir_load(n->t, n->in, &n->zero, 1); }
 
 static void end_nest(work *w, nest *n)
@@ -447,7 +493,8 @@ static void statements(work *w)
 static void tir_ifs(work *w)
 {
     nest n = begin_nest(w);
-    const relax_prim_expr *cond = binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float(w->ctx, RELAX_FLOAT32, 5));
+    const relax_prim_expr *cond =
+        binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float(w->ctx, RELAX_FLOAT32, 5));
     for (size_t i = 0; i < w->size; i++)
         relax_tir_if(n.t, cond);
     store(&n, load(&n));
@@ -459,7 +506,8 @@ static void tir_ifs(work *w)
 static void tir_else_ifs(work *w)
 {
     nest n = begin_nest(w);
-    const relax_prim_expr *cond = binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float(w->ctx, RELAX_FLOAT32, -5));
+    const relax_prim_expr *cond =
+        binary(w, RELAX_PRIM_LT, load(&n), relax_prim_float(w->ctx, RELAX_FLOAT32, -5));
     for (size_t i = 0; i < w->size; i++) {
         relax_tir_if(n.t, cond);
         store(&n, load(&n));
@@ -514,7 +562,8 @@ static void tir_indices(work *w) /* A[A[A[...]]] */
 static void tir_deep_index(work *w)
 {
     nest n = begin_nest(w);
-    const relax_prim_expr *i = relax_tir_for(n.t, RELAX_LOOP_SERIAL, Z("i"), NULL, num(w, 2)), *e = i;
+    const relax_prim_expr *i = relax_tir_for(n.t, RELAX_LOOP_SERIAL, Z("i"), NULL, num(w, 2)),
+                          *e = i;
     for (size_t k = 0; k < w->size; k++)
         e = binary(w, RELAX_PRIM_FLOOR_DIV, binary(w, RELAX_PRIM_ADD, e, num(w, 1)), num(w, 2));
     relax_tir_store(n.t, n.out, &i, 1, relax_tir_load(n.t, n.in, &e, 1));
@@ -595,7 +644,7 @@ static void tir_params(work *w)
     free(args);
 }
 
-/* ---- what is done with each -------------------------------------------------------------------------------------------- */
+/* ---- what is done with each ----------------------------------------------------------------- */
 
 typedef struct program {
     const char *name;
@@ -655,7 +704,10 @@ static int take_all(void *self, const relax_value *args, int32_t num_args, relax
     return num_args ? relax_value_keep(&args[num_args - 1], result) : -1;
 }
 
-static int32_t go_on(void *user, const relax_node *node) { return *(size_t *)user += node != NULL, 0; }
+static int32_t go_on(void *user, const relax_node *node)
+{
+    return *(size_t *)user += node != NULL, 0;
+}
 
 static void run(work *w, relax_executable *exe)
 {
@@ -685,17 +737,21 @@ static void use_tree(work *w, const relax_node *node)
     size_t count = 0;
     relax_bytes *text = relax_node_print(w->ctx, node, NULL);
     expect(w, "print", text != NULL);
-    const relax_module *read = relax_module_parse(w->ctx, Z("m.py"), relax_bytes_data(text), relax_bytes_size(text));
+    const relax_module *read =
+        relax_module_parse(w->ctx, Z("m.py"), relax_bytes_data(text), relax_bytes_size(text));
     step(w, "read", read);
     if (read)
-        expect(w, "equal as read", relax_node_equal(w->ctx, node, relax_module_as_node(read), 0) == 1);
+        expect(w, "equal as read",
+               relax_node_equal(w->ctx, node, relax_module_as_node(read), 0) == 1);
     relax_bytes_release(text);
     expect(w, "walk", !relax_node_walk(w->ctx, node, go_on, go_on, &count));
 }
 
 static void use_struct_info(work *w, const relax_struct_info *a, const relax_struct_info *b)
 {
-    expect(w, "fit", relax_struct_info_fit(w->ctx, a, b) >= RELAX_FIT_NO && relax_struct_info_fit(w->ctx, a, a) >= RELAX_FIT_NO);
+    expect(w, "fit",
+           relax_struct_info_fit(w->ctx, a, b) >= RELAX_FIT_NO &&
+               relax_struct_info_fit(w->ctx, a, a) >= RELAX_FIT_NO);
     expect(w, "lub", relax_struct_info_lub(w->ctx, a, b));
     expect(w, "erase", relax_struct_info_erase(w->ctx, a, NULL, 0));
     if (w->tree_is_huge)
@@ -710,7 +766,8 @@ static void copy(work *w, const relax_module *m)
     relax_context *other = relax_context_create(NULL);
     const relax_module *to = relax_module_copy(other, w->ctx, m, 0);
     expect(w, "copy", to);
-    expect(w, "equal", relax_node_equal(w->ctx, relax_module_as_node(m), relax_module_as_node(to), 1) == 1);
+    expect(w, "equal",
+           relax_node_equal(w->ctx, relax_module_as_node(m), relax_module_as_node(to), 1) == 1);
     relax_context_release(other);
 }
 
@@ -720,8 +777,10 @@ static void analyse(work *w, const relax_module *m)
     if (!w->tree_is_huge)
         use_tree(w, node);
     expect(w, "hash", relax_node_hash(w->ctx, node) != 0);
-    expect(w, "free vars", relax_free_vars(w->ctx, node, NULL, 0) == 0 && relax_bound_vars(w->ctx, node, NULL, 0) >= 0 &&
-                           relax_free_shape_vars(w->ctx, node, NULL, 0) == 0);
+    expect(w, "free vars",
+           relax_free_vars(w->ctx, node, NULL, 0) == 0 &&
+               relax_bound_vars(w->ctx, node, NULL, 0) >= 0 &&
+               relax_free_shape_vars(w->ctx, node, NULL, 0) == 0);
     copy(w, m);
     for (int stage = 0; stage < 3; stage++)
         step(w, "well formed", relax_well_formed(w->ctx, m, stage) == 1);
@@ -729,7 +788,8 @@ static void analyse(work *w, const relax_module *m)
     expect(w, "normalize, infer", normal && inferred);
     for (size_t i = 0; i < relax_module_num_functions(m) && i < 2; i++) {
         const relax_base_func *f = relax_module_function(m, i);
-        const relax_struct_info *info = relax_base_func_struct_info(f), *field = relax_struct_info_field(info, 0);
+        const relax_struct_info *info = relax_base_func_struct_info(f),
+                                *field = relax_struct_info_field(info, 0);
         relax_find_impure_call(w->ctx, m, f);
         use_struct_info(w, info, relax_base_func_struct_info(relax_module_function(inferred, i)));
         if (field)
@@ -751,7 +811,9 @@ static void build_and_run(work *w, const relax_module *m)
     const char *want = w->program->refused;
     relax_executable *exe = relax_compile(w->ctx, m, NULL), *loaded = NULL;
     relax_bytes *bytes = NULL;
-    if (want && *want != '*' && (exe || strcmp(want, relax_diagnostic_code(w->ctx, 0) ? relax_diagnostic_code(w->ctx, 0) : "") != 0))
+    if (want && *want != '*' &&
+        (exe || strcmp(want, relax_diagnostic_code(w->ctx, 0) ? relax_diagnostic_code(w->ctx, 0)
+                                                              : "") != 0))
         fail_step(w, "compile", want);
     if (!want && !exe)
         fail_step(w, "compile", "refused");
@@ -759,7 +821,9 @@ static void build_and_run(work *w, const relax_module *m)
     if (!exe)
         return;
     expect(w, "save", !relax_executable_serialize(exe, &bytes, NULL));
-    expect(w, "load", !relax_executable_load(relax_bytes_data(bytes), relax_bytes_size(bytes), NULL, &loaded, NULL));
+    expect(w, "load",
+           !relax_executable_load(relax_bytes_data(bytes), relax_bytes_size(bytes), NULL, &loaded,
+                                  NULL));
     relax_bytes_release(bytes);
     bytes = NULL;
     if (!w->tree_is_huge) {
@@ -824,28 +888,74 @@ static int try_one(const program *p, size_t size)
     if (child < 0 || waitpid(child, &status, 0) != child)
         return -1;
     if (WIFSIGNALED(status))
-        print_error("%s %zu: %s\n", p->name, size, WTERMSIG(status) == SIGALRM ? "no end" : strsignal(WTERMSIG(status)));
+        print_error("%s %zu: %s\n", p->name, size,
+                    WTERMSIG(status) == SIGALRM ? "no end" : strsignal(WTERMSIG(status)));
     return status;
 }
 
 static const program programs[] = {
 #define P(name, size, large, refused) { #name, name, size, large, refused }
-    P(chain, 2000, 1000000, NULL), P(fan, 2000, 1000000, NULL), P(nested_calls, 2000, 100000, NULL), P(nested_calls_shared, 100, 10000, NULL),
-    P(tuple_type, 10000, 100000, "WX10"), P(tuple_type, 1000, 1000, "*"), P(tuple_expr, 1000, 5000, "*"), P(tuple_result, 1000, 5000, "*"),
-    P(wide_tuple, 10000, 50000, NULL), P(many_params, 10000, 20000, NULL), P(many_shape_vars, 5000, 10000, NULL),
-    P(packed_args, 100000, 1000000, "CG08"), P(packed_args, 10000, 30000, NULL), P(many_functions, 2000, 100000, NULL), P(call_chain, 2000, 100000, NULL),
-    P(ifs, 1000, 5000, NULL), P(else_ifs, 1000, 5000, NULL), P(local_functions, 100, 500, "*"), P(rank, 100000, 1000000, "CG08"),
-    P(symbolic_rank, 10000, 100000, "CG08"), P(shape_value, 10000, 30000, NULL),
-    P(sum_left, 10000, 100000, NULL), P(sum_right, 10000, 100000, NULL), P(halves, 10000, 100000, NULL), P(selects, 10000, 100000, NULL),
-    P(minima, 10000, 100000, NULL), P(products, 2000, 10000, NULL), P(casts, 10000, 100000, NULL), P(remainders, 2000, 10000, NULL),
-    P(shared_quotients, 62, 1000, NULL), P(shared_sums, 100, 10000, NULL), P(shared_maxima, 100, 10000, NULL),
-    P(func_type, 10000, 100000, "WX10"), P(func_type, 900, 900, "*"), P(attributes, 10000, 100000, NULL),
-    P(loops, 10000, 10000, "CG08"), P(loops, 250, 250, NULL), P(statements, 10000, 10000, NULL), P(statements, 20000, 100000, "CG08"), P(tir_ifs, 2000, 10000, "CG08"), P(tir_ifs, 250, 250, NULL),
-    P(tir_else_ifs, 2000, 10000, "CG08"), P(tir_else_ifs, 120, 120, NULL), P(tir_sum, 5000, 30000, NULL), P(tir_sum, 50000, 100000, "CG08"),
-    P(tir_sum_right, 5000, 30000, NULL), P(tir_sum_right, 50000, 100000, "CG08"),
-    P(tir_calls, 10000, 30000, NULL), P(tir_calls, 50000, 100000, "CG08"), P(tir_indices, 10000, 10000, "CG08"), P(tir_indices, 30, 30, NULL), P(tir_deep_index, 10000, 100000, NULL),
-    P(tir_blocks, 1000, 10000, "*"), P(tir_nested_blocks, 1000, 2000, "CG08"), P(tir_nested_blocks, 100, 100, "*"), P(tir_axes, 1000, 1000, "CG08"),
-    P(tir_axes, 100, 100, NULL), P(tir_buffers, 2000, 10000, NULL), P(tir_buffers, 15000, 20000, "CG08"), P(tir_params, 10000, 100000, "CG08"), P(tir_params, 4000, 4000, NULL),
+    P(chain, 2000, 1000000, NULL),
+    P(fan, 2000, 1000000, NULL),
+    P(nested_calls, 2000, 100000, NULL),
+    P(nested_calls_shared, 100, 10000, NULL),
+    P(tuple_type, 10000, 100000, "WX10"),
+    P(tuple_type, 1000, 1000, "*"),
+    P(tuple_expr, 1000, 5000, "*"),
+    P(tuple_result, 1000, 5000, "*"),
+    P(wide_tuple, 10000, 50000, NULL),
+    P(many_params, 10000, 20000, NULL),
+    P(many_shape_vars, 5000, 10000, NULL),
+    P(packed_args, 100000, 1000000, "CG08"),
+    P(packed_args, 10000, 30000, NULL),
+    P(many_functions, 2000, 100000, NULL),
+    P(call_chain, 2000, 100000, NULL),
+    P(ifs, 1000, 5000, NULL),
+    P(else_ifs, 1000, 5000, NULL),
+    P(local_functions, 100, 500, "*"),
+    P(rank, 100000, 1000000, "CG08"),
+    P(symbolic_rank, 10000, 100000, "CG08"),
+    P(shape_value, 10000, 30000, NULL),
+    P(sum_left, 10000, 100000, NULL),
+    P(sum_right, 10000, 100000, NULL),
+    P(halves, 10000, 100000, NULL),
+    P(selects, 10000, 100000, NULL),
+    P(minima, 10000, 100000, NULL),
+    P(products, 2000, 10000, NULL),
+    P(casts, 10000, 100000, NULL),
+    P(remainders, 2000, 10000, NULL),
+    P(shared_quotients, 62, 1000, NULL),
+    P(shared_sums, 100, 10000, NULL),
+    P(shared_maxima, 100, 10000, NULL),
+    P(func_type, 10000, 100000, "WX10"),
+    P(func_type, 900, 900, "*"),
+    P(attributes, 10000, 100000, NULL),
+    P(loops, 10000, 10000, "CG08"),
+    P(loops, 250, 250, NULL),
+    P(statements, 10000, 10000, NULL),
+    P(statements, 20000, 100000, "CG08"),
+    P(tir_ifs, 2000, 10000, "CG08"),
+    P(tir_ifs, 250, 250, NULL),
+    P(tir_else_ifs, 2000, 10000, "CG08"),
+    P(tir_else_ifs, 120, 120, NULL),
+    P(tir_sum, 5000, 30000, NULL),
+    P(tir_sum, 50000, 100000, "CG08"),
+    P(tir_sum_right, 5000, 30000, NULL),
+    P(tir_sum_right, 50000, 100000, "CG08"),
+    P(tir_calls, 10000, 30000, NULL),
+    P(tir_calls, 50000, 100000, "CG08"),
+    P(tir_indices, 10000, 10000, "CG08"),
+    P(tir_indices, 30, 30, NULL),
+    P(tir_deep_index, 10000, 100000, NULL),
+    P(tir_blocks, 1000, 10000, "*"),
+    P(tir_nested_blocks, 1000, 2000, "CG08"),
+    P(tir_nested_blocks, 100, 100, "*"),
+    P(tir_axes, 1000, 1000, "CG08"),
+    P(tir_axes, 100, 100, NULL),
+    P(tir_buffers, 2000, 10000, NULL),
+    P(tir_buffers, 15000, 20000, "CG08"),
+    P(tir_params, 10000, 100000, "CG08"),
+    P(tir_params, 4000, 4000, NULL),
 #undef P
 };
 
@@ -865,6 +975,7 @@ int main(int argc, char **argv)
         return cmocka_run_group_tests(tests, NULL, NULL);
     for (size_t i = 0; i < N(programs); i++)
         if (strcmp(argv[1], programs[i].name) == 0)
-            return try_one(&programs[i], argc > 2 ? strtoull(argv[2], NULL, 10) : programs[i].size);
+            return try_one(&programs[i],
+                           argc > 2 ? strtoull(argv[2], NULL, 10) : programs[i].size);
     return 2;
 }

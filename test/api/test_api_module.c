@@ -1,10 +1,12 @@
-/* test_api_module: modules as wholes: copies, passes by name and of the host, PrimFuncs by hand, analyses, weights, the operator table. */
+/* test_api_module: modules as wholes: copies, passes by name and of the host, PrimFuncs by
+ * hand, analyses, weights, the operator table. */
 #include "api_fixture.h"
 
 static const char program[] = "@I.ir_module\n"
                               "class Module:\n"
                               "    @R.function\n"
-                              "    def main(x: R.Tensor((\"n\", 4), \"float32\"), w: R.Tensor((4, 2), \"float32\")) -> R.Tensor((\"n\", 2), \"float32\"):\n"
+                              "    def main(x: R.Tensor((\"n\", 4), \"float32\"), w: R.Tensor((4, "
+                              "2), \"float32\")) -> R.Tensor((\"n\", 2), \"float32\"):\n"
                               "        n = T.int64()\n"
                               "        with R.dataflow():\n"
                               "            unused = R.exp(x)\n"
@@ -23,7 +25,8 @@ static const relax_module *read_program(relax_context *ctx)
 
 static size_t bindings_of_main(const relax_module *m)
 {
-    const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, (size_t)relax_module_find(m, Z("main"))));
+    const relax_expr *f =
+        relax_base_func_as_expr(relax_module_function(m, (size_t)relax_module_find(m, Z("main"))));
     const relax_expr *body = relax_expr_operand(f, relax_expr_num_operands(f) - 1);
     size_t count = 0;
     for (size_t i = 0; i < relax_seq_num_blocks(body); i++)
@@ -31,7 +34,7 @@ static size_t bindings_of_main(const relax_module *m)
     return count;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------- */
+/* ---- copies --------------------------------------------------------------------------------- */
 
 static void copies_live_on_their_own(void **state)
 {
@@ -40,20 +43,23 @@ static void copies_live_on_their_own(void **state)
     const relax_module *m = read_program(from);
     char *want = printed(from, relax_module_as_node(m));
     assert_ptr_equal(relax_module_copy(from, from, m, 1), m);
-    const relax_module *placed = relax_module_copy(ctx, from, m, 1), *bare = relax_module_copy(ctx, from, m, 0);
+    const relax_module *placed = relax_module_copy(ctx, from, m, 1),
+                       *bare = relax_module_copy(ctx, from, m, 0);
     assert_null(relax_module_copy(ctx, NULL, m, 0));
     assert_said(ctx, "OP01");
     assert_null(relax_module_copy(NULL, from, m, 0));
     relax_context_release(from);
 
     assert_non_null(placed);
-    assert_int_equal(relax_node_equal(ctx, relax_module_as_node(placed), relax_module_as_node(bare), 0), 1);
+    assert_int_equal(
+        relax_node_equal(ctx, relax_module_as_node(placed), relax_module_as_node(bare), 0), 1);
     char *got = printed(ctx, relax_module_as_node(placed));
     assert_string_equal(got, want);
     free(got);
     free(want);
     uint32_t line = 0;
-    relax_place place = relax_expr_place(relax_base_func_as_expr(relax_module_function(placed, 0)));
+    relax_place place =
+        relax_expr_place(relax_base_func_as_expr(relax_module_function(placed, 0)));
     assert_int_equal(relax_place_locate(ctx, place, &line, NULL, NULL), RELAX_OK);
     assert_int_equal(line, 4);
     assert_int_equal(relax_expr_place(relax_base_func_as_expr(relax_module_function(bare, 0))), 0);
@@ -63,7 +69,7 @@ static void copies_live_on_their_own(void **state)
     relax_executable_release(exe);
 }
 
-/* ---- passes -------------------------------------------------------------------------------------------------- */
+/* ---- passes --------------------------------------------------------------------------------- */
 
 static void passes_by_name(void **state)
 {
@@ -72,7 +78,8 @@ static void passes_by_name(void **state)
     const relax_module *cleaned = relax_run_pass(ctx, m, Z("dead_code_elimination"), NULL);
     assert_int_equal(bindings_of_main(m), 3);
     assert_int_equal(bindings_of_main(cleaned), 2);
-    assert_ptr_equal(relax_run_pass(ctx, cleaned, Z("dead-code-elimination"), NULL), cleaned); /* nothing to do: the same module */
+    /* nothing to do: the same module */
+    assert_ptr_equal(relax_run_pass(ctx, cleaned, Z("dead-code-elimination"), NULL), cleaned);
     assert_ptr_equal(relax_normalize(ctx, cleaned), cleaned);
     assert_quiet(ctx);
     assert_null(relax_run_pass(ctx, m, Z("dead_code"), NULL));
@@ -84,10 +91,15 @@ static void passes_by_name(void **state)
         for (int32_t i = 0; relax_pass_option(count, i, &deflt, &help); i++)
             assert_non_null(help);
     }
-    assert_true(count >= 7 && !relax_pass_name(-1) && !relax_pass_help(count) && !relax_pass_needs(count) && !relax_pass_option(count, 0, NULL, NULL));
+    assert_true(count >= 7 && !relax_pass_name(-1) && !relax_pass_help(count) &&
+                !relax_pass_needs(count) && !relax_pass_option(count, 0, NULL, NULL));
 }
 
-typedef struct host { int runs, destroyed, hooks, changed; const relax_module *answer; char names[256]; } host;
+typedef struct host {
+    int runs, destroyed, hooks, changed;
+    const relax_module *answer;
+    char names[256];
+} host;
 
 static const relax_module *host_pass(void *user, relax_context *ctx, const relax_module *module)
 {
@@ -103,7 +115,8 @@ static const relax_module *failing_pass(void *user, relax_context *ctx, const re
     return NULL;
 }
 static void host_gone(void *user) { ((host *)user)->destroyed++; }
-static void after_pass(void *user, const char *pass, const relax_module *module, double seconds, int32_t changed)
+static void after_pass(void *user, const char *pass, const relax_module *module, double seconds,
+                       int32_t changed)
 {
     host *h = user;
     h->hooks++;
@@ -128,10 +141,12 @@ static void pipelines_with_passes_of_the_host(void **state)
     assert_int_equal(bindings_of_main(out), 2);
     assert_string_equal(h.names, "normalize mine ");
     assert_true(h.runs == 1 && h.changed == 1);
-    assert_int_equal(relax_pipeline_add_host(p, Z("bad"), failing_pass, &other, host_gone), RELAX_OK);
+    assert_int_equal(relax_pipeline_add_host(p, Z("bad"), failing_pass, &other, host_gone),
+                     RELAX_OK);
     assert_null(relax_pipeline_run(p, m));
     assert_said(ctx, "OP17");
-    assert_int_equal(relax_pipeline_add_host(p, Z("none"), NULL, &other, host_gone), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_pipeline_add_host(p, Z("none"), NULL, &other, host_gone),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(other.destroyed, 1); /* also where it was refused */
     assert_said(ctx, "OP01");
     assert_null(relax_pipeline_run(p, NULL));
@@ -145,18 +160,24 @@ static void pipelines_with_passes_of_the_host(void **state)
     relax_pipeline_destroy(p);
 }
 
-/* ---- PrimFuncs -------------------------------------------------------------------------------------------------- */
+/* ---- PrimFuncs ------------------------------------------------------------------------------ */
 
 /* B[i] = A[i] * A[i] + i */
 static const relax_base_func *square_plus(relax_context *ctx)
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
-    const relax_prim_expr *n = relax_tir_dim(t, Z("n")), *four = relax_prim_int(ctx, 4), *shape[] = { n, four };
-    relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2), *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
+    const relax_prim_expr *n = relax_tir_dim(t, Z("n")), *four = relax_prim_int(ctx, 4),
+                          *shape[] = { n, four };
+    relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2),
+                 *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
     assert_int_equal(relax_tir_begin_block(t, Z("square")), RELAX_OK);
-    const relax_prim_expr *i = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), n), *j = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), four), *at[] = { i, j };
-    const relax_prim_expr *x = relax_tir_load(t, a, at, 2), *position = relax_prim_cast(ctx, RELAX_FLOAT32, j);
-    const relax_prim_expr *value = relax_prim_binary(ctx, RELAX_PRIM_ADD, relax_prim_binary(ctx, RELAX_PRIM_MUL, x, x), position);
+    const relax_prim_expr *i = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), n),
+                          *j = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), four),
+                          *at[] = { i, j };
+    const relax_prim_expr *x = relax_tir_load(t, a, at, 2),
+                          *position = relax_prim_cast(ctx, RELAX_FLOAT32, j);
+    const relax_prim_expr *value = relax_prim_binary(
+        ctx, RELAX_PRIM_ADD, relax_prim_binary(ctx, RELAX_PRIM_MUL, x, x), position);
     assert_int_equal(relax_tir_store(t, b, at, 2, value), RELAX_OK);
     assert_int_equal(relax_tir_end_block(t), RELAX_OK);
     const relax_base_func *f = relax_tir_finish(t);
@@ -180,9 +201,11 @@ static void prim_funcs_run(void **state)
     relax_expr *gv = relax_module_builder_add(mb, Z("square"), f);
     relax_prim_expr *n = relax_shape_var(ctx, Z("n"));
     relax_struct_info *info = floats(ctx, n, 4);
-    const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *args[] = { gv, relax_tuple(ctx, &x, 1) };
+    const relax_expr *x = relax_var(ctx, Z("x"), info, 0),
+                     *args[] = { gv, relax_tuple(ctx, &x, 1) };
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
-    relax_expr *y = relax_builder_emit(b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
+    relax_expr *y = relax_builder_emit(
+        b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
     assert_non_null(relax_builder_end_function(b, y));
     const relax_module *m = relax_module_builder_finish(mb);
     relax_builder_destroy(b);
@@ -208,7 +231,8 @@ static void prim_func_builder_latches(void **state)
     assert_null(relax_tir_axis(t, 7, Z("i"), n));
     size_t errors = relax_context_num_errors(ctx);
     assert_int_equal(errors, 1);
-    assert_null(relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), n)); /* after a failure calls do nothing, silently */
+    /* after a failure calls do nothing, silently */
+    assert_null(relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), n));
     assert_null(relax_tir_load(t, a, NULL, 1));
     assert_int_not_equal(relax_tir_end_block(t), RELAX_OK);
     assert_int_equal(relax_context_num_errors(ctx), errors);
@@ -224,7 +248,7 @@ static void prim_func_builder_latches(void **state)
     relax_tir_builder_destroy(NULL);
 }
 
-/* ---- analyses ----------------------------------------------------------------------------------------------------- */
+/* ---- analyses ------------------------------------------------------------------------------- */
 
 static void analyses_answer(void **state)
 {
@@ -241,38 +265,49 @@ static void analyses_answer(void **state)
     const relax_node *f = relax_base_func_as_node(relax_module_function(m, 0));
     const relax_expr *vars[2] = { NULL, NULL };
     assert_int_equal(relax_free_vars(ctx, f, vars, 2), 0);
-    assert_int_equal(relax_bound_vars(ctx, f, vars, 2), 5); /* two parameters, three bindings; two fit */
+    /* two parameters, three bindings; two fit */
+    assert_int_equal(relax_bound_vars(ctx, f, vars, 2), 5);
     assert_non_null(vars[1]);
 
     relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *two = relax_prim_int(ctx, 2);
-    relax_prim_expr *a = relax_prim_binary(ctx, RELAX_PRIM_ADD, n, n), *b = relax_prim_binary(ctx, RELAX_PRIM_MUL, n, two);
+    relax_prim_expr *a = relax_prim_binary(ctx, RELAX_PRIM_ADD, n, n),
+                    *b = relax_prim_binary(ctx, RELAX_PRIM_MUL, n, two);
     assert_int_equal(relax_prim_prove_equal(ctx, a, b), RELAX_PROOF_EQUAL);
     assert_int_equal(relax_prim_prove_equal(ctx, a, n), RELAX_PROOF_UNKNOWN);
-    assert_int_equal(relax_prim_prove_equal(ctx, relax_prim_binary(ctx, RELAX_PRIM_ADD, n, two), n), RELAX_PROOF_DIFFERENT);
-    relax_struct_info *exact = floats(ctx, n, 4), *vague = relax_struct_info_tensor_rank(ctx, 2, RELAX_FLOAT32);
+    assert_int_equal(
+        relax_prim_prove_equal(ctx, relax_prim_binary(ctx, RELAX_PRIM_ADD, n, two), n),
+        RELAX_PROOF_DIFFERENT);
+    relax_struct_info *exact = floats(ctx, n, 4),
+                      *vague = relax_struct_info_tensor_rank(ctx, 2, RELAX_FLOAT32);
     assert_int_equal(relax_struct_info_fit(ctx, exact, vague), RELAX_FIT_YES);
     assert_int_equal(relax_struct_info_fit(ctx, vague, exact), RELAX_FIT_VALUE);
-    assert_int_equal(relax_struct_info_fit(ctx, exact, relax_struct_info_shape_rank(ctx, 2)), RELAX_FIT_NO);
-    assert_int_equal(relax_struct_info_ndim(relax_struct_info_lub(ctx, exact, floats(ctx, two, 4))), 2);
+    assert_int_equal(relax_struct_info_fit(ctx, exact, relax_struct_info_shape_rank(ctx, 2)),
+                     RELAX_FIT_NO);
+    assert_int_equal(
+        relax_struct_info_ndim(relax_struct_info_lub(ctx, exact, floats(ctx, two, 4))), 2);
     assert_null(relax_struct_info_dim(relax_struct_info_erase(ctx, exact, NULL, 0), 0));
     const relax_prim_expr *visible = n, *free_vars[1];
     assert_ptr_equal(relax_struct_info_erase(ctx, exact, &visible, 1), exact);
-    assert_int_equal(relax_free_shape_vars(ctx, relax_struct_info_as_node(exact), free_vars, 1), 1);
+    assert_int_equal(relax_free_shape_vars(ctx, relax_struct_info_as_node(exact), free_vars, 1),
+                     1);
     assert_ptr_equal(free_vars[0], n);
-    relax_struct_info *read = relax_struct_info_parse(ctx, Z("R.Tensor((n, 4), \"float32\")"), &visible, 1);
+    relax_struct_info *read =
+        relax_struct_info_parse(ctx, Z("R.Tensor((n, 4), \"float32\")"), &visible, 1);
     assert_ptr_equal(read, exact); /* interned as written */
     assert_quiet(ctx);
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------- */
+/* ---- weights -------------------------------------------------------------------------------- */
 
 static void weights_are_bound(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = read_program(ctx);
-    relax_tensor *w = tensor_of((const float[]){ 1, 0, 0, 1, 2, 0, 0, 2 }, 4, 2), *wrong = tensor_of((const float[]){ 1, 2, 3 }, 1, 3);
+    relax_tensor *w = tensor_of((const float[]){ 1, 0, 0, 1, 2, 0, 0, 2 }, 4, 2),
+                 *wrong = tensor_of((const float[]){ 1, 2, 3 }, 1, 3);
     const char *name = "w", *other = "v";
-    const relax_module *bound = relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&w, 1);
+    const relax_module *bound =
+        relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&w, 1);
     assert_quiet(ctx);
     assert_non_null(bound);
     float x[] = { 1, 2, 3, 4 }, y[2];
@@ -284,21 +319,23 @@ static void weights_are_bound(void **state)
     assert_null(relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&wrong, 1));
     assert_said(ctx, "CG12");
     const void *no_tensor = bound;
-    assert_null(relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&no_tensor, 1));
+    assert_null(
+        relax_bind_params(ctx, m, NULL, 0, &name, (const relax_tensor *const *)&no_tensor, 1));
     assert_said(ctx, "OP02");
     relax_tensor_release(in);
     relax_tensor_release(w);
     relax_tensor_release(wrong);
 }
 
-/* ---- the operator table ---------------------------------------------------------------------------------------------- */
+/* ---- the operator table --------------------------------------------------------------------- */
 
 static void operators_describe_themselves(void **state)
 {
     (void)state;
     int32_t softmax = relax_op_find(Z("nn.softmax")), kind = 0, optional = 0, type = 0;
     const char *deflt = NULL, *help = NULL;
-    assert_true(softmax >= 0 && relax_op_find(Z("R.nn.softmax")) == softmax && relax_op_find(Z("relax.nn.softmax")) == softmax);
+    assert_true(softmax >= 0 && relax_op_find(Z("R.nn.softmax")) == softmax &&
+                relax_op_find(Z("relax.nn.softmax")) == softmax);
     assert_string_equal(relax_op_name(softmax), "relax.nn.softmax");
     assert_int_equal(relax_op_flags(softmax), RELAX_OP_FLAG_PURE | RELAX_OP_FLAG_LOWERS);
     assert_string_equal(relax_op_arg(softmax, 0, &kind, &optional), "data");
@@ -311,7 +348,8 @@ static void operators_describe_themselves(void **state)
     assert_int_equal(relax_op_find(Z("nn.softmaxx")), -1);
     assert_non_null(strstr(relax_op_suggest(Z("nn.sofmax")), "softmax"));
     int32_t count = relax_op_count();
-    assert_true(count >= 190 && !relax_op_name(count) && !relax_op_name(-1) && !relax_op_flags(count) && !relax_op_help(INT32_MIN));
+    assert_true(count >= 190 && !relax_op_name(count) && !relax_op_name(-1) &&
+                !relax_op_flags(count) && !relax_op_help(INT32_MIN));
     for (int32_t i = 0; i < count; i++) {
         if (relax_op_find(Z(relax_op_name(i))) != i || !relax_op_help(i) || !*relax_op_help(i))
             fail_msg("operator %d, %s, is not found or has no help", i, relax_op_name(i));
@@ -325,8 +363,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        TEST(copies_live_on_their_own), TEST(passes_by_name), TEST(pipelines_with_passes_of_the_host), TEST(prim_funcs_run), TEST(prim_func_builder_latches),
-        TEST(analyses_answer), TEST(weights_are_bound), cmocka_unit_test(operators_describe_themselves),
+        TEST(copies_live_on_their_own),
+        TEST(passes_by_name),
+        TEST(pipelines_with_passes_of_the_host),
+        TEST(prim_funcs_run),
+        TEST(prim_func_builder_latches),
+        TEST(analyses_answer),
+        TEST(weights_are_bound),
+        cmocka_unit_test(operators_describe_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

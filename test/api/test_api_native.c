@@ -1,4 +1,5 @@
-/* test_api_native: target c through the public interface: what is allowed, what is counted, what is left behind. */
+/* test_api_native: target c through the public interface: what is allowed, what is counted,
+ * what is left behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,10 +20,11 @@
 
 #include "../base/failing.h"
 
-static const char text[] =
-    "@I.ir_module\nclass Module:\n"
-    "    @R.function\n    def main(x: R.Tensor((\"n\",), \"float32\")) -> R.Tensor((\"n\",), \"float32\"):\n"
-    "        y = R.add(R.exp(x), R.const(%d.5, \"float32\"))\n        z = R.multiply(y, x)\n        return z\n";
+static const char text[] = "@I.ir_module\nclass Module:\n"
+                           "    @R.function\n    def main(x: R.Tensor((\"n\",), \"float32\")) -> "
+                           "R.Tensor((\"n\",), \"float32\"):\n"
+                           "        y = R.add(R.exp(x), R.const(%d.5, \"float32\"))\n        z = "
+                           "R.multiply(y, x)\n        return z\n";
 
 typedef struct job {
     relax_context *ctx;
@@ -36,7 +38,8 @@ static void begin(job *j, int constant)
 {
     char program[1000];
     snprintf(program, sizeof program, text, constant);
-    snprintf(j->directory, sizeof j->directory, "%s/native-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    snprintf(j->directory, sizeof j->directory, "%s/native-XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(j->directory));
     j->ctx = relax_context_create(NULL);
     j->module = relax_module_parse(j->ctx, "m.py", 4, program, strlen(program));
@@ -63,7 +66,8 @@ static void end(job *j)
 {
     int status;
     assert_int_equal(files_in(j->directory), 0);
-    assert_true(waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD); /* no child, dead or alive */
+    /* no child, dead or alive */
+    assert_true(waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD);
     rmdir(j->directory);
     relax_context_release(j->ctx);
 }
@@ -138,7 +142,9 @@ static void counted(void **state)
         relax_load_options load;
         relax_load_options_init(&load, sizeof load);
         load.allow_native = allow;
-        assert_int_equal(relax_executable_load(relax_bytes_data(image), relax_bytes_size(image), &load, &exe, NULL), RELAX_OK);
+        assert_int_equal(relax_executable_load(relax_bytes_data(image), relax_bytes_size(image),
+                                               &load, &exe, NULL),
+                         RELAX_OK);
         run(exe, 0, allow);
         relax_executable_release(exe);
     }
@@ -267,7 +273,8 @@ static void children_of_the_host(void **state)
 /* Every request refused in turn, with a compiler that fails fast and with none at all. */
 static size_t compile_with(failing *l, size_t step)
 {
-    l->allocator = (relax_allocator){ sizeof l->allocator, l, failing_alloc, failing_resize, failing_free };
+    l->allocator =
+        (relax_allocator){ sizeof l->allocator, l, failing_alloc, failing_resize, failing_free };
     relax_context_options o;
     char program[1000];
     snprintf(program, sizeof program, text, 1);
@@ -312,7 +319,8 @@ static void c_as_text(void **state)
     begin(&j, 7);
     j.options.target = NULL;
     j.options.allow_compiler = 0; /* nothing is started */
-    relax_bytes *source = relax_compile_to_c(j.ctx, j.module, &j.options), *header = relax_c_header(j.ctx);
+    relax_bytes *source = relax_compile_to_c(j.ctx, j.module, &j.options),
+                *header = relax_c_header(j.ctx);
     assert_non_null(source);
     assert_non_null(header);
     assert_non_null(strstr(relax_bytes_data(source), "#include \"relax_kernels.h\""));
@@ -326,9 +334,15 @@ static void c_as_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_where_allowed), cmocka_unit_test(counted), cmocka_unit_test(cancelled), cmocka_unit_test(wrong_options),
-        cmocka_unit_test(cache_stays_small), cmocka_unit_test(raised_privileges), cmocka_unit_test(children_of_the_host),
-        cmocka_unit_test(short_of_memory), cmocka_unit_test(c_as_text),
+        cmocka_unit_test(only_where_allowed),
+        cmocka_unit_test(counted),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(wrong_options),
+        cmocka_unit_test(cache_stays_small),
+        cmocka_unit_test(raised_privileges),
+        cmocka_unit_test(children_of_the_host),
+        cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(c_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_api_pattern: patterns over dataflow by the public interface: what matches, what does not, what a rewriting leaves. */
+/* test_api_pattern: patterns over dataflow by the public interface: what matches, what does
+ * not, what a rewriting leaves. */
 #include "api_fixture.h"
 
 #include <time.h>
@@ -18,12 +19,16 @@ static relax_module *parsed(relax_context *ctx, const char *text)
     return m;
 }
 
-/* A function `main` of x, w: (4, 4), z: (4, 4), whose dataflow block has this body and whose result is gv. */
+/* A function `main` of x, w: (4, 4), z: (4, 4), whose dataflow block has this body and whose
+ * result is gv. */
 static relax_module *body(relax_context *ctx, const char *lines)
 {
     char text[4096];
-    snprintf(text, sizeof text, HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T("4, 4") ") -> R.Object:\n    with R.dataflow():\n%s"
-             "        R.output(gv)\n    return gv\n", lines);
+    snprintf(text, sizeof text,
+             HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T(
+                 "4, 4") ") -> R.Object:\n    with R.dataflow():\n%s"
+                         "        R.output(gv)\n    return gv\n",
+             lines);
     return parsed(ctx, text);
 }
 
@@ -33,7 +38,10 @@ static const relax_base_func *main_of(const relax_module *m)
 }
 
 static pat any(relax_context *ctx) { return relax_pattern_any(ctx); }
-static pat op1(relax_context *ctx, const char *op, pat a) { return relax_pattern_op(ctx, Z(op), &a, 1, 0); }
+static pat op1(relax_context *ctx, const char *op, pat a)
+{
+    return relax_pattern_op(ctx, Z(op), &a, 1, 0);
+}
 static pat op2(relax_context *ctx, const char *op, pat a, pat b, int32_t flags)
 {
     pat args[] = { a, b };
@@ -56,7 +64,10 @@ static int count_in(relax_context *ctx, const relax_module *m, const relax_base_
     return count;
 }
 
-static int count(relax_context *ctx, const relax_module *m, pat p) { return count_in(ctx, m, main_of(m), p); }
+static int count(relax_context *ctx, const relax_module *m, pat p)
+{
+    return count_in(ctx, m, main_of(m), p);
+}
 
 static void assert_same(relax_context *ctx, const relax_module *got, const relax_module *want)
 {
@@ -66,16 +77,23 @@ static void assert_same(relax_context *ctx, const relax_module *got, const relax
     assert_quiet(ctx);
     if (relax_node_equal(ctx, relax_module_as_node(got), relax_module_as_node(want), 0) == 1)
         return;
-    char *a = printed(ctx, relax_module_as_node(want)), *b = printed(ctx, relax_module_as_node(got));
+    char *a = printed(ctx, relax_module_as_node(want)),
+         *b = printed(ctx, relax_module_as_node(got));
     fail_msg("wanted\n%s\ngot\n%s", a, b);
 }
 
 /* ---- replacements */
 
-typedef struct plan { pat root, a, b, c; int calls, leave; relax_context *ctx; const char *op; } plan;
+typedef struct plan {
+    pat root, a, b, c;
+    int calls, leave;
+    relax_context *ctx;
+    const char *op;
+} plan;
 
 /* op(a) */
-static const relax_expr *to_unary(void *user, relax_module_builder *mb, relax_builder *builder, const relax_match *match)
+static const relax_expr *to_unary(void *user, relax_module_builder *mb, relax_builder *builder,
+                                  const relax_match *match)
 {
     plan *p = user;
     const relax_expr *a = relax_match_expr(match, p->a);
@@ -85,10 +103,12 @@ static const relax_expr *to_unary(void *user, relax_module_builder *mb, relax_bu
 }
 
 /* ewise_fma(a, b, c) */
-static const relax_expr *to_fma(void *user, relax_module_builder *mb, relax_builder *builder, const relax_match *match)
+static const relax_expr *to_fma(void *user, relax_module_builder *mb, relax_builder *builder,
+                                const relax_match *match)
 {
     plan *p = user;
-    const relax_expr *args[] = { relax_match_expr(match, p->a), relax_match_expr(match, p->b), relax_match_expr(match, p->c) };
+    const relax_expr *args[] = { relax_match_expr(match, p->a), relax_match_expr(match, p->b),
+                                 relax_match_expr(match, p->c) };
     p->calls++;
     return relax_call_op(p->ctx, Z("ewise_fma"), args, 3, NULL, 0);
 }
@@ -110,26 +130,34 @@ static plan fma_plan(relax_context *ctx, int32_t flags)
 static void diamond(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const char *same = "        y = R.exp(x)\n        a = R.sin(y)\n        b = R.cos(y)\n        gv = R.add(a, b)\n";
-    const char *two = "        y = R.exp(x)\n        u = R.exp(z)\n        a = R.sin(y)\n        b = R.cos(u)\n        gv = R.add(a, b)\n";
-    pat top = op1(ctx, "exp", any(ctx)), p = op2(ctx, "add", op1(ctx, "sin", top), op1(ctx, "cos", top), 0);
-    pat free = op2(ctx, "add", op1(ctx, "sin", op1(ctx, "exp", any(ctx))), op1(ctx, "cos", op1(ctx, "exp", any(ctx))), 0);
+    const char *same = "        y = R.exp(x)\n        a = R.sin(y)\n        b = R.cos(y)\n        "
+                       "gv = R.add(a, b)\n";
+    const char *two = "        y = R.exp(x)\n        u = R.exp(z)\n        a = R.sin(y)\n        "
+                      "b = R.cos(u)\n        gv = R.add(a, b)\n";
+    pat top = op1(ctx, "exp", any(ctx)),
+        p = op2(ctx, "add", op1(ctx, "sin", top), op1(ctx, "cos", top), 0);
+    pat free = op2(ctx, "add", op1(ctx, "sin", op1(ctx, "exp", any(ctx))),
+                   op1(ctx, "cos", op1(ctx, "exp", any(ctx))), 0);
     assert_int_equal(count(ctx, body(ctx, same), p), 1);
     assert_int_equal(count(ctx, body(ctx, two), p), 0);
     assert_int_equal(count(ctx, body(ctx, two), free), 1);
     plan r = { .ctx = ctx, .root = p, .a = top, .op = "tanh" };
-    assert_same(ctx, rewrite(&r, body(ctx, same), to_unary), body(ctx, "        y = R.exp(x)\n        gv = R.tanh(y)\n"));
+    assert_same(ctx, rewrite(&r, body(ctx, same), to_unary),
+                body(ctx, "        y = R.exp(x)\n        gv = R.tanh(y)\n"));
 }
 
 static void used_outside(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const char *outside = "        a = R.multiply(x, w)\n        b = R.add(a, z)\n        gv = R.subtract(b, a)\n";
+    const char *outside =
+        "        a = R.multiply(x, w)\n        b = R.add(a, z)\n        gv = R.subtract(b, a)\n";
     const char *inside = "        a = R.multiply(x, w)\n        gv = R.add(a, z)\n";
-    const char *escapes = "        a = R.multiply(x, w)\n        b = R.add(a, z)\n        gv = (a, b)\n";
+    const char *escapes =
+        "        a = R.multiply(x, w)\n        b = R.add(a, z)\n        gv = (a, b)\n";
     plan p = fma_plan(ctx, 0);
     pat mul = op2(ctx, "multiply", p.a, p.b, 0), add = op2(ctx, "add", mul, p.c, 0);
-    pat only = relax_pattern_with_use(ctx, add, mul, add, -1, 1), some = relax_pattern_with_use(ctx, add, mul, add, 0, 0);
+    pat only = relax_pattern_with_use(ctx, add, mul, add, -1, 1),
+        some = relax_pattern_with_use(ctx, add, mul, add, 0, 0);
     pat wrong = relax_pattern_with_use(ctx, add, mul, add, 1, 0);
     assert_int_equal(count(ctx, body(ctx, outside), only), 0);
     assert_int_equal(count(ctx, body(ctx, escapes), only), 0);
@@ -137,11 +165,17 @@ static void used_outside(void **state)
     assert_int_equal(count(ctx, body(ctx, outside), some), 1);
     assert_int_equal(count(ctx, body(ctx, outside), wrong), 0);
     /* a copy inside the block is the same variable */
-    assert_int_equal(count(ctx, body(ctx, "        a = R.multiply(x, w)\n        k = a\n        gv = R.add(k, z)\n"), only), 1);
+    assert_int_equal(
+        count(ctx,
+              body(ctx, "        a = R.multiply(x, w)\n        k = a\n        gv = R.add(k, z)\n"),
+              only),
+        1);
     /* what is used otherwise is kept */
     assert_same(ctx, rewrite(&p, body(ctx, outside), to_fma),
-                body(ctx, "        a = R.multiply(x, w)\n        b = R.ewise_fma(x, w, z)\n        gv = R.subtract(b, a)\n"));
-    assert_same(ctx, rewrite(&p, body(ctx, inside), to_fma), body(ctx, "        gv = R.ewise_fma(x, w, z)\n"));
+                body(ctx, "        a = R.multiply(x, w)\n        b = R.ewise_fma(x, w, z)\n       "
+                          " gv = R.subtract(b, a)\n"));
+    assert_same(ctx, rewrite(&p, body(ctx, inside), to_fma),
+                body(ctx, "        gv = R.ewise_fma(x, w, z)\n"));
     p.root = only;
     relax_module *m = body(ctx, outside);
     assert_ptr_equal(rewrite(&p, m, to_fma), m);
@@ -153,12 +187,19 @@ static void commuted(void **state)
     const char *text = "        a = R.multiply(x, w)\n        gv = R.add(z, a)\n";
     plan p = fma_plan(ctx, 0), q = fma_plan(ctx, RELAX_PATTERN_COMMUTATIVE);
     assert_int_equal(count(ctx, body(ctx, text), p.root), 0);
-    assert_same(ctx, rewrite(&q, body(ctx, text), to_fma), body(ctx, "        gv = R.ewise_fma(x, w, z)\n"));
+    assert_same(ctx, rewrite(&q, body(ctx, text), to_fma),
+                body(ctx, "        gv = R.ewise_fma(x, w, z)\n"));
     /* as written comes first */
-    assert_same(ctx, rewrite(&q, body(ctx, "        a = R.multiply(x, w)\n        b = R.multiply(z, z)\n        gv = R.add(a, b)\n"), to_fma),
+    assert_same(ctx,
+                rewrite(&q,
+                        body(ctx, "        a = R.multiply(x, w)\n        b = R.multiply(z, z)\n   "
+                                  "     gv = R.add(a, b)\n"),
+                        to_fma),
                 body(ctx, "        b = R.multiply(z, z)\n        gv = R.ewise_fma(x, w, b)\n"));
     /* subtraction does not commute unless the pattern says so */
-    assert_int_equal(count(ctx, body(ctx, "        a = R.exp(x)\n        gv = R.subtract(z, a)\n"), op2(ctx, "subtract", op1(ctx, "exp", any(ctx)), any(ctx), 0)), 0);
+    assert_int_equal(count(ctx, body(ctx, "        a = R.exp(x)\n        gv = R.subtract(z, a)\n"),
+                           op2(ctx, "subtract", op1(ctx, "exp", any(ctx)), any(ctx), 0)),
+                     0);
 }
 
 static void overlapping(void **state)
@@ -166,8 +207,10 @@ static void overlapping(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     plan p = { .ctx = ctx, .a = any(ctx), .op = "sin" };
     p.root = op1(ctx, "exp", op1(ctx, "exp", p.a));
-    relax_module *five = body(ctx, "        a = R.exp(x)\n        b = R.exp(a)\n        c = R.exp(b)\n        d = R.exp(c)\n        gv = R.exp(d)\n");
-    assert_same(ctx, rewrite(&p, five, to_unary), body(ctx, "        b = R.sin(x)\n        d = R.sin(b)\n        gv = R.exp(d)\n"));
+    relax_module *five = body(ctx, "        a = R.exp(x)\n        b = R.exp(a)\n        c = "
+                                   "R.exp(b)\n        d = R.exp(c)\n        gv = R.exp(d)\n");
+    assert_same(ctx, rewrite(&p, five, to_unary),
+                body(ctx, "        b = R.sin(x)\n        d = R.sin(b)\n        gv = R.exp(d)\n"));
     assert_int_equal(p.calls, 2);
     /* left as it is, a match keeps nothing from others */
     p.calls = 0;
@@ -181,13 +224,17 @@ static void overlapping(void **state)
     o.max_rounds = 10;
     p.leave = 0;
     p.op = "exp";
-    assert_same(ctx, relax_pattern_rewrite(ctx, five, Z("main"), p.root, to_unary, &p, &o), body(ctx, "        gv = R.exp(x)\n"));
+    assert_same(ctx, relax_pattern_rewrite(ctx, five, Z("main"), p.root, to_unary, &p, &o),
+                body(ctx, "        gv = R.exp(x)\n"));
 }
 
-static const relax_expr *residual_norm(void *user, relax_module_builder *mb, relax_builder *b, const relax_match *match)
+static const relax_expr *residual_norm(void *user, relax_module_builder *mb, relax_builder *b,
+                                       const relax_match *match)
 {
     plan *p = user;
-    const relax_expr *sum = relax_builder_emit(b, relax_r_add(p->ctx, relax_match_expr(match, p->a), relax_match_expr(match, p->b)), Z("sum"), 0);
+    const relax_expr *sum = relax_builder_emit(
+        b, relax_r_add(p->ctx, relax_match_expr(match, p->a), relax_match_expr(match, p->b)),
+        Z("sum"), 0);
     return relax_r_nn_relu(p->ctx, relax_r_multiply(p->ctx, sum, sum));
 }
 
@@ -197,11 +244,15 @@ static void residual_block(void **state)
     plan p = { .ctx = ctx, .a = any(ctx) };
     p.b = op2(ctx, "matmul", op1(ctx, "nn.relu", p.a), any(ctx), 0);
     p.root = op2(ctx, "add", p.b, p.a, RELAX_PATTERN_COMMUTATIVE);
-    const char *in = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        s = R.add(x, m)\n        r2 = R.nn.relu(s)\n        m2 = R.matmul(r2, w)\n"
+    const char *in = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        s = R.add(x, "
+                     "m)\n        r2 = R.nn.relu(s)\n        m2 = R.matmul(r2, w)\n"
                      "        gv = R.add(m2, s)\n";
-    const char *no = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        gv = R.add(z, m)\n";
-    const char *out = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        sum = R.add(x, m)\n        sq = R.multiply(sum, sum)\n        s = R.nn.relu(sq)\n"
-                      "        r2 = R.nn.relu(s)\n        m2 = R.matmul(r2, w)\n        sum2 = R.add(s, m2)\n        sq2 = R.multiply(sum2, sum2)\n"
+    const char *no =
+        "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        gv = R.add(z, m)\n";
+    const char *out = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        sum = "
+                      "R.add(x, m)\n        sq = R.multiply(sum, sum)\n        s = R.nn.relu(sq)\n"
+                      "        r2 = R.nn.relu(s)\n        m2 = R.matmul(r2, w)\n        sum2 = "
+                      "R.add(s, m2)\n        sq2 = R.multiply(sum2, sum2)\n"
                       "        gv = R.nn.relu(sq2)\n";
     assert_int_equal(count(ctx, body(ctx, no), p.root), 0);
     assert_same(ctx, rewrite(&p, body(ctx, in), residual_norm), body(ctx, out));
@@ -212,14 +263,17 @@ static void residual_block(void **state)
 static void or_and_not(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(a)\n        c = R.cos(b)\n        d = R.sin(c)\n        gv = R.sin(d)\n");
-    pat sin_ = op1(ctx, "sin", any(ctx)), cos_ = op1(ctx, "cos", any(ctx)), exp_ = op1(ctx, "exp", any(ctx));
+    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(a)\n        c = "
+                                "R.cos(b)\n        d = R.sin(c)\n        gv = R.sin(d)\n");
+    pat sin_ = op1(ctx, "sin", any(ctx)), cos_ = op1(ctx, "cos", any(ctx)),
+        exp_ = op1(ctx, "exp", any(ctx));
     pat trig[] = { sin_, cos_ };
     assert_int_equal(count(ctx, m, relax_pattern_or(ctx, trig, 2)), 4);
     assert_int_equal(count(ctx, m, relax_pattern_and(ctx, trig, 2)), 0);
     pat no_exp[] = { op1(ctx, "sin", any(ctx)), relax_pattern_not(ctx, op1(ctx, "sin", exp_)) };
     assert_int_equal(count(ctx, m, relax_pattern_and(ctx, no_exp, 2)), 2);
-    assert_int_equal(count(ctx, m, op1(ctx, "sin", relax_pattern_not(ctx, relax_pattern_or(ctx, trig, 2)))), 1);
+    assert_int_equal(
+        count(ctx, m, op1(ctx, "sin", relax_pattern_not(ctx, relax_pattern_or(ctx, trig, 2)))), 1);
     assert_int_equal(count(ctx, m, relax_pattern_not(ctx, relax_pattern_not(ctx, exp_))), 1);
     pat both[] = { relax_pattern_dataflow_var(ctx, NULL, 0), op1(ctx, "sin", any(ctx)) };
     assert_int_equal(count(ctx, m, relax_pattern_and(ctx, both, 2)), 2);
@@ -228,7 +282,9 @@ static void or_and_not(void **state)
     assert_int_equal(count(ctx, m, op1(ctx, "sin", relax_pattern_or(ctx, any_first, 2))), 2);
     /* the inside of a `not` and the other side of an `or` are not in the match */
     pat not_exp = relax_pattern_not(ctx, exp_), root = op1(ctx, "sin", not_exp);
-    relax_match *match = relax_pattern_match_block(ctx, root, m, main_of(m), relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0));
+    relax_match *match = relax_pattern_match_block(
+        ctx, root, m, main_of(m),
+        relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0));
     assert_non_null(match);
     assert_string_equal(relax_expr_name(relax_match_root(match), NULL), "d");
     assert_null(relax_match_expr(match, exp_));
@@ -239,49 +295,92 @@ static void or_and_not(void **state)
     relax_match_destroy(NULL);
 }
 
-static const relax_attr *one_attr(relax_context *ctx, const char *key, const relax_attr *value) { return relax_attr_map_with(ctx, NULL, Z(key), value); }
+static const relax_attr *one_attr(relax_context *ctx, const char *key, const relax_attr *value)
+{
+    return relax_attr_map_with(ctx, NULL, Z(key), value);
+}
 
 static void conditions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        a = R.sum(x, axis=[0])\n        b = R.sum(x, axis=[1], keepdims=True)\n        c = R.astype(b, dtype=\"int32\")\n        k = R.const(2.0, \"float32\")\n"
-                                "        e = R.multiply(b, k)\n        f = R.multiply(e, R.const(3.0, \"float32\"))\n        t = (a, f)\n        u = t[1]\n        gv = (c, u)\n");
+    relax_module *m = body(
+        ctx, "        a = R.sum(x, axis=[0])\n        b = R.sum(x, axis=[1], keepdims=True)\n     "
+             "   c = R.astype(b, dtype=\"int32\")\n        k = R.const(2.0, \"float32\")\n"
+             "        e = R.multiply(b, k)\n        f = R.multiply(e, R.const(3.0, "
+             "\"float32\"))\n        t = (a, f)\n        u = t[1]\n        gv = (c, u)\n");
     pat sum = relax_pattern_op(ctx, Z("sum"), (pat[]){ any(ctx) }, 1, 0);
     int64_t zero = 0;
     assert_int_equal(count(ctx, m, sum), 2);
-    assert_int_equal(count(ctx, m, relax_pattern_with_attrs(ctx, sum, one_attr(ctx, "axis", relax_attr_ints(ctx, &zero, 1)))), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_with_attrs(ctx, sum, one_attr(ctx, "keepdims", relax_attr_bool(ctx, 1)))), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_with_attrs(ctx, any(ctx), one_attr(ctx, "nothing", relax_attr_bool(ctx, 1)))), 0);
+    assert_int_equal(count(ctx, m,
+                           relax_pattern_with_attrs(
+                               ctx, sum, one_attr(ctx, "axis", relax_attr_ints(ctx, &zero, 1)))),
+                     1);
+    assert_int_equal(count(ctx, m,
+                           relax_pattern_with_attrs(
+                               ctx, sum, one_attr(ctx, "keepdims", relax_attr_bool(ctx, 1)))),
+                     1);
+    assert_int_equal(count(ctx, m,
+                           relax_pattern_with_attrs(
+                               ctx, any(ctx), one_attr(ctx, "nothing", relax_attr_bool(ctx, 1)))),
+                     0);
     assert_int_equal(count(ctx, m, relax_pattern_with_dtype(ctx, any(ctx), RELAX_INT32)), 1);
-    assert_int_equal(count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_constant(ctx), 0)), 2);
-    assert_int_equal(count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 2), 0)), 1);
-    assert_int_equal(count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 3), 0)), 1);
-    assert_int_equal(count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 4), 0)), 0);
+    assert_int_equal(count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_constant(ctx), 0)),
+                     2);
+    assert_int_equal(
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 2), 0)), 1);
+    assert_int_equal(
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 3), 0)), 1);
+    assert_int_equal(
+        count(ctx, m, op2(ctx, "multiply", any(ctx), relax_pattern_scalar(ctx, 4), 0)), 0);
     pat fields[] = { any(ctx), op2(ctx, "multiply", any(ctx), any(ctx), 0) };
-    assert_int_equal(count(ctx, m, relax_pattern_tuple_get_item(ctx, relax_pattern_tuple(ctx, fields, 2, 0), 1)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_tuple_get_item(ctx, relax_pattern_tuple(ctx, fields, 1, RELAX_PATTERN_OPEN), -1)), 1);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_tuple_get_item(ctx, relax_pattern_tuple(ctx, fields, 2, 0), 1)),
+        1);
+    assert_int_equal(count(ctx, m,
+                           relax_pattern_tuple_get_item(
+                               ctx, relax_pattern_tuple(ctx, fields, 1, RELAX_PATTERN_OPEN), -1)),
+                     1);
     assert_int_equal(count(ctx, m, relax_pattern_tuple_get_item(ctx, any(ctx), 0)), 0);
     assert_int_equal(count(ctx, m, relax_pattern_tuple(ctx, fields, 1, 0)), 0);
     assert_int_equal(count(ctx, m, relax_pattern_var(ctx, Z("c"))), 1);
     assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var(ctx, Z("b")))), 1);
     assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var(ctx, Z("a")))), 0);
-    assert_int_equal(count(ctx, m, relax_pattern_with_struct_info(ctx, any(ctx), relax_struct_info_tensor_static(ctx, (int64_t[]){ 4, 1 }, 2, RELAX_FLOAT32))), 4);
-    const relax_expr *x = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 0), *w = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_op(ctx, Z("sum"), (pat[]){ relax_pattern_expr(ctx, x) }, 1, 0)), 2);
-    assert_int_equal(count(ctx, m, relax_pattern_op(ctx, Z("sum"), (pat[]){ relax_pattern_expr(ctx, w) }, 1, 0)), 0);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_with_struct_info(
+                  ctx, any(ctx),
+                  relax_struct_info_tensor_static(ctx, (int64_t[]){ 4, 1 }, 2, RELAX_FLOAT32))),
+        4);
+    const relax_expr *x = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 0),
+                     *w = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 1);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_op(ctx, Z("sum"), (pat[]){ relax_pattern_expr(ctx, x) }, 1, 0)),
+        2);
+    assert_int_equal(
+        count(ctx, m,
+              relax_pattern_op(ctx, Z("sum"), (pat[]){ relax_pattern_expr(ctx, w) }, 1, 0)),
+        0);
     pat p = any(ctx);
-    assert_int_equal(count(ctx, m, op2(ctx, "multiply", p, relax_pattern_with_same_shape(ctx, relax_pattern_constant(ctx), p), 0)), 0);
+    assert_int_equal(
+        count(ctx, m,
+              op2(ctx, "multiply", p,
+                  relax_pattern_with_same_shape(ctx, relax_pattern_constant(ctx), p), 0)),
+        0);
     pat q = any(ctx), product = op2(ctx, "multiply", q, any(ctx), 0);
     assert_int_equal(count(ctx, m, relax_pattern_with_same_shape(ctx, product, q)), 2);
     /* the other side is no part of the match */
     assert_int_equal(count(ctx, m, relax_pattern_with_same_shape(ctx, product, any(ctx))), 0);
     /* an expression alone: variables are just variables without a function */
     const relax_expr *call = relax_r_exp(ctx, relax_r_sin(ctx, x));
-    relax_match *match = relax_pattern_match(ctx, op1(ctx, "exp", op1(ctx, "sin", p)), NULL, NULL, call);
+    relax_match *match =
+        relax_pattern_match(ctx, op1(ctx, "exp", op1(ctx, "sin", p)), NULL, NULL, call);
     assert_non_null(match);
     assert_ptr_equal(relax_match_expr(match, p), x);
     relax_match_destroy(match);
-    const relax_block *block = relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
+    const relax_block *block =
+        relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
     const relax_expr *c = relax_binding_var(relax_block_binding(block, 2));
     pat cast = op1(ctx, "astype", sum);
     assert_null(relax_pattern_match(ctx, cast, m, NULL, c));
@@ -293,48 +392,77 @@ static void conditions(void **state)
 }
 
 static const char symbolic_text[] = HEAD
-    "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), dtype=\"float32\"), y: R.Tensor((\"n\", \"m\"), dtype=\"float32\"), s: R.Tensor((\"m\", \"m\"), dtype=\"float32\")) -> R.Object:\n"
+    "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), dtype=\"float32\"), y: R.Tensor((\"n\", "
+    "\"m\"), dtype=\"float32\"), s: R.Tensor((\"m\", \"m\"), dtype=\"float32\")) -> R.Object:\n"
     "    n = T.int64()\n    m = T.int64()\n"
-    "    with R.dataflow():\n        a = R.add(x, y)\n        b = R.matmul(a, s)\n        c = R.reshape(b, R.shape([m * n]))\n"
-    "        d = R.concat((c, c), axis=0)\n        gv = R.exp(d)\n        R.output(gv)\n    return gv\n";
+    "    with R.dataflow():\n        a = R.add(x, y)\n        b = R.matmul(a, s)\n        c = "
+    "R.reshape(b, R.shape([m * n]))\n"
+    "        d = R.concat((c, c), axis=0)\n        gv = R.exp(d)\n        R.output(gv)\n    "
+    "return gv\n";
 
 static void symbolic_shapes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, symbolic_text);
     const relax_prim_expr *p = relax_shape_var(ctx, Z("p")), *q = relax_shape_var(ctx, Z("q"));
-    const relax_prim_expr *pq[] = { p, q }, *qp[] = { q, p }, *pp[] = { p, p }, *none[] = { NULL, NULL };
-    const relax_prim_expr *product = relax_prim_binary(ctx, RELAX_PRIM_MUL, p, q), *twice = relax_prim_binary(ctx, RELAX_PRIM_MUL, product, relax_prim_int(ctx, 2));
+    const relax_prim_expr *pq[] = { p, q }, *qp[] = { q, p }, *pp[] = { p, p },
+                          *none[] = { NULL, NULL };
+    const relax_prim_expr *product = relax_prim_binary(ctx, RELAX_PRIM_MUL, p, q),
+                          *twice = relax_prim_binary(ctx, RELAX_PRIM_MUL, product,
+                                                     relax_prim_int(ctx, 2));
     pat left = relax_pattern_with_shape(ctx, any(ctx), pq, 2);
-    assert_int_equal(count(ctx, m, op2(ctx, "matmul", left, relax_pattern_with_shape(ctx, any(ctx), qp, 2), 0)), 0);
-    pat matmul = op2(ctx, "matmul", left, relax_pattern_with_shape(ctx, any(ctx), (const relax_prim_expr *[]){ q, q }, 2), 0);
+    assert_int_equal(
+        count(ctx, m, op2(ctx, "matmul", left, relax_pattern_with_shape(ctx, any(ctx), qp, 2), 0)),
+        0);
+    pat matmul =
+        op2(ctx, "matmul", left,
+            relax_pattern_with_shape(ctx, any(ctx), (const relax_prim_expr *[]){ q, q }, 2), 0);
     assert_int_equal(count(ctx, m, matmul), 1);
-    assert_int_equal(count(ctx, m, op2(ctx, "matmul", relax_pattern_with_shape(ctx, any(ctx), pp, 2), any(ctx), 0)), 0);
-    assert_int_equal(count(ctx, m, op2(ctx, "matmul", relax_pattern_with_shape(ctx, any(ctx), none, 2), any(ctx), 0)), 1);
-    assert_int_equal(count(ctx, m, op2(ctx, "matmul", relax_pattern_with_shape(ctx, any(ctx), none, 1), any(ctx), 0)), 0);
-    /* sizes computed from sizes: p and q are bound inside, 2 * p * q is proved to be what concat gives */
-    pat flat = relax_pattern_op(ctx, Z("reshape"), (pat[]){ matmul, relax_pattern_shape(ctx, &product, 1) }, 2, 0);
+    assert_int_equal(
+        count(ctx, m,
+              op2(ctx, "matmul", relax_pattern_with_shape(ctx, any(ctx), pp, 2), any(ctx), 0)),
+        0);
+    assert_int_equal(
+        count(ctx, m,
+              op2(ctx, "matmul", relax_pattern_with_shape(ctx, any(ctx), none, 2), any(ctx), 0)),
+        1);
+    assert_int_equal(
+        count(ctx, m,
+              op2(ctx, "matmul", relax_pattern_with_shape(ctx, any(ctx), none, 1), any(ctx), 0)),
+        0);
+    /* sizes computed from sizes: p and q are bound inside, 2 * p * q is proved to be what
+     * concat gives */
+    pat flat = relax_pattern_op(ctx, Z("reshape"),
+                                (pat[]){ matmul, relax_pattern_shape(ctx, &product, 1) }, 2, 0);
     pat pair = relax_pattern_tuple(ctx, (pat[]){ flat, flat }, 2, 0);
     pat cat = relax_pattern_op(ctx, Z("concat"), &pair, 1, 0);
     pat shaped = relax_pattern_with_shape(ctx, cat, &twice, 1);
     assert_int_equal(count(ctx, m, cat), 1);
     const relax_prim_expr *tests[] = { twice, product };
     for (int i = 0; i < 2; i++) {
-        pat sized = op1(ctx, "exp", relax_pattern_and(ctx, (pat[]){ cat, relax_pattern_with_shape(ctx, any(ctx), &tests[i], 1) }, 2));
+        pat sized = op1(
+            ctx, "exp",
+            relax_pattern_and(
+                ctx, (pat[]){ cat, relax_pattern_with_shape(ctx, any(ctx), &tests[i], 1) }, 2));
         assert_int_equal(count(ctx, m, sized), i == 0);
     }
     assert_non_null(shaped);
-    const relax_block *block = relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
+    const relax_block *block =
+        relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
     relax_match *match = relax_pattern_match_block(ctx, matmul, m, main_of(m), block);
     const relax_expr *x = relax_expr_operand(relax_base_func_as_expr(main_of(m)), 0);
     assert_non_null(match);
-    assert_ptr_equal(relax_match_size(match, p), relax_struct_info_dim(relax_expr_struct_info(x), 0));
-    assert_ptr_equal(relax_match_size(match, q), relax_struct_info_dim(relax_expr_struct_info(x), 1));
+    assert_ptr_equal(relax_match_size(match, p),
+                     relax_struct_info_dim(relax_expr_struct_info(x), 0));
+    assert_ptr_equal(relax_match_size(match, q),
+                     relax_struct_info_dim(relax_expr_struct_info(x), 1));
     assert_null(relax_match_size(match, relax_shape_var(ctx, Z("r"))));
     relax_match_destroy(match);
     /* the function's own variables are themselves */
-    const relax_prim_expr *own[] = { relax_struct_info_dim(relax_expr_struct_info(x), 1), relax_struct_info_dim(relax_expr_struct_info(x), 0) };
-    const relax_prim_expr *mn = relax_prim_binary(ctx, RELAX_PRIM_MUL, own[0], own[1]), *nm = relax_prim_binary(ctx, RELAX_PRIM_MUL, own[1], own[0]);
+    const relax_prim_expr *own[] = { relax_struct_info_dim(relax_expr_struct_info(x), 1),
+                                     relax_struct_info_dim(relax_expr_struct_info(x), 0) };
+    const relax_prim_expr *mn = relax_prim_binary(ctx, RELAX_PRIM_MUL, own[0], own[1]),
+                          *nm = relax_prim_binary(ctx, RELAX_PRIM_MUL, own[1], own[0]);
     assert_int_equal(count(ctx, m, relax_pattern_with_shape(ctx, any(ctx), own, 2)), 0);
     assert_int_equal(count(ctx, m, relax_pattern_with_shape(ctx, any(ctx), &mn, 1)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_with_shape(ctx, any(ctx), &nm, 1)), 1);
@@ -342,50 +470,74 @@ static void symbolic_shapes(void **state)
 
 /* ---- functions: packed, call_tir, GlobalVars */
 
-static const char calls_text[] = HEAD "@I.ir_module\nclass Module:\n"
-    "    @T.prim_func(private=True)\n    def twice(A: T.Buffer((T.int64(4),), \"float32\"), B: T.Buffer((T.int64(4),), \"float32\")):\n        T.func_attr({\"op_pattern\": 0})\n"
-    "        for i in range(T.int64(4)):\n            with T.block(\"b\"):\n                v = T.axis.spatial(T.int64(4), i)\n                B[v] = A[v] * T.float32(2.0)\n\n"
-    "    @T.prim_func(private=True)\n    def thrice(A: T.Buffer((T.int64(4),), \"float32\"), B: T.Buffer((T.int64(4),), \"float32\")):\n"
-    "        for i in range(T.int64(4)):\n            with T.block(\"b\"):\n                v = T.axis.spatial(T.int64(4), i)\n                B[v] = A[v] * T.float32(3.0)\n\n"
-    "    @R.function(private=True)\n    def inner(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        gv = R.exp(x)\n        return gv\n\n"
-    "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n        cls = Module\n"
-    "        with R.dataflow():\n            a = R.call_tir(cls.twice, (x,), out_sinfo=R.Tensor((4,), dtype=\"float32\"))\n"
+static const char calls_text[] = HEAD
+    "@I.ir_module\nclass Module:\n"
+    "    @T.prim_func(private=True)\n    def twice(A: T.Buffer((T.int64(4),), \"float32\"), B: "
+    "T.Buffer((T.int64(4),), \"float32\")):\n        T.func_attr({\"op_pattern\": 0})\n"
+    "        for i in range(T.int64(4)):\n            with T.block(\"b\"):\n                v = "
+    "T.axis.spatial(T.int64(4), i)\n                B[v] = A[v] * T.float32(2.0)\n\n"
+    "    @T.prim_func(private=True)\n    def thrice(A: T.Buffer((T.int64(4),), \"float32\"), B: "
+    "T.Buffer((T.int64(4),), \"float32\")):\n"
+    "        for i in range(T.int64(4)):\n            with T.block(\"b\"):\n                v = "
+    "T.axis.spatial(T.int64(4), i)\n                B[v] = A[v] * T.float32(3.0)\n\n"
+    "    @R.function(private=True)\n    def inner(x: R.Tensor((4,), dtype=\"float32\")) -> "
+    "R.Tensor((4,), dtype=\"float32\"):\n        gv = R.exp(x)\n        return gv\n\n"
+    "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n        "
+    "cls = Module\n"
+    "        with R.dataflow():\n            a = R.call_tir(cls.twice, (x,), "
+    "out_sinfo=R.Tensor((4,), dtype=\"float32\"))\n"
     "            b = R.call_tir(cls.thrice, (a,), out_sinfo=R.Tensor((4,), dtype=\"float32\"))\n"
-    "            c = R.call_pure_packed(\"my.pure\", b, sinfo_args=(R.Tensor((4,), dtype=\"float32\"),))\n"
-    "            d = R.call_dps_packed(\"my.dps\", (c,), out_sinfo=R.Tensor((4,), dtype=\"float32\"))\n"
+    "            c = R.call_pure_packed(\"my.pure\", b, sinfo_args=(R.Tensor((4,), "
+    "dtype=\"float32\"),))\n"
+    "            d = R.call_dps_packed(\"my.dps\", (c,), out_sinfo=R.Tensor((4,), "
+    "dtype=\"float32\"))\n"
     "            e = cls.inner(d)\n            R.output(e)\n"
     "        return e\n\n"
-    "    @R.function(pure=False)\n    def impure(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n"
-    "        a = R.call_packed(\"my.effect\", x, sinfo_args=(R.Tensor((4,), dtype=\"float32\"),))\n        b = R.exp(a)\n        return b\n";
+    "    @R.function(pure=False)\n    def impure(x: R.Tensor((4,), dtype=\"float32\")) -> "
+    "R.Object:\n"
+    "        a = R.call_packed(\"my.effect\", x, sinfo_args=(R.Tensor((4,), "
+    "dtype=\"float32\"),))\n        b = R.exp(a)\n        return b\n";
 
 static void packed_and_tir(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, calls_text);
     pat x = any(ctx), twice = relax_pattern_global_var(ctx, Z("twice"));
-    const relax_base_func *impure = relax_module_function(m, (size_t)relax_module_find(m, Z("impure")));
+    const relax_base_func *impure =
+        relax_module_function(m, (size_t)relax_module_find(m, Z("impure")));
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, &x, 1, 0)), 2);
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, twice, &x, 1, 0)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, NULL, 0, 0)), 0);
-    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, NULL, 0, RELAX_PATTERN_OPEN)), 2);
-    pat chain = relax_pattern_call_tir(ctx, NULL, (pat[]){ relax_pattern_call_tir(ctx, twice, &x, 1, 0) }, 1, 0);
+    assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, NULL, NULL, 0, RELAX_PATTERN_OPEN)),
+                     2);
+    pat chain = relax_pattern_call_tir(
+        ctx, NULL, (pat[]){ relax_pattern_call_tir(ctx, twice, &x, 1, 0) }, 1, 0);
     assert_int_equal(count(ctx, m, chain), 1);
-    pat elementwise = relax_pattern_with_attrs(ctx, any(ctx), one_attr(ctx, "op_pattern", relax_attr_int(ctx, 0)));
+    pat elementwise = relax_pattern_with_attrs(
+        ctx, any(ctx), one_attr(ctx, "op_pattern", relax_attr_int(ctx, 0)));
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, elementwise, &x, 1, 0)), 1);
     /* by content: of another module, under another name */
-    relax_module *other = parsed(ctx, HEAD "@I.ir_module\nclass Module:\n    @T.prim_func\n    def triple(X: T.Buffer((T.int64(4),), \"float32\"), Y: T.Buffer((T.int64(4),), \"float32\")):\n"
-                                      "        for j in range(T.int64(4)):\n            with T.block(\"b\"):\n                k = T.axis.spatial(T.int64(4), j)\n"
-                                      "                Y[k] = X[k] * T.float32(3.0)\n");
+    relax_module *other =
+        parsed(ctx, HEAD
+               "@I.ir_module\nclass Module:\n    @T.prim_func\n    def triple(X: "
+               "T.Buffer((T.int64(4),), \"float32\"), Y: T.Buffer((T.int64(4),), \"float32\")):\n"
+               "        for j in range(T.int64(4)):\n            with T.block(\"b\"):\n           "
+               "     k = T.axis.spatial(T.int64(4), j)\n"
+               "                Y[k] = X[k] * T.float32(3.0)\n");
     pat like = relax_pattern_function(ctx, relax_module_function(other, 0));
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, like, &x, 1, 0)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_call(ctx, relax_pattern_function(ctx, NULL), &x, 1, 0)), 1);
-    assert_int_equal(count(ctx, m, relax_pattern_call(ctx, relax_pattern_global_var(ctx, NULL, 0), &x, 1, 0)), 1);
+    assert_int_equal(
+        count(ctx, m, relax_pattern_call(ctx, relax_pattern_function(ctx, NULL), &x, 1, 0)), 1);
+    assert_int_equal(
+        count(ctx, m, relax_pattern_call(ctx, relax_pattern_global_var(ctx, NULL, 0), &x, 1, 0)),
+        1);
     assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, NULL, 0, &x, 1, 0)), 2);
     assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.pure"), &x, 1, 0)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.dps"), &x, 1, 0)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.dps"), &x, 1, 0)), 1);
     assert_int_equal(count(ctx, m, relax_pattern_call_packed(ctx, Z("my.other"), &x, 1, 0)), 0);
-    pat effect = relax_pattern_call_packed(ctx, Z("my.effect"), &x, 1, 0), direct = relax_pattern_call(ctx, relax_pattern_extern_func(ctx, Z("my.effect")), &x, 1, 0);
+    pat effect = relax_pattern_call_packed(ctx, Z("my.effect"), &x, 1, 0),
+        direct = relax_pattern_call(ctx, relax_pattern_extern_func(ctx, Z("my.effect")), &x, 1, 0);
     assert_int_equal(count_in(ctx, m, impure, effect), 1);
     assert_int_equal(count_in(ctx, m, impure, direct), 1);
     /* an impure call inside a match stays, whatever becomes of its result */
@@ -407,10 +559,14 @@ static void packed_and_tir(void **state)
 static void graphs(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        a = R.matmul(x, w)\n        e = R.exp(a)\n        b = R.matmul(x, z)\n        s = R.sin(a)\n        c = R.matmul(z, w)\n        f = R.add(b, c)\n"
-                                "        g = R.add(e, s)\n        gv = R.add(f, g)\n");
-    pat x = any(ctx), w1 = any(ctx), w2 = any(ctx), first = op2(ctx, "matmul", x, w1, 0), second = op2(ctx, "matmul", x, w2, 0), graph;
-    const relax_block *block = relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
+    relax_module *m =
+        body(ctx, "        a = R.matmul(x, w)\n        e = R.exp(a)\n        b = R.matmul(x, z)\n "
+                  "       s = R.sin(a)\n        c = R.matmul(z, w)\n        f = R.add(b, c)\n"
+                  "        g = R.add(e, s)\n        gv = R.add(f, g)\n");
+    pat x = any(ctx), w1 = any(ctx), w2 = any(ctx), first = op2(ctx, "matmul", x, w1, 0),
+        second = op2(ctx, "matmul", x, w2, 0), graph;
+    const relax_block *block =
+        relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
     graph = relax_pattern_graph(ctx, (pat[]){ first, second }, 2);
     relax_match *match = relax_pattern_match_block(ctx, graph, m, main_of(m), block);
     assert_non_null(match);
@@ -420,9 +576,12 @@ static void graphs(void **state)
     assert_ptr_equal(relax_match_root(match), relax_match_expr(match, first));
     relax_match_destroy(match);
     /* edges lead from what is used to its users, and back */
-    pat matmul = op2(ctx, "matmul", any(ctx), any(ctx), 0), exp_ = op1(ctx, "exp", any(ctx)), sin_ = op1(ctx, "sin", any(ctx)), add = op2(ctx, "add", any(ctx), any(ctx), 0);
-    pat fork = relax_pattern_with_use(ctx, relax_pattern_with_use(ctx, matmul, matmul, exp_, -1, 0), matmul, sin_, -1, 0);
-    pat join = relax_pattern_with_use(ctx, relax_pattern_with_use(ctx, fork, exp_, add, 0, 1), sin_, add, 1, 1);
+    pat matmul = op2(ctx, "matmul", any(ctx), any(ctx), 0), exp_ = op1(ctx, "exp", any(ctx)),
+        sin_ = op1(ctx, "sin", any(ctx)), add = op2(ctx, "add", any(ctx), any(ctx), 0);
+    pat fork = relax_pattern_with_use(
+        ctx, relax_pattern_with_use(ctx, matmul, matmul, exp_, -1, 0), matmul, sin_, -1, 0);
+    pat join = relax_pattern_with_use(ctx, relax_pattern_with_use(ctx, fork, exp_, add, 0, 1),
+                                      sin_, add, 1, 1);
     match = relax_pattern_match_block(ctx, join, m, main_of(m), block);
     assert_non_null(match);
     assert_string_equal(relax_expr_name(relax_match_expr(match, add), NULL), "g");
@@ -435,7 +594,8 @@ static void graphs(void **state)
     assert_string_equal(relax_expr_name(relax_match_expr(match, matmul), NULL), "c");
     relax_match_destroy(match);
     /* neither end is known: searched for */
-    pat elsewhere = relax_pattern_with_use(ctx, relax_pattern_with_dtype(ctx, add, RELAX_FLOAT32), matmul, sin_, -1, 0);
+    pat elsewhere = relax_pattern_with_use(ctx, relax_pattern_with_dtype(ctx, add, RELAX_FLOAT32),
+                                           matmul, sin_, -1, 0);
     match = relax_pattern_match_block(ctx, elsewhere, m, main_of(m), block);
     assert_non_null(match);
     assert_string_equal(relax_expr_name(relax_match_expr(match, sin_), NULL), "s");
@@ -455,20 +615,28 @@ static void graphs(void **state)
 
 /* ---- rewriting */
 
-static const char dense_text[] = HEAD "@I.ir_module\nclass Module:\n    @R.function\n"
-    "    def main(x: R.Tensor((1, 3, 8, 8), dtype=\"float32\"), k: R.Tensor((4, 3, 3, 3), dtype=\"float32\"), bias: R.Tensor((1, 4, 1, 1), dtype=\"float32\")) -> R.Tensor((1, 4, 6, 6), dtype=\"float32\"):\n"
-    "        with R.dataflow():\n            c = R.nn.conv2d(x, k)\n            s = R.add(c, bias)\n            gv = R.nn.relu(s)\n            R.output(gv)\n        return gv\n";
+static const char dense_text[] =
+    HEAD "@I.ir_module\nclass Module:\n    @R.function\n"
+         "    def main(x: R.Tensor((1, 3, 8, 8), dtype=\"float32\"), k: R.Tensor((4, 3, 3, 3), "
+         "dtype=\"float32\"), bias: R.Tensor((1, 4, 1, 1), dtype=\"float32\")) -> R.Tensor((1, 4, "
+         "6, 6), dtype=\"float32\"):\n"
+         "        with R.dataflow():\n            c = R.nn.conv2d(x, k)\n            s = R.add(c, "
+         "bias)\n            gv = R.nn.relu(s)\n            R.output(gv)\n        return gv\n";
 
 typedef struct fusion { plan p; pat conv, bias; } fusion;
 
 /* A private function of what came in, with the same operations, called instead. */
-static const relax_expr *to_call(void *user, relax_module_builder *mb, relax_builder *builder, const relax_match *match)
+static const relax_expr *to_call(void *user, relax_module_builder *mb, relax_builder *builder,
+                                 const relax_match *match)
 {
     fusion *f = user;
     relax_context *ctx = f->p.ctx;
-    const relax_expr *in[] = { relax_match_expr(match, f->p.a), relax_match_expr(match, f->p.b), relax_match_expr(match, f->bias) }, *params[3];
+    const relax_expr *in[] = { relax_match_expr(match, f->p.a), relax_match_expr(match, f->p.b),
+                               relax_match_expr(match, f->bias) },
+                     *params[3];
     for (int i = 0; i < 3; i++)
-        params[i] = relax_var(ctx, Z("p"), relax_expr_struct_info(in[i]), relax_expr_place(relax_match_root(match)));
+        params[i] = relax_var(ctx, Z("p"), relax_expr_struct_info(in[i]),
+                              relax_expr_place(relax_match_root(match)));
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_function_options o;
     relax_function_options_init(&o, sizeof o);
@@ -476,8 +644,10 @@ static const relax_expr *to_call(void *user, relax_module_builder *mb, relax_bui
     o.attrs = one_attr(ctx, "Composite", relax_attr_string(ctx, Z("conv_bias_relu")));
     relax_builder_begin_function(b, Z("fused_conv"), params, 3, &o);
     relax_builder_begin_dataflow(b);
-    const relax_expr *conv = relax_call_op(ctx, Z("nn.conv2d"), params, 2, relax_expr_attrs(relax_match_value(match, f->conv)), 0);
-    relax_expr *out = relax_builder_emit_output(b, relax_r_nn_relu(ctx, relax_r_add(ctx, conv, params[2])), NULL, 0, 0);
+    const relax_expr *conv = relax_call_op(ctx, Z("nn.conv2d"), params, 2,
+                                           relax_expr_attrs(relax_match_value(match, f->conv)), 0);
+    relax_expr *out = relax_builder_emit_output(
+        b, relax_r_nn_relu(ctx, relax_r_add(ctx, conv, params[2])), NULL, 0, 0);
     relax_builder_end_dataflow(b);
     relax_expr *gv = relax_builder_end_function(b, out);
     relax_builder_destroy(b);
@@ -490,34 +660,50 @@ static void private_function(void **state)
     fusion f = { .p = { .ctx = ctx, .a = any(ctx), .b = any(ctx) }, .bias = any(ctx) };
     f.conv = relax_pattern_op(ctx, Z("nn.conv2d"), (pat[]){ f.p.a, f.p.b }, 2, 0);
     f.p.root = op1(ctx, "nn.relu", op2(ctx, "add", f.conv, f.bias, RELAX_PATTERN_COMMUTATIVE));
-    relax_module *m = parsed(ctx, dense_text), *out = relax_pattern_rewrite(ctx, m, NULL, 0, f.p.root, to_call, &f, NULL);
+    relax_module *m = parsed(ctx, dense_text),
+                 *out = relax_pattern_rewrite(ctx, m, NULL, 0, f.p.root, to_call, &f, NULL);
     assert_quiet(ctx);
     assert_int_equal(relax_module_num_functions(out), 2);
     assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
     const relax_expr *seq = relax_expr_operand(relax_base_func_as_expr(main_of(out)), 3);
     assert_int_equal(relax_block_num_bindings(relax_seq_block(seq, 0)), 1);
     char *text = printed(ctx, relax_module_as_node(out));
-    assert_non_null(strstr(text, "gv: R.Tensor((1, 4, 6, 6), dtype=\"float32\") = cls.fused_conv(x, k, bias)"));
+    assert_non_null(strstr(
+        text, "gv: R.Tensor((1, 4, 6, 6), dtype=\"float32\") = cls.fused_conv(x, k, bias)"));
     assert_non_null(strstr(text, "\"Composite\": \"conv_bias_relu\""));
     relax_module *again = relax_module_parse(ctx, Z("again.py"), Z(text));
     assert_same(ctx, again, out);
     free(text);
 }
 
-static const char branches_text[] = HEAD
-    "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T("4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> " T("4, 4") ":\n"
-    "    t = R.multiply(x, w)\n    if c:\n        a = R.multiply(x, z)\n        b = R.add(a, w)\n        r = b\n    else:\n        d = R.add(t, z)\n        r = R.exp(d)\n"
-    "    g = R.multiply(r, r)\n    h = R.add(g, r)\n    return h\n";
+static const char branches_text[] =
+    HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T(
+        "4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> " T("4, 4") ":\n"
+                                                                   "    t = R.multiply(x, w)\n    "
+                                                                   "if c:\n        a = "
+                                                                   "R.multiply(x, z)\n        b = "
+                                                                   "R.add(a, w)\n        r = b\n  "
+                                                                   "  else:\n        d = R.add(t, "
+                                                                   "z)\n        r = R.exp(d)\n"
+                                                                   "    g = R.multiply(r, r)\n    "
+                                                                   "h = R.add(g, r)\n    return "
+                                                                   "h\n";
 
 static void inside_branches(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     plan p = fma_plan(ctx, 0);
     relax_module *m = parsed(ctx, branches_text);
-    const char *want = HEAD
-        "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T("4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> " T("4, 4") ":\n"
-        "    t = R.multiply(x, w)\n    if c:\n        b = R.ewise_fma(x, z, w)\n        r = b\n    else:\n        d = R.add(t, z)\n        r = R.exp(d)\n"
-        "    h = R.ewise_fma(r, r, r)\n    return h\n";
+    const char *want = HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T(
+        "4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> " T("4, 4") ":\n"
+                                                                   "    t = R.multiply(x, w)\n    "
+                                                                   "if c:\n        b = "
+                                                                   "R.ewise_fma(x, z, w)\n        "
+                                                                   "r = b\n    else:\n        d = "
+                                                                   "R.add(t, z)\n        r = "
+                                                                   "R.exp(d)\n"
+                                                                   "    h = R.ewise_fma(r, r, "
+                                                                   "r)\n    return h\n";
     /* the one across the border is none */
     assert_same(ctx, rewrite(&p, m, to_fma), parsed(ctx, want));
     assert_int_equal(p.calls, 2);
@@ -537,13 +723,19 @@ static void places(void **state)
     plan p = { .ctx = ctx, .a = any(ctx) };
     p.b = op2(ctx, "matmul", op1(ctx, "nn.relu", p.a), any(ctx), 0);
     p.root = op2(ctx, "add", p.b, p.a, RELAX_PATTERN_COMMUTATIVE);
-    relax_module *m = body(ctx, "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        gv = R.add(x, m)\n"), *out = rewrite(&p, m, residual_norm);
+    relax_module
+        *m = body(
+            ctx,
+            "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        gv = R.add(x, m)\n"),
+        *out = rewrite(&p, m, residual_norm);
     assert_quiet(ctx);
     assert_ptr_not_equal(out, m);
-    assert_int_equal(relax_node_walk(ctx, relax_module_as_node(out), has_place, NULL, NULL), RELAX_OK);
+    assert_int_equal(relax_node_walk(ctx, relax_module_as_node(out), has_place, NULL, NULL),
+                     RELAX_OK);
 }
 
-static const relax_expr *to_a(void *user, relax_module_builder *mb, relax_builder *builder, const relax_match *match)
+static const relax_expr *to_a(void *user, relax_module_builder *mb, relax_builder *builder,
+                              const relax_match *match)
 {
     plan *p = user;
     p->calls++;
@@ -556,19 +748,31 @@ static void replaced_by_leaf(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     plan p = { .ctx = ctx, .a = any(ctx) };
     p.root = op1(ctx, "negative", op1(ctx, "negative", p.a));
-    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.negative(a)\n        c = R.negative(b)\n        d = R.sin(c)\n        e = R.negative(d)\n        gv = R.negative(e)\n");
-    assert_same(ctx, rewrite(&p, m, to_a), body(ctx, "        a = R.exp(x)\n        d = R.sin(a)\n        gv = d\n"));
-    const char *plain = HEAD "@R.function\ndef main(x: " T("4,") ") -> R.Object:\n    a = R.exp(x)\n    b = R.negative(a)\n    c = R.negative(b)\n    return c\n";
-    assert_same(ctx, rewrite(&p, parsed(ctx, plain), to_a), parsed(ctx, HEAD "@R.function\ndef main(x: " T("4,") ") -> R.Object:\n    a = R.exp(x)\n    return a\n"));
+    relax_module *m =
+        body(ctx, "        a = R.exp(x)\n        b = R.negative(a)\n        c = R.negative(b)\n   "
+                  "     d = R.sin(c)\n        e = R.negative(d)\n        gv = R.negative(e)\n");
+    assert_same(ctx, rewrite(&p, m, to_a),
+                body(ctx, "        a = R.exp(x)\n        d = R.sin(a)\n        gv = d\n"));
+    const char *plain = HEAD
+        "@R.function\ndef main(x: " T("4,") ") -> R.Object:\n    a = R.exp(x)\n    b = "
+                                            "R.negative(a)\n    c = R.negative(b)\n    return c\n";
+    assert_same(ctx, rewrite(&p, parsed(ctx, plain), to_a),
+                parsed(ctx, HEAD "@R.function\ndef main(x: " T(
+                                "4,") ") -> R.Object:\n    a = R.exp(x)\n    return a\n"));
 }
 
 enum { FUNCTIONS = 1000 };
 
 static relax_module *many(relax_context *ctx)
 {
-    char *text = malloc(FUNCTIONS * 200 + 200), *at = text + sprintf(text, HEAD "@I.ir_module\nclass Module:\n");
+    char *text = malloc(FUNCTIONS * 200 + 200),
+         *at = text + sprintf(text, HEAD "@I.ir_module\nclass Module:\n");
     for (int i = 0; i < FUNCTIONS; i++)
-        at += sprintf(at, "    @R.function\n    def f%d(x: " T("4,") ") -> " T("4,") ":\n        a = R.%s(x)\n        b = R.sin(a)\n        return b\n\n", i, i == 700 ? "exp" : "cos");
+        at +=
+            sprintf(at,
+                    "    @R.function\n    def f%d(x: " T("4,") ") -> " T(
+                        "4,") ":\n        a = R.%s(x)\n        b = R.sin(a)\n        return b\n\n",
+                    i, i == 700 ? "exp" : "cos");
     relax_module *m = parsed(ctx, text);
     free(text);
     return m;
@@ -594,11 +798,16 @@ static relax_module *chain(relax_context *ctx, int length, bool sums)
 {
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
-    const relax_expr *x = relax_var(ctx, Z("x"), relax_struct_info_tensor_static(ctx, (int64_t[]){ 4 }, 1, RELAX_FLOAT32), 0);
+    const relax_expr *x = relax_var(
+        ctx, Z("x"), relax_struct_info_tensor_static(ctx, (int64_t[]){ 4 }, 1, RELAX_FLOAT32), 0);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_builder_begin_dataflow(b);
     for (int i = 0; i < length; i++)
-        x = relax_builder_emit(b, sums ? relax_r_add(ctx, x, relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0)) : relax_r_exp(ctx, x), NULL, 0, 0);
+        x = relax_builder_emit(
+            b,
+            sums ? relax_r_add(ctx, x, relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0))
+                 : relax_r_exp(ctx, x),
+            NULL, 0, 0);
     relax_expr *out = relax_builder_emit_output(b, relax_r_sin(ctx, x), NULL, 0, 0);
     relax_builder_end_dataflow(b);
     relax_builder_end_function(b, out);
@@ -617,7 +826,8 @@ static void deep(void **state)
     plan p = { .ctx = ctx, .a = any(ctx), .op = "tanh" };
     pat inner = p.a;
     for (int i = 0; i < DEPTH; i++)
-        inner = i % 2 ? relax_pattern_not(ctx, relax_pattern_not(ctx, op1(ctx, "exp", inner))) : op1(ctx, "exp", inner);
+        inner = i % 2 ? relax_pattern_not(ctx, relax_pattern_not(ctx, op1(ctx, "exp", inner)))
+                      : op1(ctx, "exp", inner);
     assert_int_equal(count(ctx, m, op1(ctx, "sin", inner)), 1);
     inner = p.a;
     for (int i = 0; i < DEPTH; i++)
@@ -625,7 +835,9 @@ static void deep(void **state)
     p.root = op1(ctx, "sin", inner);
     relax_module *out = rewrite(&p, m, to_unary);
     assert_quiet(ctx);
-    assert_int_equal(relax_block_num_bindings(relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(out)), 1), 0)), 1);
+    assert_int_equal(relax_block_num_bindings(relax_seq_block(
+                         relax_expr_operand(relax_base_func_as_expr(main_of(out)), 1), 0)),
+                     1);
 }
 
 /* A commutative pattern has 2^n ways to fail here. */
@@ -635,11 +847,14 @@ static void too_many_ways(void **state)
     relax_module *m = chain(ctx, 60, true);
     pat x = any(ctx), p = op1(ctx, "cos", any(ctx));
     for (int i = 0; i < 40; i++)
-        p = op2(ctx, "add", p, relax_pattern_or(ctx, (pat[]){ any(ctx), op1(ctx, "exp", any(ctx)), x }, 3), RELAX_PATTERN_COMMUTATIVE);
+        p = op2(ctx, "add", p,
+                relax_pattern_or(ctx, (pat[]){ any(ctx), op1(ctx, "exp", any(ctx)), x }, 3),
+                RELAX_PATTERN_COMMUTATIVE);
     clock_t begin = clock();
     int found = 0;
     pat one[] = { p, op1(ctx, "exp", any(ctx)) };
-    relax_status status = relax_pattern_match_all(ctx, relax_pattern_or(ctx, one, 2), m, main_of(m), count_match, &found);
+    relax_status status = relax_pattern_match_all(ctx, relax_pattern_or(ctx, one, 2), m,
+                                                  main_of(m), count_match, &found);
     if (status == RELAX_OK) /* fails soon enough: a search among bindings does not */
         assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
     relax_context_clear_diagnostics(ctx);
@@ -648,7 +863,9 @@ static void too_many_ways(void **state)
         parts[i] = op1(ctx, "exp", any(ctx));
     parts[N(parts) - 1] = op1(ctx, "cos", any(ctx));
     begin = clock();
-    assert_int_equal(relax_pattern_match_all(ctx, relax_pattern_graph(ctx, parts, N(parts)), m, main_of(m), count_match, &found), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_pattern_match_all(ctx, relax_pattern_graph(ctx, parts, N(parts)), m,
+                                             main_of(m), count_match, &found),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
     assert_non_null(strstr(relax_diagnostic_message(ctx, 0, NULL), "too many ways"));
     assert_said(ctx, "OP18");
@@ -659,7 +876,8 @@ static void too_many_ways(void **state)
 
 /* ---- misuse */
 
-static const relax_expr *bad_callback(void *user, relax_module_builder *mb, relax_builder *b, const relax_match *match)
+static const relax_expr *bad_callback(void *user, relax_module_builder *mb, relax_builder *b,
+                                      const relax_match *match)
 {
     plan *p = user;
     relax_context *ctx = p->ctx;
@@ -673,8 +891,10 @@ static const relax_expr *bad_callback(void *user, relax_module_builder *mb, rela
     case 4: relax_builder_begin_function(b, Z("f"), &a, 1, NULL); return NULL;
     case 5: relax_builder_end_function(b, a); return NULL;
     case 6: relax_builder_end_if(b, a, NULL, 0, 0); return NULL;
-    case 7: relax_builder_destroy(b); relax_module_builder_destroy(mb); return relax_r_sin(ctx, a); /* not theirs to destroy: nothing happens */
-    default: relax_builder_emit(b, relax_r_cos(ctx, a), NULL, 0, 0); return NULL; /* goes away again */
+    /* not theirs to destroy: nothing happens */
+    case 7: relax_builder_destroy(b); relax_module_builder_destroy(mb); return relax_r_sin(ctx, a);
+    /* goes away again */
+    default: relax_builder_emit(b, relax_r_cos(ctx, a), NULL, 0, 0); return NULL;
     }
 }
 
@@ -703,7 +923,9 @@ static void misuse(void **state)
     assert_said(ctx, "OP03");
     assert_null(relax_pattern_not(ctx, (pat)(const void *)m));
     assert_said(ctx, "OP02");
-    assert_null(relax_call_op(ctx, Z("exp"), (const relax_expr *[]){ (const relax_expr *)(const void *)p.a }, 1, NULL, 0));
+    assert_null(relax_call_op(ctx, Z("exp"),
+                              (const relax_expr *[]){ (const relax_expr *)(const void *)p.a }, 1,
+                              NULL, 0));
     assert_said(ctx, "OP02");
     assert_null(relax_pattern_rewrite(ctx, m, Z("none"), p.root, to_a, &p, NULL));
     assert_said(ctx, "OP15");
@@ -736,9 +958,13 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_s
     return ++f->calls == f->fail_at ? NULL : count_resize(&f->f, ptr, old_size, new_size, align);
 }
 
-static void failing_free(void *user, void *ptr, size_t size, size_t align) { count_free(&((failing *)user)->f, ptr, size, align); }
+static void failing_free(void *user, void *ptr, size_t size, size_t align)
+{
+    count_free(&((failing *)user)->f, ptr, size, align);
+}
 
-static const relax_expr *careful(void *user, relax_module_builder *mb, relax_builder *b, const relax_match *match)
+static const relax_expr *careful(void *user, relax_module_builder *mb, relax_builder *b,
+                                 const relax_match *match)
 {
     plan *p = user;
     const relax_expr *a = relax_match_expr(match, p->a);
@@ -752,7 +978,8 @@ static size_t attempt(size_t fail_at)
     failing f = { 0 };
     relax_context_options options;
     relax_context_options_init(&options, sizeof options);
-    relax_allocator allocator = { sizeof allocator, &f, failing_alloc, failing_resize, failing_free };
+    relax_allocator allocator = { sizeof allocator, &f, failing_alloc, failing_resize,
+                                  failing_free };
     options.allocator = &allocator;
     relax_context *ctx = relax_context_create(&options);
     relax_module *m = parsed(ctx, symbolic_text), *branches = parsed(ctx, branches_text);
@@ -760,14 +987,16 @@ static size_t attempt(size_t fail_at)
     f.fail_at = fail_at ? before + fail_at : 0;
     const relax_prim_expr *pq[] = { relax_shape_var(ctx, Z("p")), relax_shape_var(ctx, Z("q")) };
     plan p = { .ctx = ctx, .a = any(ctx) };
-    pat add = op2(ctx, "add", p.a, any(ctx), RELAX_PATTERN_COMMUTATIVE), sized = relax_pattern_with_shape(ctx, add, pq, 2);
+    pat add = op2(ctx, "add", p.a, any(ctx), RELAX_PATTERN_COMMUTATIVE),
+        sized = relax_pattern_with_shape(ctx, add, pq, 2);
     pat either[] = { relax_pattern_not(ctx, any(ctx)), sized };
     p.root = op2(ctx, "matmul", relax_pattern_or(ctx, either, 2), any(ctx), 0);
     relax_module *out = rewrite(&p, m, careful);
     pat mul = op2(ctx, "multiply", any(ctx), any(ctx), 0);
     p.root = relax_pattern_with_use(ctx, op2(ctx, "add", mul, p.a, 0), mul, any(ctx), -1, 1);
     relax_module *out2 = rewrite(&p, branches, careful);
-    const relax_block *block = relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
+    const relax_block *block =
+        relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
     relax_match *match = relax_pattern_match_block(ctx, sized, m, main_of(m), block);
     bool good = out && out2 && match;
     size_t calls = f.calls - before;
@@ -798,9 +1027,25 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        CASE(diamond), CASE(used_outside), CASE(commuted), CASE(overlapping), CASE(residual_block), CASE(or_and_not), CASE(conditions),
-        CASE(symbolic_shapes), CASE(packed_and_tir), CASE(graphs), CASE(private_function), CASE(inside_branches), CASE(places), CASE(replaced_by_leaf),
-        CASE(many_functions), CASE(deep), CASE(too_many_ways), CASE(misuse), cmocka_unit_test(each_allocation),
+        CASE(diamond),
+        CASE(used_outside),
+        CASE(commuted),
+        CASE(overlapping),
+        CASE(residual_block),
+        CASE(or_and_not),
+        CASE(conditions),
+        CASE(symbolic_shapes),
+        CASE(packed_and_tir),
+        CASE(graphs),
+        CASE(private_function),
+        CASE(inside_branches),
+        CASE(places),
+        CASE(replaced_by_leaf),
+        CASE(many_functions),
+        CASE(deep),
+        CASE(too_many_ways),
+        CASE(misuse),
+        cmocka_unit_test(each_allocation),
     };
     return cmocka_run_group_tests_name("api_pattern", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_api_reentry: callbacks that fail, give nonsense or call back, and objects let go in every order. */
+/* test_api_reentry: callbacks that fail, give nonsense or call back, and objects let go in
+ * every order. */
 #include "api_fixture.h"
 
 #include <pthread.h>
@@ -12,19 +13,52 @@ static relax_module *parsed(relax_context *ctx, const char *text)
 }
 
 #define RELU "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    return R.nn.relu(x)\n"
-#define PACKED \
+#define PACKED                                                                                    \
     "@R.function(pure=False)\ndef main(x: R.Tensor((2,), \"float32\")) -> R.Tensor((2,), \"float32\"):\n" \
     "    y = R.call_packed(\"host\", x, sinfo_args=(R.Tensor((2,), \"float32\"),))\n    return y\n"
 
-/* ---- packed functions: each has the machine that calls it in its hands ---------------------------------------- */
+/* ---- packed functions: each has the machine that calls it in its hands ---------------------- */
 
-typedef struct world { relax_vm *vm; relax_registry *registry; relax_executable *exe; int calls; } world;
+typedef struct world {
+    relax_vm *vm;
+    relax_registry *registry;
+    relax_executable *exe;
+    int calls;
+} world;
 
-static int gives_nothing(world *w, const relax_value *args, relax_value *result) { (void)w; (void)args; (void)result; return 0; }
-static int fails_silently(world *w, const relax_value *args, relax_value *result) { (void)w; (void)args; (void)result; return -1; }
-static int fails_oddly(world *w, const relax_value *args, relax_value *result) { (void)w; (void)args; (void)result; return 12345; }
-static int gives_a_number(world *w, const relax_value *args, relax_value *result) { (void)w; (void)args; relax_value_set_int(result, 7); return 0; }
-static int gives_a_tuple(world *w, const relax_value *args, relax_value *result) { (void)w; return (int)relax_value_set_tuple(result, args, 1); }
+static int gives_nothing(world *w, const relax_value *args, relax_value *result)
+{
+    (void)w;
+    (void)args;
+    (void)result;
+    return 0;
+}
+static int fails_silently(world *w, const relax_value *args, relax_value *result)
+{
+    (void)w;
+    (void)args;
+    (void)result;
+    return -1;
+}
+static int fails_oddly(world *w, const relax_value *args, relax_value *result)
+{
+    (void)w;
+    (void)args;
+    (void)result;
+    return 12345;
+}
+static int gives_a_number(world *w, const relax_value *args, relax_value *result)
+{
+    (void)w;
+    (void)args;
+    relax_value_set_int(result, 7);
+    return 0;
+}
+static int gives_a_tuple(world *w, const relax_value *args, relax_value *result)
+{
+    (void)w;
+    return (int)relax_value_set_tuple(result, args, 1);
+}
 static int gives_no_kind(world *w, const relax_value *args, relax_value *result)
 {
     (void)w;
@@ -42,7 +76,8 @@ static int says_and_succeeds(world *w, const relax_value *args, relax_value *res
 static int calls_back(world *w, const relax_value *args, relax_value *result)
 {
     relax_error *error = NULL;
-    assert_int_equal(relax_vm_call(w->vm, Z("main"), args, 1, result, &error), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_vm_call(w->vm, Z("main"), args, 1, result, &error),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_string_equal(relax_error_code(error), "OP09");
     relax_error_release(error);
     assert_int_equal(relax_vm_profile_start(w->vm), RELAX_ERROR_INVALID_ARGUMENT);
@@ -75,7 +110,8 @@ static void bind(world *w, host_function fn)
 {
     bound *b = malloc(sizeof *b);
     *b = (bound){ fn, w };
-    assert_int_equal(relax_registry_register(w->registry, Z("host"), call_bound, b, free, NULL), RELAX_OK);
+    assert_int_equal(relax_registry_register(w->registry, Z("host"), call_bound, b, free, NULL),
+                     RELAX_OK);
 }
 
 static int is_replaced(world *w, const relax_value *args, relax_value *result)
@@ -86,9 +122,12 @@ static int is_replaced(world *w, const relax_value *args, relax_value *result)
 
 static void packed_functions(void **state)
 {
-    static const struct { host_function fn; bool fine; } rows[] = {
-        { gives_nothing, false }, { fails_silently, false }, { fails_oddly, false }, { gives_a_number, false }, { gives_a_tuple, false },
-        { gives_no_kind, false }, { says_and_succeeds, false }, { calls_back, true }, { is_replaced, true }, { lets_all_go, true },
+    static const struct { host_function fn; bool fine;
+    } rows[] = {
+        { gives_nothing, false },     { fails_silently, false }, { fails_oddly, false },
+        { gives_a_number, false },    { gives_a_tuple, false },  { gives_no_kind, false },
+        { says_and_succeeds, false }, { calls_back, true },      { is_replaced, true },
+        { lets_all_go, true },
     };
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_module *m = parsed(ctx, PACKED);
@@ -106,12 +145,15 @@ static void packed_functions(void **state)
         assert_int_equal(relax_vm_create(w.exe, &options, &w.vm, NULL), RELAX_OK);
         relax_tensor *t = tensor_of((const float[]){ 1, 2 }, 1, 2), *flat = NULL;
         relax_tensor_release(t);
-        assert_int_equal(relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &flat, NULL), RELAX_OK);
+        assert_int_equal(
+            relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &flat, NULL), RELAX_OK);
         relax_value_set_tensor(&arg, flat);
-        for (int again = 0; again < 2 && w.vm; again++) { /* a failed call leaves a machine that works */
+        /* a failed call leaves a machine that works */
+        for (int again = 0; again < 2 && w.vm; again++) {
             relax_status status = relax_vm_call(w.vm, Z("main"), &arg, 1, &result, &error);
             if ((status == RELAX_OK) != rows[i].fine)
-                fail_msg("row %zu: status %d: %s", i, (int)status, relax_error_message(error, NULL));
+                fail_msg("row %zu: status %d: %s", i, (int)status,
+                         relax_error_message(error, NULL));
             assert_true(rows[i].fine || (error && *relax_error_message(error, NULL)));
             relax_value_release(&result);
             relax_error_release(error);
@@ -125,18 +167,30 @@ static void packed_functions(void **state)
     }
 }
 
-/* ---- passes of the host ----------------------------------------------------------------------------------------- */
+/* ---- passes of the host --------------------------------------------------------------------- */
 
-typedef struct pass_world { relax_pipeline *pipeline; const void *give; relax_context *ctx; const relax_module *module; int destroyed; } pass_world;
+typedef struct pass_world {
+    relax_pipeline *pipeline;
+    const void *give;
+    relax_context *ctx;
+    const relax_module *module;
+    int destroyed;
+} pass_world;
 
 static void count_destroy(void *user) { ((pass_world *)user)->destroyed++; }
-static const relax_module *give_that(void *user, relax_context *ctx, const relax_module *m) { (void)ctx; (void)m; return ((pass_world *)user)->give; }
+static const relax_module *give_that(void *user, relax_context *ctx, const relax_module *m)
+{
+    (void)ctx;
+    (void)m;
+    return ((pass_world *)user)->give;
+}
 static const relax_module *run_again(void *user, relax_context *ctx, const relax_module *m)
 {
     pass_world *w = user;
     assert_null(relax_pipeline_run(w->pipeline, m));
     assert_said(ctx, "OP09");
-    assert_int_equal(relax_pipeline_add(w->pipeline, Z("normalize"), NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_pipeline_add(w->pipeline, Z("normalize"), NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP09");
     return relax_run_pass(ctx, m, Z("legalize_ops"), NULL); /* another run is fine */
 }
@@ -153,12 +207,19 @@ static void host_passes(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     const relax_module *m = parsed(ctx, RELU);
     const relax_expr *unit = relax_tuple(ctx, NULL, 0);
-    const struct { const relax_module *(*run)(void *, relax_context *, const relax_module *); const void *give; const char *code; } rows[] = {
-        { give_that, NULL, "OP17" }, { give_that, unit, "OP17" }, { give_that, m, NULL }, { run_again, NULL, NULL }, { destroy_it, NULL, NULL },
+    const struct {
+        const relax_module *(*run)(void *, relax_context *, const relax_module *);
+        const void *give;
+        const char *code;
+    } rows[] = {
+        { give_that, NULL, "OP17" }, { give_that, unit, "OP17" }, { give_that, m, NULL },
+        { run_again, NULL, NULL },   { destroy_it, NULL, NULL },
     };
     for (size_t i = 0; i < N(rows); i++) {
         pass_world w = { relax_pipeline_create(ctx), rows[i].give, ctx, m, 0 };
-        assert_int_equal(relax_pipeline_add_host(w.pipeline, Z("host"), rows[i].run, &w, count_destroy), RELAX_OK);
+        assert_int_equal(
+            relax_pipeline_add_host(w.pipeline, Z("host"), rows[i].run, &w, count_destroy),
+            RELAX_OK);
         assert_int_equal(relax_pipeline_add(w.pipeline, Z("normalize"), NULL), RELAX_OK);
         const relax_module *out = relax_pipeline_run(w.pipeline, m);
         assert_true(!out == (rows[i].code != NULL));
@@ -171,14 +232,15 @@ static void host_passes(void **state)
     }
 }
 
-/* ---- hosts that listen, walk and write ---------------------------------------------------------------------------- */
+/* ---- hosts that listen, walk and write ------------------------------------------------------ */
 
 static void misbehave(void *user, relax_context *ctx, size_t index)
 {
     assert_non_null(relax_diagnostic_message(ctx, index, NULL));
     ++*(int *)user;
     relax_context_clear_diagnostics(ctx);
-    assert_int_equal(relax_context_on_diagnostic(ctx, NULL, NULL, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_context_on_diagnostic(ctx, NULL, NULL, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_null(relax_tuple(ctx, NULL, 3));
 }
 
@@ -190,11 +252,14 @@ static void listeners_only_look(void **state)
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     b = relax_builder_create(ctx, mb);
     assert_int_equal(relax_context_on_diagnostic(ctx, misbehave, &told, NULL), RELAX_OK);
-    assert_int_equal(relax_builder_begin_function(b, NULL, 0, NULL, 0, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_builder_begin_function(b, NULL, 0, NULL, 0, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_null(relax_builder_end_function(b, NULL)); /* of the begin that failed */
     assert_int_equal(told, 1);
-    assert_int_equal(relax_context_num_errors(ctx), 2); /* that of the call, and that of the listener's own mistake */
-    assert_null(relax_module_parse(ctx, Z("m.py"), Z("@R.function\ndef main(x: R.Tensor((2,)):\n    return y\n")));
+    /* that of the call, and that of the listener's own mistake */
+    assert_int_equal(relax_context_num_errors(ctx), 2);
+    assert_null(relax_module_parse(ctx, Z("m.py"),
+                                   Z("@R.function\ndef main(x: R.Tensor((2,)):\n    return y\n")));
     assert_true(told > 1 && relax_context_num_errors(ctx) > 2);
     assert_int_equal(relax_context_on_diagnostic(ctx, NULL, NULL, NULL), RELAX_OK);
     relax_context_clear_diagnostics(ctx);
@@ -232,7 +297,8 @@ static void walks_and_sinks(void **state)
             assert_int_equal(relax_node_walk(ctx, m, NULL, stop_later, &t), RELAX_ERROR_CANCELLED);
         }
     int pieces = 0;
-    assert_int_equal(relax_node_print_to(ctx, m, NULL, write_fails, &pieces), RELAX_ERROR_CANCELLED);
+    assert_int_equal(relax_node_print_to(ctx, m, NULL, write_fails, &pieces),
+                     RELAX_ERROR_CANCELLED);
     pieces = 1;
     assert_int_equal(relax_node_print_to(ctx, m, NULL, write_fails, &pieces), RELAX_OK);
     assert_quiet(ctx);
@@ -263,7 +329,7 @@ static void shared_parts_are_opened_once(void **state)
     assert_quiet(ctx);
 }
 
-/* ---- every order of letting go ------------------------------------------------------------------------------------- */
+/* ---- every order of letting go -------------------------------------------------------------- */
 
 enum { CONTEXT, EXECUTABLE, VM, TENSOR, FUNCTION, ERROR, REGISTRY, BYTES, OBJECTS };
 
@@ -285,11 +351,13 @@ static void make_all(void *all[OBJECTS])
     relax_error *error = NULL;
     relax_bytes *bytes = NULL;
     relax_registry_create(NULL, &registry, NULL);
-    assert_int_equal(relax_registry_register(registry, Z("host"), echo, NULL, NULL, NULL), RELAX_OK);
+    assert_int_equal(relax_registry_register(registry, Z("host"), echo, NULL, NULL, NULL),
+                     RELAX_OK);
     relax_vm_options_init(&options, sizeof options);
     options.registry = registry;
     assert_int_equal(relax_vm_create(exe, &options, &vm, NULL), RELAX_OK);
-    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &t, NULL), RELAX_OK);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &t, NULL),
+                     RELAX_OK);
     relax_value_set_tensor(&arg, t);
     assert_int_equal(relax_vm_call(vm, Z("main"), &arg, 1, &result, NULL), RELAX_OK);
     relax_value_release(&result);
@@ -315,7 +383,8 @@ static void let_go(void *const all[OBJECTS], int which)
     }
 }
 
-/* All permutations; in the short run every 97th, a number that has no factor in common with theirs. */
+/* All permutations; in the short run every 97th, a number that has no factor in common with
+ * theirs. */
 static void every_order(void **state)
 {
     (void)state;
@@ -336,7 +405,7 @@ static void every_order(void **state)
     }
 }
 
-/* ---- counts from several threads ------------------------------------------------------------------------------------ */
+/* ---- counts from several threads ------------------------------------------------------------ */
 
 static void *retain_and_release(void *user)
 {
@@ -372,7 +441,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        TEST(packed_functions), TEST(host_passes), TEST(listeners_only_look), TEST(walks_and_sinks), TEST(shared_parts_are_opened_once), TEST(every_order), TEST(counts_in_threads),
+        TEST(packed_functions),
+        TEST(host_passes),
+        TEST(listeners_only_look),
+        TEST(walks_and_sinks),
+        TEST(shared_parts_are_opened_once),
+        TEST(every_order),
+        TEST(counts_in_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

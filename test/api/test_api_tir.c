@@ -1,4 +1,5 @@
-/* test_api_tir: each construct of PrimFuncs built through the public interface: printed, read back, run by bytecode and as C. */
+/* test_api_tir: each construct of PrimFuncs built through the public interface: printed, read
+ * back, run by bytecode and as C. */
 #include "api_fixture.h"
 
 #include <unistd.h>
@@ -14,11 +15,26 @@ typedef struct kernel {
 } kernel;
 
 static prim num(kernel *k, int64_t value) { return relax_prim_int(k->ctx, value); }
-static prim real(kernel *k, double value) { return relax_prim_float(k->ctx, RELAX_FLOAT32, value); }
-static prim both(kernel *k, int32_t op, prim a, prim b) { return relax_prim_binary(k->ctx, op, a, b); }
-static prim loop(kernel *k, int32_t kind, const char *name, int64_t extent) { return relax_tir_for(k->t, kind, Z(name), NULL, num(k, extent)); }
-static prim load(kernel *k, prim i, prim j) { return relax_tir_load(k->t, k->a, (prim[]){ i, j }, 2); }
-static void store(kernel *k, prim i, prim j, prim value) { relax_tir_store(k->t, k->b, (prim[]){ i, j }, 2, value); }
+static prim real(kernel *k, double value)
+{
+    return relax_prim_float(k->ctx, RELAX_FLOAT32, value);
+}
+static prim both(kernel *k, int32_t op, prim a, prim b)
+{
+    return relax_prim_binary(k->ctx, op, a, b);
+}
+static prim loop(kernel *k, int32_t kind, const char *name, int64_t extent)
+{
+    return relax_tir_for(k->t, kind, Z(name), NULL, num(k, extent));
+}
+static prim load(kernel *k, prim i, prim j)
+{
+    return relax_tir_load(k->t, k->a, (prim[]){ i, j }, 2);
+}
+static void store(kernel *k, prim i, prim j, prim value)
+{
+    relax_tir_store(k->t, k->b, (prim[]){ i, j }, 2, value);
+}
 
 static void open_kernel(kernel *k, relax_context *ctx)
 {
@@ -38,8 +54,14 @@ static void all_loops(kernel *k, int32_t outer, int32_t inner)
     relax_tir_end_for(k->t);
     relax_tir_end_for(k->t);
 }
-static void parallel_and_vectorized(kernel *k) { all_loops(k, RELAX_LOOP_PARALLEL, RELAX_LOOP_VECTORIZED); }
-static void serial_and_unrolled(kernel *k) { all_loops(k, RELAX_LOOP_SERIAL, RELAX_LOOP_UNROLLED); }
+static void parallel_and_vectorized(kernel *k)
+{
+    all_loops(k, RELAX_LOOP_PARALLEL, RELAX_LOOP_VECTORIZED);
+}
+static void serial_and_unrolled(kernel *k)
+{
+    all_loops(k, RELAX_LOOP_SERIAL, RELAX_LOOP_UNROLLED);
+}
 static float plus_one(const float *a, int i) { return a[i] + 1; }
 
 static void threads(kernel *k)
@@ -58,7 +80,8 @@ static void while_and_scalar(kernel *k)
     prim i = loop(k, RELAX_LOOP_SERIAL, "i", 2), j = loop(k, RELAX_LOOP_SERIAL, "j", 4);
     relax_tir_store(k->t, c, NULL, 0, load(k, i, j));
     relax_tir_while(k->t, both(k, RELAX_PRIM_LT, relax_tir_load(k->t, c, NULL, 0), real(k, 5)));
-    relax_tir_store(k->t, c, NULL, 0, both(k, RELAX_PRIM_ADD, relax_tir_load(k->t, c, NULL, 0), real(k, 2)));
+    relax_tir_store(k->t, c, NULL, 0,
+                    both(k, RELAX_PRIM_ADD, relax_tir_load(k->t, c, NULL, 0), real(k, 2)));
     relax_tir_end_while(k->t);
     store(k, i, j, relax_tir_load(k->t, c, NULL, 0));
     relax_tir_end_for(k->t);
@@ -88,13 +111,16 @@ static void lets_and_assertions(kernel *k)
 }
 static float square(const float *a, int i) { return a[i] * a[i]; }
 
-/* Three rounds of a block whose predicate leaves the last one out; regions and an attribute stated. */
+/* Three rounds of a block whose predicate leaves the last one out; regions and an attribute
+ * stated. */
 static void guarded_block(kernel *k)
 {
-    prim o = loop(k, RELAX_LOOP_SERIAL, "o", 3), j = loop(k, RELAX_LOOP_SERIAL, "j", 4), one = num(k, 1);
+    prim o = loop(k, RELAX_LOOP_SERIAL, "o", 3), j = loop(k, RELAX_LOOP_SERIAL, "j", 4),
+         one = num(k, 1);
     relax_tir_begin_block(k->t, Z("copy"));
     prim vi = relax_tir_axis_at(k->t, RELAX_AXIS_SPATIAL, Z("i"), NULL, num(k, 2), o);
-    prim vj = relax_tir_axis_at(k->t, RELAX_AXIS_OPAQUE, Z("j"), num(k, 0), num(k, 4), j), at[] = { vi, vj }, ones[] = { one, one };
+    prim vj = relax_tir_axis_at(k->t, RELAX_AXIS_OPAQUE, Z("j"), num(k, 0), num(k, 4), j),
+         at[] = { vi, vj }, ones[] = { one, one };
     relax_tir_where(k->t, both(k, RELAX_PRIM_LT, o, num(k, 2)));
     relax_tir_reads(k->t, k->a, at, ones, 2);
     relax_tir_writes(k->t, k->b, at, ones, 2);
@@ -109,7 +135,8 @@ static float same(const float *a, int i) { return a[i]; }
 static void scan_axes(kernel *k)
 {
     relax_tir_begin_block(k->t, Z("scan"));
-    prim i = relax_tir_axis(k->t, RELAX_AXIS_SPATIAL, Z("i"), num(k, 2)), j = relax_tir_axis(k->t, RELAX_AXIS_SCAN, Z("j"), num(k, 4));
+    prim i = relax_tir_axis(k->t, RELAX_AXIS_SPATIAL, Z("i"), num(k, 2)),
+         j = relax_tir_axis(k->t, RELAX_AXIS_SCAN, Z("j"), num(k, 4));
     prim before = both(k, RELAX_PRIM_SUB, j, num(k, 1)), at[] = { i, before };
     relax_tir_if(k->t, both(k, RELAX_PRIM_GT, j, num(k, 0)));
     store(k, i, j, both(k, RELAX_PRIM_ADD, load(k, i, j), relax_tir_load(k->t, k->b, at, 2)));
@@ -126,12 +153,15 @@ static float running_sum(const float *a, int i)
     return sum;
 }
 
-/* The upper row and then the lower, each column turned: B seen from element 4 on and by columns. */
+/* The upper row and then the lower, each column turned: B seen from element 4 on and by
+ * columns. */
 static void views(kernel *k)
 {
     prim turned[] = { num(k, 4), num(k, 2) }, steps[] = { num(k, 1), num(k, 4) }, four = num(k, 4);
-    relax_buffer *columns = relax_tir_view(k->t, Z("columns"), RELAX_FLOAT32, k->a, turned, steps, 2, NULL);
-    relax_buffer *lower = relax_tir_view(k->t, Z("lower"), RELAX_FLOAT32, k->b, &four, NULL, 1, four);
+    relax_buffer *columns =
+        relax_tir_view(k->t, Z("columns"), RELAX_FLOAT32, k->a, turned, steps, 2, NULL);
+    relax_buffer *lower =
+        relax_tir_view(k->t, Z("lower"), RELAX_FLOAT32, k->b, &four, NULL, 1, four);
     prim j = loop(k, RELAX_LOOP_SERIAL, "j", 4), at[] = { j, num(k, 1) };
     store(k, num(k, 0), j, relax_tir_load(k->t, columns, at, 2));
     relax_tir_store(k->t, lower, &j, 1, load(k, num(k, 0), j));
@@ -167,10 +197,12 @@ static const relax_module *module_of(relax_context *ctx, const struct program *p
     relax_tir_builder_destroy(k.t);
     relax_expr *gv = f && b ? relax_module_builder_add(mb, Z("kernel"), f) : NULL;
     relax_struct_info *info = gv ? floats(ctx, relax_prim_int(ctx, 2), 4) : NULL;
-    const relax_expr *x = info ? relax_var(ctx, Z("x"), info, 0) : NULL, *args[] = { gv, x ? relax_tuple(ctx, &x, 1) : NULL };
+    const relax_expr *x = info ? relax_var(ctx, Z("x"), info, 0) : NULL,
+                     *args[] = { gv, x ? relax_tuple(ctx, &x, 1) : NULL };
     relax_module *m = NULL;
     if (args[1] && relax_builder_begin_function(b, Z("main"), &x, 1, NULL) == RELAX_OK) {
-        relax_expr *y = relax_builder_emit(b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
+        relax_expr *y = relax_builder_emit(
+            b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), NULL, 0, 0);
         m = y && relax_builder_end_function(b, y) ? relax_module_builder_finish(mb) : NULL;
     }
     relax_builder_destroy(b);
@@ -180,7 +212,8 @@ static const relax_module *module_of(relax_context *ctx, const struct program *p
 
 static const float input[CELLS] = { 1, 2, 3, 4, -1, 0.5f, 8, 0 };
 
-static void check_run(relax_context *ctx, const struct program *p, const relax_module *m, const relax_compile_options *options)
+static void check_run(relax_context *ctx, const struct program *p, const relax_module *m,
+                      const relax_compile_options *options)
 {
     float out[CELLS];
     relax_vm *vm = NULL;
@@ -192,10 +225,12 @@ static void check_run(relax_context *ctx, const struct program *p, const relax_m
     assert_int_equal(relax_vm_create(exe, NULL, &vm, NULL), RELAX_OK);
     relax_value_set_tensor(&arg, in);
     assert_int_equal(relax_vm_call(vm, "main", 4, &arg, 1, &result, NULL), RELAX_OK);
-    assert_int_equal(relax_tensor_copy_out(relax_value_get_tensor(&result), out, sizeof out), RELAX_OK);
+    assert_int_equal(relax_tensor_copy_out(relax_value_get_tensor(&result), out, sizeof out),
+                     RELAX_OK);
     for (int i = 0; i < CELLS; i++)
         if (out[i] != p->expected(input, i))
-            fail_msg("%s: element %d is %g, not %g", p->name, i, (double)out[i], (double)p->expected(input, i));
+            fail_msg("%s: element %d is %g, not %g", p->name, i, (double)out[i],
+                     (double)p->expected(input, i));
     relax_value_release(&result);
     relax_value_release(&arg);
     relax_tensor_release(in);
@@ -233,7 +268,8 @@ static void as_c(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     relax_compile_options options;
     char directory[200];
-    snprintf(directory, sizeof directory, "%s/tir-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    snprintf(directory, sizeof directory, "%s/tir-XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(directory));
     relax_compile_options_init(&options, sizeof options);
     options.target = "c";
@@ -254,9 +290,12 @@ static void written_not_run(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     open_kernel(&k, ctx);
     prim steps[] = { num(&k, 8), num(&k, 1) }, x = real(&k, 2);
-    assert_non_null(relax_tir_param_strided(k.t, Z("S"), RELAX_FLOAT32, k.shape, steps, 2, num(&k, 8)));
-    assert_int_equal(relax_tir_evaluate(k.t, relax_tir_call_extern(k.t, RELAX_VOID, Z("go"), &x, 1)), RELAX_OK);
-    store(&k, num(&k, 0), num(&k, 0), relax_tir_call_extern(k.t, RELAX_FLOAT32, Z("give"), NULL, 0));
+    assert_non_null(
+        relax_tir_param_strided(k.t, Z("S"), RELAX_FLOAT32, k.shape, steps, 2, num(&k, 8)));
+    assert_int_equal(
+        relax_tir_evaluate(k.t, relax_tir_call_extern(k.t, RELAX_VOID, Z("go"), &x, 1)), RELAX_OK);
+    store(&k, num(&k, 0), num(&k, 0),
+          relax_tir_call_extern(k.t, RELAX_FLOAT32, Z("give"), NULL, 0));
     relax_tir_begin_block(k.t, Z("nothing"));
     assert_int_equal(relax_tir_reads(k.t, NULL, NULL, NULL, 0), RELAX_OK);
     assert_int_equal(relax_tir_writes(k.t, NULL, NULL, NULL, 0), RELAX_OK);
@@ -266,7 +305,8 @@ static void written_not_run(void **state)
     assert_quiet(ctx);
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_module_builder_add(mb, Z("kernel"), f);
-    const struct program p = { .name = "extern", .line = "T.call_extern(\"void\", \"go\", T.float32(2.0))" };
+    const struct program p = { .name = "extern",
+                               .line = "T.call_extern(\"void\", \"go\", T.float32(2.0))" };
     reads_back(ctx, &p, relax_module_builder_finish(mb));
     relax_module_builder_destroy(mb);
     relax_tir_builder_destroy(k.t);
@@ -275,44 +315,87 @@ static void written_not_run(void **state)
 /* ---- misuse: a diagnostic, no function, no crash */
 
 static void end_while_of_for(kernel *k) { loop(k, 1, "i", 2), relax_tir_end_while(k->t); }
-static void end_for_of_while(kernel *k) { relax_tir_while(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1)), relax_tir_end_for(k->t); }
-static void open_while(kernel *k) { relax_tir_while(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1)); }
+static void end_for_of_while(kernel *k)
+{
+    relax_tir_while(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1)), relax_tir_end_for(k->t);
+}
+static void open_while(kernel *k)
+{
+    relax_tir_while(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1));
+}
 static void while_of_number(kernel *k) { relax_tir_while(k->t, num(k, 1)); }
-static void where_outside(kernel *k) { relax_tir_where(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1)); }
-static void where_of_nothing(kernel *k) { relax_tir_begin_block(k->t, Z("b")), relax_tir_where(k->t, NULL); }
+static void where_outside(kernel *k)
+{
+    relax_tir_where(k->t, relax_prim_int_of(k->ctx, RELAX_BOOL, 1));
+}
+static void where_of_nothing(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b")), relax_tir_where(k->t, NULL);
+}
 static void reads_outside(kernel *k) { relax_tir_reads(k->t, k->a, k->shape, k->shape, 2); }
-static void writes_of_few(kernel *k) { relax_tir_begin_block(k->t, Z("b")), relax_tir_writes(k->t, k->a, k->shape, k->shape, 1); }
+static void writes_of_few(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b")), relax_tir_writes(k->t, k->a, k->shape, k->shape, 1);
+}
 static void reads_of_no_buffer(kernel *k)
 {
     relax_tir_begin_block(k->t, Z("b"));
     relax_tir_reads(k->t, (const relax_buffer *)(const void *)num(k, 1), k->shape, k->shape, 2);
 }
-static void reads_of_null_ranges(kernel *k) { relax_tir_begin_block(k->t, Z("b")), relax_tir_reads(k->t, k->a, NULL, k->shape, 2); }
-static void axis_outside(kernel *k) { relax_tir_axis_at(k->t, RELAX_AXIS_SCAN, Z("i"), NULL, num(k, 2), num(k, 0)); }
-static void unknown_axis(kernel *k) { relax_tir_begin_block(k->t, Z("b")), relax_tir_axis_at(k->t, 5, Z("i"), NULL, num(k, 2), num(k, 0)); }
+static void reads_of_null_ranges(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b")), relax_tir_reads(k->t, k->a, NULL, k->shape, 2);
+}
+static void axis_outside(kernel *k)
+{
+    relax_tir_axis_at(k->t, RELAX_AXIS_SCAN, Z("i"), NULL, num(k, 2), num(k, 0));
+}
+static void unknown_axis(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b")),
+        relax_tir_axis_at(k->t, 5, Z("i"), NULL, num(k, 2), num(k, 0));
+}
 static void let_of_nothing(kernel *k) { relax_tir_let(k->t, Z("x"), NULL); }
 static void let_without_name(kernel *k) { relax_tir_let(k->t, NULL, 0, num(k, 1)); }
 static void assert_of_number(kernel *k) { relax_tir_assert(k->t, num(k, 1), Z("m")); }
 static void evaluate_nothing(kernel *k) { relax_tir_evaluate(k->t, NULL); }
-static void extern_without_name(kernel *k) { relax_tir_call_extern(k->t, RELAX_VOID, Z(""), NULL, 0); }
-static void extern_of_no_dtype(kernel *k) { relax_tir_call_extern(k->t, 0x7fffffff, Z("f"), NULL, 0); }
+static void extern_without_name(kernel *k)
+{
+    relax_tir_call_extern(k->t, RELAX_VOID, Z(""), NULL, 0);
+}
+static void extern_of_no_dtype(kernel *k)
+{
+    relax_tir_call_extern(k->t, 0x7fffffff, Z("f"), NULL, 0);
+}
 static void attr_of_nothing(kernel *k) { relax_tir_attr(k->t, Z("key"), NULL); }
-static void thread_without_tag(kernel *k) { relax_tir_for_thread(k->t, NULL, 0, Z("i"), num(k, 2)); }
-static void view_of_nothing(kernel *k) { relax_tir_view(k->t, Z("v"), RELAX_FLOAT32, NULL, k->shape, NULL, 2, NULL); }
+static void thread_without_tag(kernel *k)
+{
+    relax_tir_for_thread(k->t, NULL, 0, Z("i"), num(k, 2));
+}
+static void view_of_nothing(kernel *k)
+{
+    relax_tir_view(k->t, Z("v"), RELAX_FLOAT32, NULL, k->shape, NULL, 2, NULL);
+}
 static void param_of_null_steps(kernel *k)
 {
     prim steps[] = { NULL, NULL };
     relax_tir_param_strided(k->t, Z("v"), RELAX_FLOAT32, k->shape, steps, 2, NULL);
 }
 
-static const struct { const char *name, *code; void (*build)(kernel *k); } wrong[] = {
+static const struct { const char *name, *code; void (*build)(kernel *k);
+} wrong[] = {
 #define WRONG(code, name) { #name, code, name }
-    WRONG("OP09", end_while_of_for), WRONG("OP09", end_for_of_while), WRONG("OP09", open_while), WRONG("OP02", while_of_number),
-    WRONG("OP09", where_outside), WRONG("OP01", where_of_nothing), WRONG("OP09", reads_outside), WRONG("OP03", writes_of_few),
-    WRONG("OP02", reads_of_no_buffer), WRONG("OP01", reads_of_null_ranges), WRONG("OP09", axis_outside), WRONG("OP03", unknown_axis),
-    WRONG("OP01", let_of_nothing), WRONG("OP01", let_without_name), WRONG("OP02", assert_of_number), WRONG("OP01", evaluate_nothing),
-    WRONG("OP03", extern_without_name), WRONG("OP03", extern_of_no_dtype), WRONG("OP01", attr_of_nothing), WRONG("OP01", thread_without_tag),
-    WRONG("OP01", view_of_nothing), WRONG("OP01", param_of_null_steps),
+    WRONG("OP09", end_while_of_for),    WRONG("OP09", end_for_of_while),
+    WRONG("OP09", open_while),          WRONG("OP02", while_of_number),
+    WRONG("OP09", where_outside),       WRONG("OP01", where_of_nothing),
+    WRONG("OP09", reads_outside),       WRONG("OP03", writes_of_few),
+    WRONG("OP02", reads_of_no_buffer),  WRONG("OP01", reads_of_null_ranges),
+    WRONG("OP09", axis_outside),        WRONG("OP03", unknown_axis),
+    WRONG("OP01", let_of_nothing),      WRONG("OP01", let_without_name),
+    WRONG("OP02", assert_of_number),    WRONG("OP01", evaluate_nothing),
+    WRONG("OP03", extern_without_name), WRONG("OP03", extern_of_no_dtype),
+    WRONG("OP01", attr_of_nothing),     WRONG("OP01", thread_without_tag),
+    WRONG("OP01", view_of_nothing),     WRONG("OP01", param_of_null_steps),
 };
 
 static void misuse_is_said(void **state)
@@ -353,7 +436,8 @@ static void *refuse_alloc(void *user, size_t size, size_t align)
     if (++r->calls == r->fail_at)
         return NULL;
     r->live += size;
-    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align, (size + align - 1) / align * align);
+    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align,
+                         (size + align - 1) / align * align);
 }
 
 static void refuse_free(void *user, void *ptr, size_t size, size_t align)
@@ -378,7 +462,8 @@ static void *refuse_resize(void *user, void *ptr, size_t old_size, size_t new_si
 static bool made_with(refusing *r, const struct program *p, size_t fail_at)
 {
     *r = (refusing){ .fail_at = fail_at };
-    r->allocator = (relax_allocator){ sizeof r->allocator, r, refuse_alloc, refuse_resize, refuse_free };
+    r->allocator =
+        (relax_allocator){ sizeof r->allocator, r, refuse_alloc, refuse_resize, refuse_free };
     relax_context_options options;
     relax_context_options_init(&options, sizeof options);
     options.allocator = &r->allocator;

@@ -50,15 +50,43 @@ static void expect_text(fixture *f, const char *what, const rlx_prim *p, const c
     rlx_buf_free(&text);
 }
 
-/* Built through the folding constructors; rows that must stay as they are, are marked by being equal. */
-static const struct { const char *in, *want; } folds[] = {
-    { "2 + 3", "5" }, { "n + 0", "n" }, { "0 + n", "n" }, { "n - 0", "n" }, { "n * 1", "n" }, { "1 * n", "n" }, { "n * 0", "0" }, { "0 * n", "0" },
-    { "n // 1", "n" }, { "0 // n", "0" }, { "n % 1", "0" }, { "0 % n", "0" }, { "truncdiv(n, 1)", "n" }, { "7 // 2", "3" }, { "-7 // 2", "-4" },
-    { "-7 % 4", "1" }, { "truncdiv(-7, 2)", "-3" }, { "truncmod(-7, 4)", "-3" }, { "min(2, 3)", "2" }, { "max(2, 3)", "3" }, { "min(n, n)", "n" },
+/* Built through the folding constructors; rows that must stay as they are, are marked by being
+ * equal. */
+static const struct { const char *in, *want;
+} folds[] = {
+    { "2 + 3", "5" },
+    { "n + 0", "n" },
+    { "0 + n", "n" },
+    { "n - 0", "n" },
+    { "n * 1", "n" },
+    { "1 * n", "n" },
+    { "n * 0", "0" },
+    { "0 * n", "0" },
+    { "n // 1", "n" },
+    { "0 // n", "0" },
+    { "n % 1", "0" },
+    { "0 % n", "0" },
+    { "truncdiv(n, 1)", "n" },
+    { "7 // 2", "3" },
+    { "-7 // 2", "-4" },
+    { "-7 % 4", "1" },
+    { "truncdiv(-7, 2)", "-3" },
+    { "truncmod(-7, 4)", "-3" },
+    { "min(2, 3)", "2" },
+    { "max(2, 3)", "3" },
+    { "min(n, n)", "n" },
     { "9223372036854775807 + 1", "-9223372036854775808" },
     /* no re-association, no cleverness, nothing that would fail */
-    { "n + 1 + 2", "n + 1 + 2" }, { "n + 1 - 1", "n + 1 - 1" }, { "n - n", "n - n" }, { "0 - n", "0 - n" }, { "n // n", "n // n" },
-    { "5 // 0", "5 // 0" }, { "n % 0", "n % 0" }, { "1 < 2", "1 < 2" }, { "n == n", "n == n" }, { "n // 0", "n // 0" },
+    { "n + 1 + 2", "n + 1 + 2" },
+    { "n + 1 - 1", "n + 1 - 1" },
+    { "n - n", "n - n" },
+    { "0 - n", "0 - n" },
+    { "n // n", "n // n" },
+    { "5 // 0", "5 // 0" },
+    { "n % 0", "n % 0" },
+    { "1 < 2", "1 < 2" },
+    { "n == n", "n == n" },
+    { "n // 0", "n // 0" },
 };
 
 static void test_folding(void **state)
@@ -71,7 +99,9 @@ static void test_folding(void **state)
     }
     const rlx_prim *n = parse(f, "n"), *yes = rlx_int(f->ctx, RELAX_BOOL, 1);
     assert_ptr_equal(rlx_fold_select(f->ctx, yes, n, rlx_int64(f->ctx, 4)), n);
-    assert_ptr_equal(rlx_fold_select(f->ctx, rlx_int(f->ctx, RELAX_BOOL, 0), n, rlx_int64(f->ctx, 4)), rlx_int64(f->ctx, 4));
+    assert_ptr_equal(
+        rlx_fold_select(f->ctx, rlx_int(f->ctx, RELAX_BOOL, 0), n, rlx_int64(f->ctx, 4)),
+        rlx_int64(f->ctx, 4));
     assert_int_equal(rlx_fold_not(f->ctx, yes)->kind, RLX_NODE_NOT);
     assert_null(rlx_fold_add(f->ctx, n, NULL));
 }
@@ -84,16 +114,25 @@ static void test_refolds(void **state)
     assert_true(rlx_refolds(f->ctx, parse(f, "FloorDiv(n, 1)")));
     assert_false(rlx_refolds(f->ctx, parse(f, "Add(n, 1)")));
     assert_false(rlx_refolds(f->ctx, parse(f, "n")));
-    assert_false(rlx_refolds(f->ctx, rlx_binary_new(f->ctx, RLX_NODE_MIN, parse(f, "n"), parse(f, "m"))));
-    assert_true(rlx_refolds(f->ctx, rlx_binary_new(f->ctx, RLX_NODE_MIN, parse(f, "n"), parse(f, "n"))));
+    assert_false(
+        rlx_refolds(f->ctx, rlx_binary_new(f->ctx, RLX_NODE_MIN, parse(f, "n"), parse(f, "m"))));
+    assert_true(
+        rlx_refolds(f->ctx, rlx_binary_new(f->ctx, RLX_NODE_MIN, parse(f, "n"), parse(f, "n"))));
 }
 
 static void test_dtypes(void **state)
 {
-    static const struct { rlx_dtype a, b, want; } rows[] = {
-        { RELAX_INT32, RELAX_INT64, RELAX_INT64 }, { RELAX_INT8, RELAX_INT16, RELAX_INT16 }, { RELAX_UINT8, RELAX_INT32, RELAX_INT32 },
-        { RELAX_UINT32, RELAX_INT32, RELAX_UINT32 }, { RELAX_UINT64, RELAX_INT8, RELAX_UINT64 }, { RELAX_FLOAT16, RELAX_FLOAT32, RELAX_FLOAT32 },
-        { RELAX_INT64, RELAX_FLOAT16, RELAX_FLOAT16 }, { RELAX_BFLOAT16, RELAX_INT32, RELAX_BFLOAT16 }, { RELAX_FLOAT32, RELAX_BFLOAT16, RELAX_FLOAT32 },
+    static const struct { rlx_dtype a, b, want;
+    } rows[] = {
+        { RELAX_INT32, RELAX_INT64, RELAX_INT64 },
+        { RELAX_INT8, RELAX_INT16, RELAX_INT16 },
+        { RELAX_UINT8, RELAX_INT32, RELAX_INT32 },
+        { RELAX_UINT32, RELAX_INT32, RELAX_UINT32 },
+        { RELAX_UINT64, RELAX_INT8, RELAX_UINT64 },
+        { RELAX_FLOAT16, RELAX_FLOAT32, RELAX_FLOAT32 },
+        { RELAX_INT64, RELAX_FLOAT16, RELAX_FLOAT16 },
+        { RELAX_BFLOAT16, RELAX_INT32, RELAX_BFLOAT16 },
+        { RELAX_FLOAT32, RELAX_BFLOAT16, RELAX_FLOAT32 },
         { RELAX_HANDLE, RELAX_INT32, RELAX_VOID },
     };
     fixture *f = *state;
@@ -105,9 +144,12 @@ static void test_dtypes(void **state)
             bool matched = rlx_match_types(f->ctx, &a, &b);
             assert_int_equal(matched, !rlx_dtype_is_void(rows[i].want));
             if (matched)
-                assert_true(rlx_prim_dtype(a) == rows[i].want && rlx_prim_dtype(b) == rows[i].want);
+                assert_true(rlx_prim_dtype(a) == rows[i].want &&
+                            rlx_prim_dtype(b) == rows[i].want);
         }
-    const rlx_prim *x = &rlx_prim_var_new(f->ctx, rlx_string_z(f->ctx, "x"), rlx_dtype_with_lanes(RELAX_FLOAT32, 4), 0)->node;
+    const rlx_prim *x = &rlx_prim_var_new(f->ctx, rlx_string_z(f->ctx, "x"),
+                                          rlx_dtype_with_lanes(RELAX_FLOAT32, 4), 0)
+                             ->node;
     const rlx_prim *one = rlx_int(f->ctx, RELAX_INT32, 1);
     assert_true(rlx_match_types(f->ctx, &x, &one));
     assert_int_equal(one->kind, RLX_NODE_BROADCAST); /* a literal is re-typed, not cast */
@@ -120,23 +162,48 @@ static void test_literals(void **state)
     rlx_context *c = f->ctx;
     assert_ptr_equal(rlx_fold_cast(c, RELAX_INT64, rlx_int(c, RELAX_INT32, 7)), rlx_int64(c, 7));
     assert_ptr_equal(rlx_fold_cast(c, RELAX_INT8, rlx_int64(c, 300)), rlx_int(c, RELAX_INT8, 44));
-    assert_ptr_equal(rlx_fold_cast(c, RELAX_UINT8, rlx_int64(c, -1)), rlx_int(c, RELAX_UINT8, 255));
+    assert_ptr_equal(rlx_fold_cast(c, RELAX_UINT8, rlx_int64(c, -1)),
+                     rlx_int(c, RELAX_UINT8, 255));
     assert_ptr_equal(rlx_fold_cast(c, RELAX_BOOL, rlx_int64(c, 2)), rlx_int(c, RELAX_BOOL, 1));
-    assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT32, rlx_int64(c, 2)), rlx_float(c, RELAX_FLOAT32, 2));
-    assert_ptr_equal(rlx_fold_cast(c, RELAX_INT32, rlx_float(c, RELAX_FLOAT32, -2.7)), rlx_int(c, RELAX_INT32, -2));
-    assert_int_equal(rlx_fold_cast(c, RELAX_INT32, rlx_float(c, RELAX_FLOAT64, 1e30))->kind, RLX_NODE_CAST);
+    assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT32, rlx_int64(c, 2)),
+                     rlx_float(c, RELAX_FLOAT32, 2));
+    assert_ptr_equal(rlx_fold_cast(c, RELAX_INT32, rlx_float(c, RELAX_FLOAT32, -2.7)),
+                     rlx_int(c, RELAX_INT32, -2));
+    assert_int_equal(rlx_fold_cast(c, RELAX_INT32, rlx_float(c, RELAX_FLOAT64, 1e30))->kind,
+                     RLX_NODE_CAST);
     const rlx_prim *a = rlx_float(c, RELAX_FLOAT32, 0.1), *b = rlx_float(c, RELAX_FLOAT32, 0.2);
-    assert_true(rlx_as_float_imm(rlx_fold_add(c, a, b))->value == (double)0.3f); /* rounded to float32 */
-    assert_int_equal(rlx_fold_add(c, rlx_float(c, RELAX_FLOAT16, 1), rlx_float(c, RELAX_FLOAT16, 2))->kind, RLX_NODE_ADD);
-    assert_int_equal(rlx_fold_binary(c, RLX_NODE_DIV, a, rlx_float(c, RELAX_FLOAT32, 0))->kind, RLX_NODE_DIV);
-    assert_ptr_equal(rlx_fold_add(c, rlx_int(c, RELAX_INT8, 127), rlx_int(c, RELAX_INT8, 1)), rlx_int(c, RELAX_INT8, -128));
-    assert_int_equal(rlx_fold_binary(c, RLX_NODE_FLOOR_MOD, rlx_int(c, RELAX_INT8, 7), rlx_int(c, RELAX_INT8, 4))->kind, RLX_NODE_FLOOR_MOD);
+    /* rounded to float32 */
+    assert_true(rlx_as_float_imm(rlx_fold_add(c, a, b))->value == (double)0.3f);
+    assert_int_equal(
+        rlx_fold_add(c, rlx_float(c, RELAX_FLOAT16, 1), rlx_float(c, RELAX_FLOAT16, 2))->kind,
+        RLX_NODE_ADD);
+    assert_int_equal(rlx_fold_binary(c, RLX_NODE_DIV, a, rlx_float(c, RELAX_FLOAT32, 0))->kind,
+                     RLX_NODE_DIV);
+    assert_ptr_equal(rlx_fold_add(c, rlx_int(c, RELAX_INT8, 127), rlx_int(c, RELAX_INT8, 1)),
+                     rlx_int(c, RELAX_INT8, -128));
+    assert_int_equal(rlx_fold_binary(c, RLX_NODE_FLOOR_MOD, rlx_int(c, RELAX_INT8, 7),
+                                     rlx_int(c, RELAX_INT8, 4))
+                         ->kind,
+                     RLX_NODE_FLOOR_MOD);
 }
 
-static const struct { const char *in, *want; } simplified[] = {
-    { "(n * 4) // 4", "n" }, { "min(n, n + 1)", "n" }, { "n // 4 * 4", "n // 4 * 4" }, { "n + 1 - 1", "n" }, { "n + m - n", "m" },
-    { "(n + 8) % 4", "n % 4" }, { "n % 8 % 4", "n % 4" }, { "max(n, 0)", "n" }, { "n * 2 + n * 3", "n * 5" }, { "max(n, m) + 1 - 1", "T.max(n, m)" },
-    { "n", "n" }, { "7", "7" }, { "n + m", "n + m" }, { "(n + 7) // 8 * 8 % 8", "0" }, { "n - n", "0" },
+static const struct { const char *in, *want;
+} simplified[] = {
+    { "(n * 4) // 4", "n" },
+    { "min(n, n + 1)", "n" },
+    { "n // 4 * 4", "n // 4 * 4" },
+    { "n + 1 - 1", "n" },
+    { "n + m - n", "m" },
+    { "(n + 8) % 4", "n % 4" },
+    { "n % 8 % 4", "n % 4" },
+    { "max(n, 0)", "n" },
+    { "n * 2 + n * 3", "n * 5" },
+    { "max(n, m) + 1 - 1", "T.max(n, m)" },
+    { "n", "n" },
+    { "7", "7" },
+    { "n + m", "n + m" },
+    { "(n + 7) // 8 * 8 % 8", "0" },
+    { "n - n", "0" },
 };
 
 static void test_simplify(void **state)
@@ -153,11 +220,22 @@ static void test_simplify(void **state)
 
 static void test_evaluate(void **state)
 {
-    static const struct { const char *text; bool ok; int64_t want; } rows[] = {
-        { "n * m + 2", true, 23 }, { "-n // 2", true, -4 }, { "-n % 4", true, 1 }, { "truncdiv(-n, 2)", true, -3 }, { "truncmod(-n, 4)", true, -3 },
-        { "min(n, m) + max(n, m)", true, 10 }, { "n // (m - 3)", false, 0 }, { "n % (m - 3)", false, 0 }, { "k + 1", false, 0 },
-        { "n * 9223372036854775807", false, 0 }, { "select(m == 3, n, n // (m - 3))", true, 7 }, { "select(m != 3 and n // (m - 3) > 1, 1, 2)", true, 2 },
-        { "select(m == 3 or n // (m - 3) > 1, 1, 2)", true, 1 }, { "if_then_else(n < m, 1, 2)", true, 2 },
+    static const struct { const char *text; bool ok; int64_t want;
+    } rows[] = {
+        { "n * m + 2", true, 23 },
+        { "-n // 2", true, -4 },
+        { "-n % 4", true, 1 },
+        { "truncdiv(-n, 2)", true, -3 },
+        { "truncmod(-n, 4)", true, -3 },
+        { "min(n, m) + max(n, m)", true, 10 },
+        { "n // (m - 3)", false, 0 },
+        { "n % (m - 3)", false, 0 },
+        { "k + 1", false, 0 },
+        { "n * 9223372036854775807", false, 0 },
+        { "select(m == 3, n, n // (m - 3))", true, 7 },
+        { "select(m != 3 and n // (m - 3) > 1, 1, 2)", true, 2 },
+        { "select(m == 3 or n // (m - 3) > 1, 1, 2)", true, 1 },
+        { "if_then_else(n < m, 1, 2)", true, 2 },
     };
     fixture *f = *state;
     const rlx_prim_var *vars[] = { prim_name(&f->names, "n"), prim_name(&f->names, "m") };
@@ -167,16 +245,19 @@ static void test_evaluate(void **state)
         int64_t got = 0;
         bool ok = rlx_prim_evaluate(parse(f, rows[i].text), &a, &f->ctx->memory, &got);
         if (ok != rows[i].ok || (ok && got != rows[i].want))
-            fail_msg("%s: wanted %lld, got %s %lld", rows[i].text, (long long)rows[i].want, ok ? "" : "failure", (long long)got);
+            fail_msg("%s: wanted %lld, got %s %lld", rows[i].text, (long long)rows[i].want,
+                     ok ? "" : "failure", (long long)got);
     }
     const rlx_prim *shared = &vars[0]->node; /* 2^60 additions as a tree */
     for (int i = 0; i < 60; i++)
-        shared = rlx_binary_new(f->ctx, RLX_NODE_SUB, shared, rlx_binary_new(f->ctx, RLX_NODE_SUB, shared, shared));
+        shared = rlx_binary_new(f->ctx, RLX_NODE_SUB, shared,
+                                rlx_binary_new(f->ctx, RLX_NODE_SUB, shared, shared));
     int64_t got = 0;
     assert_true(rlx_prim_evaluate(shared, &a, &f->ctx->memory, &got));
     assert_int_equal(got, 7);
     int64_t wide = 0;
-    assert_false(rlx_prim_evaluate(rlx_cast(f->ctx, RELAX_INT8, rlx_int64(f->ctx, 300)), &a, &f->ctx->memory, &wide));
+    assert_false(rlx_prim_evaluate(rlx_cast(f->ctx, RELAX_INT8, rlx_int64(f->ctx, 300)), &a,
+                                   &f->ctx->memory, &wide));
 }
 
 /* Printing may ask while others read: nothing is made. */
@@ -193,7 +274,12 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_folding), CASE(test_refolds), CASE(test_dtypes), CASE(test_literals), CASE(test_simplify), CASE(test_evaluate),
+        CASE(test_folding),
+        CASE(test_refolds),
+        CASE(test_dtypes),
+        CASE(test_literals),
+        CASE(test_simplify),
+        CASE(test_evaluate),
         CASE(test_refolds_makes_nothing),
     };
     return cmocka_run_group_tests_name("arith/fold", tests, NULL, NULL);

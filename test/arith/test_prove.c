@@ -1,4 +1,5 @@
-/* The prover: every row of the tables of required answers, and random expressions against enumeration. */
+/* The prover: every row of the tables of required answers, and random expressions against
+ * enumeration. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const struct { const char *id, *left, *right; enum rlx_answer want; bool optional; } equalities[] = {
+static const struct {
+    const char *id, *left, *right;
+    enum rlx_answer want;
+    bool optional;
+} equalities[] = {
     { "PR01", "n + m", "m + n", RLX_EQUAL, false },
     { "PR02", "(n + m) + k", "n + (m + k)", RLX_EQUAL, false },
     { "PR03", "n * m", "m * n", RLX_EQUAL, false },
@@ -154,10 +159,12 @@ static void test_required_equalities(void **state)
     for (size_t i = 0; i < RLX_COUNT(equalities); i++) {
         enum rlx_answer want = equalities[i].want;
         const rlx_prim *a = parse(f, equalities[i].left), *b = parse(f, equalities[i].right);
-        enum rlx_answer got = rlx_prove_equal(f->ctx, &f->scope, a, b), back = rlx_prove_equal(f->ctx, &f->scope, b, a);
+        enum rlx_answer got = rlx_prove_equal(f->ctx, &f->scope, a, b),
+                        back = rlx_prove_equal(f->ctx, &f->scope, b, a);
         if (got != back || (got != want && !(equalities[i].optional && got == RLX_UNKNOWN))) {
-            print_error("%s: %s and %s: wanted %s, got %s, the other way round %s\n", equalities[i].id, equalities[i].left,
-                        equalities[i].right, answer_names[want], answer_names[got], answer_names[back]);
+            print_error("%s: %s and %s: wanted %s, got %s, the other way round %s\n",
+                        equalities[i].id, equalities[i].left, equalities[i].right,
+                        answer_names[want], answer_names[got], answer_names[back]);
             wrong++;
         }
     }
@@ -169,12 +176,15 @@ static void test_required_claims(void **state)
     fixture *f = *state;
     int wrong = 0;
     for (size_t i = 0; i < RLX_COUNT(claims); i++) {
-        enum rlx_truth want = claims[i].want, got = rlx_prove(f->ctx, &f->scope, parse(f, claims[i].claim));
-        enum rlx_truth denied = rlx_prove(f->ctx, &f->scope, rlx_not(f->ctx, parse(f, claims[i].claim)));
-        bool mirrored = got == RLX_MAYBE ? denied == RLX_MAYBE : denied == (got == RLX_TRUE ? RLX_FALSE : RLX_TRUE);
+        enum rlx_truth want = claims[i].want,
+                       got = rlx_prove(f->ctx, &f->scope, parse(f, claims[i].claim));
+        enum rlx_truth denied =
+            rlx_prove(f->ctx, &f->scope, rlx_not(f->ctx, parse(f, claims[i].claim)));
+        bool mirrored = got == RLX_MAYBE ? denied == RLX_MAYBE
+                                         : denied == (got == RLX_TRUE ? RLX_FALSE : RLX_TRUE);
         if (!mirrored || (got != want && !(claims[i].optional && got == RLX_MAYBE))) {
-            print_error("%s: %s: wanted %s, got %s, its negation %s\n", claims[i].id, claims[i].claim, truth_names[want],
-                        truth_names[got], truth_names[denied]);
+            print_error("%s: %s: wanted %s, got %s, its negation %s\n", claims[i].id,
+                        claims[i].claim, truth_names[want], truth_names[got], truth_names[denied]);
             wrong++;
         }
     }
@@ -185,13 +195,21 @@ static void test_required_claims(void **state)
 static void test_nothing_known(void **state)
 {
     fixture *f = *state;
-    static const struct { const char *left, *right; enum rlx_answer want; } rows[] = {
-        { "max(n, 0)", "n", RLX_UNKNOWN },   { "truncdiv(n, 4)", "n // 4", RLX_UNKNOWN }, { "n + 1", "0", RLX_UNKNOWN },
-        { "n * m + 1", "0", RLX_UNKNOWN },   { "n % 4", "5", RLX_DIFFERENT },             { "n * n", "-1", RLX_DIFFERENT },
-        { "n // 4 * 4 + n % 4", "n", RLX_EQUAL }, { "min(n, m) + max(n, m)", "n + m", RLX_EQUAL },
+    static const struct { const char *left, *right; enum rlx_answer want;
+    } rows[] = {
+        { "max(n, 0)", "n", RLX_UNKNOWN },
+        { "truncdiv(n, 4)", "n // 4", RLX_UNKNOWN },
+        { "n + 1", "0", RLX_UNKNOWN },
+        { "n * m + 1", "0", RLX_UNKNOWN },
+        { "n % 4", "5", RLX_DIFFERENT },
+        { "n * n", "-1", RLX_DIFFERENT },
+        { "n // 4 * 4 + n % 4", "n", RLX_EQUAL },
+        { "min(n, m) + max(n, m)", "n + m", RLX_EQUAL },
     };
     for (size_t i = 0; i < RLX_COUNT(rows); i++)
-        assert_int_equal(rlx_prove_equal(f->ctx, NULL, parse(f, rows[i].left), parse(f, rows[i].right)), rows[i].want);
+        assert_int_equal(
+            rlx_prove_equal(f->ctx, NULL, parse(f, rows[i].left), parse(f, rows[i].right)),
+            rows[i].want);
     assert_int_equal(rlx_prove(f->ctx, NULL, parse(f, "n >= 0")), RLX_MAYBE);
     assert_int_equal(rlx_prove(f->ctx, &f->scope, parse(f, "n >= 0")), RLX_TRUE);
 }
@@ -200,15 +218,19 @@ static void test_upper_bound(void **state)
 {
     fixture *f = *state;
     rlx_scope_bound(&f->scope, prim_name(&f->names, "n"), 0, 1024);
-    static const struct { const char *claim; enum rlx_truth want; } rows[] = {
-        { "n <= 1024", RLX_TRUE },   { "n // 4 <= 256", RLX_TRUE }, { "n * 4 <= 4096", RLX_TRUE },
-        { "n == 1024", RLX_MAYBE },  { "n == 2000", RLX_FALSE },    { "min(n, 2048) == n", RLX_TRUE },
-        { "n <= 1023", RLX_MAYBE },  { "n < 0 or n > 1024", RLX_FALSE }, { "n >= 0 and n < 1025", RLX_TRUE },
+    static const struct { const char *claim; enum rlx_truth want;
+    } rows[] = {
+        { "n <= 1024", RLX_TRUE },           { "n // 4 <= 256", RLX_TRUE },
+        { "n * 4 <= 4096", RLX_TRUE },       { "n == 1024", RLX_MAYBE },
+        { "n == 2000", RLX_FALSE },          { "min(n, 2048) == n", RLX_TRUE },
+        { "n <= 1023", RLX_MAYBE },          { "n < 0 or n > 1024", RLX_FALSE },
+        { "n >= 0 and n < 1025", RLX_TRUE },
     };
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         enum rlx_truth got = rlx_prove(f->ctx, &f->scope, parse(f, rows[i].claim));
         if (got != rows[i].want)
-            fail_msg("%s: wanted %s, got %s", rows[i].claim, truth_names[rows[i].want], truth_names[got]);
+            fail_msg("%s: wanted %s, got %s", rows[i].claim, truth_names[rows[i].want],
+                     truth_names[got]);
     }
     int64_t low, high;
     rlx_bounds(f->ctx, &f->scope, parse(f, "n // 4 + 3"), &low, &high);
@@ -220,14 +242,21 @@ static void test_upper_bound(void **state)
 static void test_variable_divisors(void **state)
 {
     fixture *f = *state;
-    assert_int_equal(rlx_prove_equal(f->ctx, &f->scope, parse(f, "n * m // m"), parse(f, "n")), RLX_UNKNOWN);
-    assert_int_equal(rlx_prove_equal(f->ctx, &f->scope, parse(f, "n // m - n // m"), parse(f, "0")), RLX_UNKNOWN);
-    assert_int_equal(rlx_prove_equal(f->ctx, &f->scope, parse(f, "n // m + 1"), parse(f, "1 + n // m")), RLX_EQUAL);
+    assert_int_equal(rlx_prove_equal(f->ctx, &f->scope, parse(f, "n * m // m"), parse(f, "n")),
+                     RLX_UNKNOWN);
+    assert_int_equal(
+        rlx_prove_equal(f->ctx, &f->scope, parse(f, "n // m - n // m"), parse(f, "0")),
+        RLX_UNKNOWN);
+    assert_int_equal(
+        rlx_prove_equal(f->ctx, &f->scope, parse(f, "n // m + 1"), parse(f, "1 + n // m")),
+        RLX_EQUAL);
     rlx_scope inner;
     rlx_scope_init(&inner, f->ctx, &f->scope);
     assert_true(rlx_scope_bound(&inner, prim_name(&f->names, "m"), 1, INT64_MAX));
-    assert_int_equal(rlx_prove_equal(f->ctx, &inner, parse(f, "n * m // m"), parse(f, "n")), RLX_EQUAL);
-    assert_int_equal(rlx_prove_equal(f->ctx, &f->scope, parse(f, "n * m // m"), parse(f, "n")), RLX_UNKNOWN);
+    assert_int_equal(rlx_prove_equal(f->ctx, &inner, parse(f, "n * m // m"), parse(f, "n")),
+                     RLX_EQUAL);
+    assert_int_equal(rlx_prove_equal(f->ctx, &f->scope, parse(f, "n * m // m"), parse(f, "n")),
+                     RLX_UNKNOWN);
     rlx_scope_free(&inner);
 }
 
@@ -235,7 +264,8 @@ static void test_scopes(void **state)
 {
     fixture *f = *state;
     const rlx_prim_var *n = prim_name(&f->names, "n");
-    const rlx_prim_var *p = rlx_prim_var_new(f->ctx, rlx_string_z(f->ctx, "p"), RELAX_INT64, RLX_NO_PLACE);
+    const rlx_prim_var *p =
+        rlx_prim_var_new(f->ctx, rlx_string_z(f->ctx, "p"), RELAX_INT64, RLX_NO_PLACE);
     rlx_scope inner;
     rlx_scope_init(&inner, f->ctx, &f->scope);
     assert_true(rlx_scope_has(&inner, n));
@@ -243,21 +273,33 @@ static void test_scopes(void **state)
     assert_true(rlx_scope_add(&inner, p, false));
     assert_true(rlx_scope_has(&inner, p));
     assert_false(rlx_scope_has(&f->scope, p));
-    assert_int_equal(rlx_prove_compare(f->ctx, &inner, RLX_NODE_GE, &p->node, rlx_int64(f->ctx, 0)), RLX_MAYBE);
+    assert_int_equal(
+        rlx_prove_compare(f->ctx, &inner, RLX_NODE_GE, &p->node, rlx_int64(f->ctx, 0)), RLX_MAYBE);
     assert_true(rlx_scope_add(&inner, p, true));
-    assert_int_equal(rlx_prove_compare(f->ctx, &inner, RLX_NODE_GE, &p->node, rlx_int64(f->ctx, 0)), RLX_TRUE);
+    assert_int_equal(
+        rlx_prove_compare(f->ctx, &inner, RLX_NODE_GE, &p->node, rlx_int64(f->ctx, 0)), RLX_TRUE);
     assert_true(rlx_scope_bound(&inner, n, 5, 9));
-    assert_int_equal(rlx_prove_compare(f->ctx, &inner, RLX_NODE_GE, &n->node, rlx_int64(f->ctx, 5)), RLX_TRUE);
-    assert_int_equal(rlx_prove_compare(f->ctx, &f->scope, RLX_NODE_GE, &n->node, rlx_int64(f->ctx, 5)), RLX_MAYBE);
+    assert_int_equal(
+        rlx_prove_compare(f->ctx, &inner, RLX_NODE_GE, &n->node, rlx_int64(f->ctx, 5)), RLX_TRUE);
+    assert_int_equal(
+        rlx_prove_compare(f->ctx, &f->scope, RLX_NODE_GE, &n->node, rlx_int64(f->ctx, 5)),
+        RLX_MAYBE);
     rlx_scope_free(&inner);
 }
 
 static void test_divisible(void **state)
 {
     fixture *f = *state;
-    static const struct { const char *text; int64_t by; bool want; } rows[] = {
-        { "n * 4 + m * 8", 4, true }, { "n * 4 + 2", 4, false }, { "(n + 7) // 8 * 8", 8, true }, { "n", 1, true },
-        { "n - n % 16", 16, true },   { "n", 2, false },         { "12", 4, true },               { "n * 6", 4, false },
+    static const struct { const char *text; int64_t by; bool want;
+    } rows[] = {
+        { "n * 4 + m * 8", 4, true },
+        { "n * 4 + 2", 4, false },
+        { "(n + 7) // 8 * 8", 8, true },
+        { "n", 1, true },
+        { "n - n % 16", 16, true },
+        { "n", 2, false },
+        { "12", 4, true },
+        { "n * 6", 4, false },
     };
     for (size_t i = 0; i < RLX_COUNT(rows); i++)
         if (rlx_divisible(f->ctx, &f->scope, parse(f, rows[i].text), rows[i].by) != rows[i].want)
@@ -269,7 +311,8 @@ static void test_limits(void **state)
 {
     fixture *f = *state;
     rlx_context *ctx = f->ctx;
-    const rlx_prim *product = rlx_int64(ctx, 1), *sum = rlx_int64(ctx, 0), *deep = &prim_name(&f->names, "n")->node;
+    const rlx_prim *product = rlx_int64(ctx, 1), *sum = rlx_int64(ctx, 0),
+                   *deep = &prim_name(&f->names, "n")->node;
     const rlx_prim *back = rlx_int64(ctx, 0), *doubled = deep, *terms[3000];
     for (int i = 0; i < 20; i++) {
         const rlx_prim *a = &rlx_prim_var_new(ctx, rlx_string_z(ctx, "a"), RELAX_INT64, 0)->node;
@@ -277,7 +320,9 @@ static void test_limits(void **state)
         product = rlx_fold_mul(ctx, product, rlx_fold_add(ctx, a, b));
     }
     assert_int_equal(rlx_prove_equal(ctx, NULL, product, rlx_int64(ctx, 7)), RLX_UNKNOWN);
-    assert_int_equal(rlx_prove_equal(ctx, NULL, rlx_fold_add(ctx, product, rlx_int64(ctx, 1)), product), RLX_DIFFERENT);
+    assert_int_equal(
+        rlx_prove_equal(ctx, NULL, rlx_fold_add(ctx, product, rlx_int64(ctx, 1)), product),
+        RLX_DIFFERENT);
     for (int i = 0; i < 3000; i++)
         terms[i] = &rlx_prim_var_new(ctx, rlx_string_z(ctx, "t"), RELAX_INT64, 0)->node;
     for (int i = 0; i < 3000; i++) {
@@ -286,12 +331,15 @@ static void test_limits(void **state)
     }
     assert_int_equal(rlx_prove_equal(ctx, NULL, sum, back), RLX_EQUAL);
     for (int i = 0; i < 50000; i++)
-        deep = rlx_binary_new(ctx, i % 2 ? RLX_NODE_FLOOR_DIV : RLX_NODE_ADD, deep, rlx_int64(ctx, 2 + i % 7));
+        deep = rlx_binary_new(ctx, i % 2 ? RLX_NODE_FLOOR_DIV : RLX_NODE_ADD, deep,
+                              rlx_int64(ctx, 2 + i % 7));
     (void)rlx_prove_equal(ctx, &f->scope, deep, rlx_int64(ctx, 3));
     for (int i = 0; i < 40; i++)
         doubled = rlx_fold_add(ctx, doubled, doubled);
     const rlx_prim *n = &prim_name(&f->names, "n")->node;
-    assert_int_equal(rlx_prove_equal(ctx, NULL, doubled, rlx_fold_mul(ctx, n, rlx_int64(ctx, (int64_t)1 << 40))), RLX_EQUAL);
+    assert_int_equal(rlx_prove_equal(ctx, NULL, doubled,
+                                     rlx_fold_mul(ctx, n, rlx_int64(ctx, (int64_t)1 << 40))),
+                     RLX_EQUAL);
     for (int i = 0; i < 40; i++)
         doubled = rlx_fold_add(ctx, doubled, doubled);
     assert_int_equal(rlx_prove_equal(ctx, NULL, doubled, n), RLX_UNKNOWN);
@@ -301,7 +349,8 @@ static void test_limits(void **state)
     (void)rlx_prove_equal(ctx, &f->scope, power, n);
     const rlx_prim *nested = n;
     for (int i = 0; i < 30; i++)
-        nested = rlx_fold_binary(ctx, RLX_NODE_MIN, rlx_fold_add(ctx, nested, terms[i]), rlx_fold_binary(ctx, RLX_NODE_MAX, nested, terms[i + 30]));
+        nested = rlx_fold_binary(ctx, RLX_NODE_MIN, rlx_fold_add(ctx, nested, terms[i]),
+                                 rlx_fold_binary(ctx, RLX_NODE_MAX, nested, terms[i + 30]));
     (void)rlx_prove_equal(ctx, &f->scope, nested, n);
     assert_int_equal(rlx_error_count(ctx), 0);
 }
@@ -314,7 +363,9 @@ static const int64_t lowest[NUM_VARS] = { 0, 0, -6 };
 
 typedef struct tree { int op; int64_t value; struct tree *a, *b; } tree;
 typedef struct random_trees { uint64_t seed; tree pool[400]; size_t used; } random_trees;
-enum { T_INT, T_VAR, T_ADD, T_SUB, T_MUL, T_DIV, T_MOD, T_TDIV, T_TMOD, T_MIN, T_MAX, T_SEL, T_COUNT };
+enum {
+    T_INT, T_VAR, T_ADD, T_SUB, T_MUL, T_DIV, T_MOD, T_TDIV, T_TMOD, T_MIN, T_MAX, T_SEL, T_COUNT
+};
 
 static uint64_t next_random(random_trees *r, uint64_t below)
 {
@@ -340,7 +391,8 @@ static tree *grow(random_trees *r, int depth)
     int op = T_ADD + (int)next_random(r, T_COUNT - T_ADD);
     tree *a = grow(r, depth - 1);
     bool by_constant = op >= T_DIV && op <= T_TMOD && next_random(r, 8);
-    tree *b = by_constant ? node(r, T_INT, 1 + (int64_t)next_random(r, 8), NULL, NULL) : grow(r, depth - 1);
+    tree *b = by_constant ? node(r, T_INT, 1 + (int64_t)next_random(r, 8), NULL, NULL)
+                          : grow(r, depth - 1);
     return node(r, op, 0, a, b);
 }
 
@@ -348,7 +400,10 @@ static tree *grow(random_trees *r, int depth)
 static tree *rewrite(random_trees *r, tree *t, int depth)
 {
     if (!t->a || depth == 0)
-        return next_random(r, 4) ? t : node(r, T_SUB, 0, node(r, T_ADD, 0, t, node(r, T_INT, 3, NULL, NULL)), node(r, T_INT, 3, NULL, NULL));
+        return next_random(r, 4)
+                   ? t
+                   : node(r, T_SUB, 0, node(r, T_ADD, 0, t, node(r, T_INT, 3, NULL, NULL)),
+                          node(r, T_INT, 3, NULL, NULL));
     tree *a = rewrite(r, t->a, depth - 1), *b = rewrite(r, t->b, depth - 1);
     bool commutes = t->op == T_ADD || t->op == T_MUL || t->op == T_MIN || t->op == T_MAX;
     if (next_random(r, 40) == 0)
@@ -374,7 +429,8 @@ static bool value_of(const tree *t, const int64_t *vars, int64_t *out)
     int64_t a = 0, b = 0;
     if (t->op == T_INT || t->op == T_VAR)
         return *out = t->op == T_INT ? t->value : vars[t->value], true;
-    if (!value_of(t->a, vars, &a) || !value_of(t->b, vars, &b) || (t->op >= T_DIV && t->op <= T_TMOD && b == 0))
+    if (!value_of(t->a, vars, &a) || !value_of(t->b, vars, &b) ||
+        (t->op >= T_DIV && t->op <= T_TMOD && b == 0))
         return false;
     switch (t->op) {
     case T_ADD: *out = a + b; break;
@@ -393,20 +449,26 @@ static bool value_of(const tree *t, const int64_t *vars, int64_t *out)
 
 static const rlx_prim *prim_of(rlx_context *ctx, const tree *t, const rlx_prim_var *const *vars)
 {
-    static const uint8_t kinds[] = { [T_ADD] = RLX_NODE_ADD, [T_SUB] = RLX_NODE_SUB, [T_MUL] = RLX_NODE_MUL, [T_DIV] = RLX_NODE_FLOOR_DIV,
-                                     [T_MOD] = RLX_NODE_FLOOR_MOD, [T_TDIV] = RLX_NODE_DIV, [T_TMOD] = RLX_NODE_MOD,
-                                     [T_MIN] = RLX_NODE_MIN, [T_MAX] = RLX_NODE_MAX };
+    static const uint8_t kinds[] = {
+        [T_ADD] = RLX_NODE_ADD,       [T_SUB] = RLX_NODE_SUB,       [T_MUL] = RLX_NODE_MUL,
+        [T_DIV] = RLX_NODE_FLOOR_DIV, [T_MOD] = RLX_NODE_FLOOR_MOD, [T_TDIV] = RLX_NODE_DIV,
+        [T_TMOD] = RLX_NODE_MOD,      [T_MIN] = RLX_NODE_MIN,       [T_MAX] = RLX_NODE_MAX
+    };
     if (t->op == T_INT)
         return rlx_int64(ctx, t->value);
     if (t->op == T_VAR)
         return &vars[t->value]->node;
     const rlx_prim *a = prim_of(ctx, t->a, vars), *b = prim_of(ctx, t->b, vars);
     if (t->op == T_SEL)
-        return rlx_select_new(ctx, rlx_binary_new(ctx, RLX_NODE_LT, a, b), a, rlx_binary_new(ctx, RLX_NODE_MUL, b, rlx_int64(ctx, 2)));
+        return rlx_select_new(ctx, rlx_binary_new(ctx, RLX_NODE_LT, a, b), a,
+                              rlx_binary_new(ctx, RLX_NODE_MUL, b, rlx_int64(ctx, 2)));
     return rlx_binary_new(ctx, kinds[t->op], a, b);
 }
 
-typedef struct verdict { bool ever_equal, ever_different, ever_less, ever_not_less, one_fails; int64_t low, high; } verdict;
+typedef struct verdict {
+    bool ever_equal, ever_different, ever_less, ever_not_less, one_fails;
+    int64_t low, high;
+} verdict;
 
 static verdict enumerate(const tree *a, const tree *b)
 {
@@ -459,7 +521,11 @@ static void test_random_expressions(void **state)
             ctx = rlx_context_create(NULL, 0);
             rlx_scope_init(&scope, ctx, NULL);
             for (int k = 0; k < NUM_VARS; k++) {
-                vars[k] = rlx_prim_var_new(ctx, rlx_string_z(ctx, k == 0 ? "n" : k == 1 ? "m" : "p"), RELAX_INT64, 0);
+                vars[k] = rlx_prim_var_new(ctx,
+                                           rlx_string_z(ctx, k == 0   ? "n"
+                                                             : k == 1 ? "m"
+                                                                      : "p"),
+                                           RELAX_INT64, 0);
                 rlx_scope_add(&scope, vars[k], lowest[k] == 0);
             }
         }
@@ -472,7 +538,8 @@ static void test_random_expressions(void **state)
         rlx_bounds(ctx, &scope, a, &low, &high);
         counts[equal]++;
         counts[3 + less]++;
-        if (equal == RLX_UNKNOWN && less == RLX_MAYBE && low == INT64_MIN && high == INT64_MAX && i % 8)
+        if (equal == RLX_UNKNOWN && less == RLX_MAYBE && low == INT64_MIN && high == INT64_MAX &&
+            i % 8)
             continue;
         verdict v = enumerate(ta, tb);
         if (equal == RLX_EQUAL && a != b && (v.ever_different || v.one_fails))
@@ -485,11 +552,15 @@ static void test_random_expressions(void **state)
             refute(ctx, "wrong bounds of the first of", a, b);
         const rlx_prim *shorter = rlx_simplify(ctx, &scope, a);
         for (int k = 0; k < 20 && shorter != a; k++) {
-            int64_t x[NUM_VARS] = { (int64_t)next_random(r, 15), (int64_t)next_random(r, 15), (int64_t)next_random(r, 21) - 6 }, want, got;
+            int64_t x[NUM_VARS] = { (int64_t)next_random(r, 15), (int64_t)next_random(r, 15),
+                                    (int64_t)next_random(r, 21) - 6 },
+                    want, got;
             rlx_assignment values = { vars, x, NUM_VARS };
-            if (!value_of(ta, x, &want) != !rlx_prim_evaluate(a, &values, &ctx->memory, &got) || (value_of(ta, x, &want) && want != got))
+            if (!value_of(ta, x, &want) != !rlx_prim_evaluate(a, &values, &ctx->memory, &got) ||
+                (value_of(ta, x, &want) && want != got))
                 refute(ctx, "wrong value of the first of", a, b);
-            if (value_of(ta, x, &want) && (!rlx_prim_evaluate(shorter, &values, &ctx->memory, &got) || want != got))
+            if (value_of(ta, x, &want) &&
+                (!rlx_prim_evaluate(shorter, &values, &ctx->memory, &got) || want != got))
                 refute(ctx, "simplified wrongly", a, shorter);
         }
         assert_int_equal(rlx_error_count(ctx), 0);
@@ -498,16 +569,21 @@ static void test_random_expressions(void **state)
     rlx_context_release(ctx);
     free(r);
     /* The test means something only while the prover answers. */
-    print_message("          equal %d, different %d, true %d, false %d of %d\n", counts[1], counts[2], counts[4], counts[5], cases);
+    print_message("          equal %d, different %d, true %d, false %d of %d\n", counts[1],
+                  counts[2], counts[4], counts[5], cases);
     assert_true(counts[RLX_EQUAL] > cases / 5 && counts[RLX_DIFFERENT] > cases / 100);
 }
 
-/* --- every allocation failed in turn: an answer that memory cost is unknown, and the context knows why --- */
+/* --- every allocation failed in turn: an answer that memory cost is unknown, and the context
+ * knows why --- */
 
 static void *fail_alloc(void *user, size_t size, size_t align)
 {
     void *p = NULL;
-    return (*(long *)user)-- > 0 && posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0 ? p : NULL;
+    return (*(long *)user)-- > 0 &&
+                   posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0
+               ? p
+               : NULL;
 }
 
 static void *fail_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
@@ -530,8 +606,10 @@ static bool answers(rlx_context *ctx)
     rlx_scope scope;
     rlx_scope_init(&scope, ctx, NULL);
     prim_names names = { .ctx = ctx, .scope = &scope };
-    const rlx_prim *a = prim_parse(&names, "(n + 3) // 4 * 4 + max(n, m) * (k + 1)"), *b = prim_parse(&names, "max(m, n) * k + max(n, m) + (n + 3) // 4 * 4");
-    const rlx_prim *claim = a ? rlx_binary_new(ctx, RLX_NODE_GE, a, prim_parse(&names, "n")) : NULL;
+    const rlx_prim *a = prim_parse(&names, "(n + 3) // 4 * 4 + max(n, m) * (k + 1)"),
+                   *b = prim_parse(&names, "max(m, n) * k + max(n, m) + (n + 3) // 4 * 4");
+    const rlx_prim *claim =
+        a ? rlx_binary_new(ctx, RLX_NODE_GE, a, prim_parse(&names, "n")) : NULL;
     bool equal = a && b && rlx_prove_equal(ctx, &scope, a, b) == RLX_EQUAL;
     bool true_claim = claim && rlx_prove(ctx, &scope, claim) == RLX_TRUE;
     const rlx_prim *shorter = b ? rlx_simplify(ctx, &scope, b) : NULL;
@@ -561,9 +639,11 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_required_equalities), CASE(test_required_claims), CASE(test_nothing_known), CASE(test_upper_bound),
-        CASE(test_variable_divisors), CASE(test_scopes), CASE(test_divisible), CASE(test_limits), CASE(test_random_expressions),
-        CASE(test_failing_allocations),
+        CASE(test_required_equalities), CASE(test_required_claims),
+        CASE(test_nothing_known),       CASE(test_upper_bound),
+        CASE(test_variable_divisors),   CASE(test_scopes),
+        CASE(test_divisible),           CASE(test_limits),
+        CASE(test_random_expressions),  CASE(test_failing_allocations),
     };
     return cmocka_run_group_tests_name("arith/prove", tests, NULL, NULL);
 }

@@ -40,7 +40,8 @@ static inline void failing_free(void *user, void *ptr, size_t size, size_t align
     free(ptr);
 }
 
-static inline void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
+static inline void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_size,
+                                   size_t align)
 {
     void *p = failing_alloc(user, new_size, align);
     if (!p)
@@ -53,7 +54,8 @@ static inline void *failing_resize(void *user, void *ptr, size_t old_size, size_
 static inline void failing_init(failing *f, rlx_memory *m, size_t fail_at)
 {
     *f = (failing){ .fail_at = fail_at };
-    f->allocator = (relax_allocator){ sizeof(relax_allocator), f, failing_alloc, failing_resize, failing_free };
+    f->allocator = (relax_allocator){ sizeof(relax_allocator), f, failing_alloc, failing_resize,
+                                      failing_free };
     if (!rlx_memory_init(m, &f->allocator, SIZE_MAX))
         abort();
 }

@@ -60,10 +60,12 @@ static const struct {
 static void renders_places(void **unused)
 {
     for (size_t i = 0; i < RLX_COUNT(places); i++) {
-        uint32_t s = rlx_diags_add_source(&diags, RLX_SLICE("m.py"), places[i].text, strlen(places[i].text));
+        uint32_t s = rlx_diags_add_source(&diags, RLX_SLICE("m.py"), places[i].text,
+                                          strlen(places[i].text));
         rlx_place p = rlx_place_make(s, places[i].begin, places[i].len);
         char want[200];
-        snprintf(want, sizeof want, "m.py:%u:%u: error[WF03]: oh\n%s", places[i].line, places[i].column, places[i].want);
+        snprintf(want, sizeof want, "m.py:%u:%u: error[WF03]: oh\n%s", places[i].line,
+                 places[i].column, places[i].want);
         rlx_diag *d = rlx_diags_report(&diags, &wf03, RLX_SEVERITY_ERROR, p, "oh");
         if (strcmp(rendered(d, true), want) != 0)
             fail_msg("%s:\n%swant:\n%s", places[i].name, out.data, want);
@@ -75,7 +77,8 @@ static void pads_texts_with_zeros(void **unused)
 {
     static const char zeros[RLX_TEXT_PADDING];
     for (size_t len = 0; len < 20; len++) {
-        const rlx_source *s = rlx_diags_source(&diags, rlx_diags_add_source(&diags, RLX_SLICE("m.py"), "abcdefghijklmnopqrst", len));
+        const rlx_source *s = rlx_diags_source(
+            &diags, rlx_diags_add_source(&diags, RLX_SLICE("m.py"), "abcdefghijklmnopqrst", len));
         assert_int_equal(s->len, len);
         assert_memory_equal(s->text + len, zeros, sizeof zeros);
     }
@@ -90,20 +93,26 @@ static void renders_notes_and_missing_places(void **unused)
     rlx_diag_note(&diags, d, rlx_place_make(s, 6, 1), "bound here");
     rlx_diag_note(&diags, d, RLX_NO_PLACE, "swap the %d lines", 2);
     rlx_diag_note(&diags, d, rlx_place_make(host, 123, 4), "made by the host");
-    assert_string_equal(rendered(d, true),
-                        "m.py:1:5: error[WF03]: variable y is used before it is bound\nx = y\n    ^\n"
-                        "m.py:2:1: note: bound here\nz\n^\nnote: swap the 2 lines\nhost: note: made by the host\n");
+    assert_string_equal(
+        rendered(d, true),
+        "m.py:1:5: error[WF03]: variable y is used before it is bound\nx = y\n    ^\n"
+        "m.py:2:1: note: bound here\nz\n^\nnote: swap the 2 lines\nhost: note: made by the "
+        "host\n");
     assert_string_equal(rendered(d, false),
-                        "m.py:1:5: error[WF03]: variable y is used before it is bound\nm.py:2:1: note: bound here\n"
+                        "m.py:1:5: error[WF03]: variable y is used before it is bound\nm.py:2:1: "
+                        "note: bound here\n"
                         "note: swap the 2 lines\nhost: note: made by the host\n");
     out.len = 0;
     rlx_diag_render_json(&diags, d, &out);
-    assert_string_equal(out.data,
-                        "{\"severity\":\"error\",\"code\":\"WF03\",\"message\":\"variable y is used before it is bound\","
-                        "\"file\":\"m.py\",\"line\":1,\"column\":5,\"end_line\":1,\"end_column\":6,\"notes\":["
-                        "{\"message\":\"bound here\",\"file\":\"m.py\",\"line\":2,\"column\":1,\"end_line\":2,\"end_column\":2},"
-                        "{\"message\":\"swap the 2 lines\"},"
-                        "{\"message\":\"made by the host\",\"file\":\"host\",\"begin\":123,\"length\":4}]}");
+    assert_string_equal(
+        out.data,
+        "{\"severity\":\"error\",\"code\":\"WF03\",\"message\":\"variable y is used before it is "
+        "bound\","
+        "\"file\":\"m.py\",\"line\":1,\"column\":5,\"end_line\":1,\"end_column\":6,\"notes\":["
+        "{\"message\":\"bound "
+        "here\",\"file\":\"m.py\",\"line\":2,\"column\":1,\"end_line\":2,\"end_column\":2},"
+        "{\"message\":\"swap the 2 lines\"},"
+        "{\"message\":\"made by the host\",\"file\":\"host\",\"begin\":123,\"length\":4}]}");
     d = rlx_diags_report(&diags, &wx07, RLX_SEVERITY_WARNING, rlx_place_make(host, 5, 1), "odd");
     assert_string_equal(rendered(d, true), "host: warning[WX07]: odd\n");
     d = rlx_diags_report(&diags, NULL, RLX_SEVERITY_NOTE, rlx_place_make(99, 5, 1), "nowhere");
@@ -122,7 +131,8 @@ static void cuts_long_lines(void **unused)
     static const uint32_t begins[] = { 0, 40, 99, 100, 101, 150, 1500, 2998, 3000 };
     for (size_t i = 0; i < RLX_COUNT(begins); i++) {
         uint32_t begin = begins[i] & ~1u;
-        rlx_diag *d = rlx_diags_report(&diags, &wf03, RLX_SEVERITY_ERROR, rlx_place_make(s, begin, 4), "oh");
+        rlx_diag *d =
+            rlx_diags_report(&diags, &wf03, RLX_SEVERITY_ERROR, rlx_place_make(s, begin, 4), "oh");
         rendered(d, true);
         char *line = strchr(out.data, '\n') + 1, *marks = strchr(line, '\n') + 1;
         assert_true(rlx_utf8_valid(out.data, out.len) == out.len);
@@ -165,7 +175,8 @@ static void mutes_and_hardens(void **unused)
 {
     assert_true(rlx_diags_mute(&diags, &wx07) && rlx_diags_mute(&diags, &wf03));
     assert_null(rlx_diags_report(&diags, &wx07, RLX_SEVERITY_WARNING, 0, "muted"));
-    assert_non_null(rlx_diags_report(&diags, &wf03, RLX_SEVERITY_ERROR, 0, "errors are never muted"));
+    assert_non_null(
+        rlx_diags_report(&diags, &wf03, RLX_SEVERITY_ERROR, 0, "errors are never muted"));
     assert_null(rlx_diags_report(&diags, &wf03, RLX_SEVERITY_OFF, 0, "off"));
     assert_int_equal(diags.num_diags, 1);
     diags.muted.len = 0;
@@ -228,7 +239,8 @@ static size_t whole_life(size_t fail_at)
     size_t errors = d.num_errors;
     bool muted = rlx_diags_mute(&d, &wx07);
     for (int i = 0; i < 9; i++) {
-        rlx_diag *diag = rlx_diags_report(&d, &wf03, RLX_SEVERITY_ERROR, rlx_place_make(s, 4, 1), "error %d", i);
+        rlx_diag *diag = rlx_diags_report(&d, &wf03, RLX_SEVERITY_ERROR, rlx_place_make(s, 4, 1),
+                                          "error %d", i);
         for (int k = 0; k < i; k++)
             rlx_diag_note(&d, diag, rlx_place_make(s, 6, 1), "note %d", k);
         assert_true(diag || d.out_of_memory);
@@ -273,7 +285,8 @@ static void warning_lost_counts_as_error(void **unused)
 
 static void refuses_what_does_not_fit(void **unused)
 {
-    assert_int_equal(rlx_diags_add_source(&diags, RLX_SLICE("big"), "", (size_t)RLX_MAX_SOURCE_BYTES + 1), 0);
+    assert_int_equal(
+        rlx_diags_add_source(&diags, RLX_SLICE("big"), "", (size_t)RLX_MAX_SOURCE_BYTES + 1), 0);
     rlx_place p = rlx_place_make(65535, (1u << 30) - 1, UINT32_MAX);
     assert_int_equal(rlx_place_source(p), 65535);
     assert_int_equal(rlx_place_begin(p), (1u << 30) - 1);

@@ -5,7 +5,12 @@
 
 #include "base/base.h"
 
-static const struct { const char *text; rlx_dtype want; const char *name; size_t bytes; } good[] = {
+static const struct {
+    const char *text;
+    rlx_dtype want;
+    const char *name;
+    size_t bytes;
+} good[] = {
     { "int8", RELAX_INT8, "int8", 1 },
     { "int", RELAX_INT32, "int32", 4 },
     { "int64", RELAX_INT64, "int64", 8 },
@@ -47,9 +52,25 @@ static void reads_and_names(void **unused)
 
 static void refuses(void **unused)
 {
-    static const char *const bad[] = { "int08", "int0", "int256", "boolx4", "float32x", "float32x0", "float32x4x4", "Float",
-                                       "float32 ", " float32", "float8_e4m3fnq", "floatx", "i32", "int32x99999", "handle32",
-                                       "xvscalex4", "int-8", "voidx2", "float99999999999999999999" };
+    static const char *const bad[] = { "int08",
+                                       "int0",
+                                       "int256",
+                                       "boolx4",
+                                       "float32x",
+                                       "float32x0",
+                                       "float32x4x4",
+                                       "Float",
+                                       "float32 ",
+                                       " float32",
+                                       "float8_e4m3fnq",
+                                       "floatx",
+                                       "i32",
+                                       "int32x99999",
+                                       "handle32",
+                                       "xvscalex4",
+                                       "int-8",
+                                       "voidx2",
+                                       "float99999999999999999999" };
     rlx_dtype t;
     for (size_t i = 0; i < RLX_COUNT(bad); i++)
         if (rlx_dtype_parse(rlx_slice_z(bad[i]), &t))
@@ -58,8 +79,10 @@ static void refuses(void **unused)
 
 static void knows_kinds(void **unused)
 {
-    assert_true(rlx_dtype_is_int(RELAX_UINT8) && rlx_dtype_is_int(0x00010100) && !rlx_dtype_is_int(RELAX_BOOL));
-    assert_true(rlx_dtype_is_float(RELAX_BFLOAT16) && rlx_dtype_is_float(0x0001080a) && !rlx_dtype_is_float(RELAX_INT8));
+    assert_true(rlx_dtype_is_int(RELAX_UINT8) && rlx_dtype_is_int(0x00010100) &&
+                !rlx_dtype_is_int(RELAX_BOOL));
+    assert_true(rlx_dtype_is_float(RELAX_BFLOAT16) && rlx_dtype_is_float(0x0001080a) &&
+                !rlx_dtype_is_float(RELAX_INT8));
     assert_true(rlx_dtype_is_computable(RELAX_BOOL) && !rlx_dtype_is_computable(0x0001080a));
     assert_false(rlx_dtype_is_computable(0x00042002) || rlx_dtype_is_computable(RELAX_VOID));
     for (int code = 0; code < 256; code++) { /* every name fits, whatever the code */
@@ -106,7 +129,8 @@ static void every_half_round_trips(void **unused)
     assert_true(isinf(rlx_half_to_float(0x7c00)) && isnan(rlx_half_to_float(0x7c01)));
 }
 
-/* Between each two neighbours: the middle goes to the even one, a little more or less to the nearer. */
+/* Between each two neighbours: the middle goes to the even one, a little more or less to the
+ * nearer. */
 static void halves_round_to_nearest_even(void **unused)
 {
     for (unsigned h = 0; h < 0x7bff; h++) {
@@ -117,7 +141,8 @@ static void halves_round_to_nearest_even(void **unused)
         assert_int_equal(rlx_double_to_half(nextafter(middle, 0)), h);
         assert_int_equal(rlx_double_to_half(nextafter(middle, INFINITY)), h + 1);
         assert_int_equal(rlx_float_to_half(nextafterf((float)middle, 0)), h);
-        assert_int_equal(rlx_float_to_half(nextafterf((float)-middle, -INFINITY)), (h + 1) | 0x8000);
+        assert_int_equal(rlx_float_to_half(nextafterf((float)-middle, -INFINITY)),
+                         (h + 1) | 0x8000);
     }
     assert_int_equal(rlx_float_to_half(65519.996f), 0x7bff);
     assert_int_equal(rlx_float_to_half(65520.0f), 0x7c00);

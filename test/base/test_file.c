@@ -75,7 +75,8 @@ static void tells_why_not(void **unused)
     assert_null(rlx_file_map(&m, dir, SIZE_MAX, &why));
     assert_string_equal(why, "is a directory");
     assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
-    assert_null(rlx_file_read(&m, in_dir("pipe"), SIZE_MAX, &why)); /* and does not wait for a writer */
+    /* and does not wait for a writer */
+    assert_null(rlx_file_read(&m, in_dir("pipe"), SIZE_MAX, &why));
     assert_string_equal(why, "not a regular file");
     assert_false(rlx_file_write(&m, in_dir("no/f"), "x", 1, &why));
     assert_string_equal(why, "no such file");
@@ -164,7 +165,8 @@ static void checksums(void **unused)
                 crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
         }
         assert_int_equal(rlx_crc32c(0, data, len), ~crc);
-        assert_int_equal(rlx_crc32c(rlx_crc32c(0, data, len / 3), data + len / 3, len - len / 3), ~crc);
+        assert_int_equal(rlx_crc32c(rlx_crc32c(0, data, len / 3), data + len / 3, len - len / 3),
+                         ~crc);
     }
 }
 

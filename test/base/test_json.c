@@ -31,7 +31,8 @@ static void print(const rlx_json *v)
     }
 }
 
-static const struct { const char *text, *want; } good[] = {
+static const struct { const char *text, *want;
+} good[] = {
     { "null", "null" },
     { " [ ] ", "[]" },
     { "{}", "{}" },
@@ -39,8 +40,10 @@ static const struct { const char *text, *want; } good[] = {
     { "9223372036854775807", "9223372036854775807" },
     { "-9223372036854775808", "-9223372036854775808" },
     { "9223372036854775808", "9.223372036854776e+18" },
-    { "{\"a\": {\"b\": [true, false, null]}, \"c\": \"\"}", "{\"a\":{\"b\":[true,false,null]},\"c\":\"\"}" },
-    { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e4\\ud83d\\ude00\"", "\"\\\"\\\\/\\b\\f\\n\\r\\tA\xc3\xa4\xf0\x9f\x98\x80\"" },
+    { "{\"a\": {\"b\": [true, false, null]}, \"c\": \"\"}",
+      "{\"a\":{\"b\":[true,false,null]},\"c\":\"\"}" },
+    { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e4\\ud83d\\ude00\"",
+      "\"\\\"\\\\/\\b\\f\\n\\r\\tA\xc3\xa4\xf0\x9f\x98\x80\"" },
     { "\"\\u0000\\u001f\"", "\"\\u0000\\u001f\"" },
     { "[[[[]],[]]]", "[[[[]],[]]]" },
 };
@@ -59,12 +62,40 @@ static void reads(void **unused)
     }
 }
 
-static const struct { const char *text; size_t at; } bad[] = {
-    { "", 0 }, { "  ", 2 }, { "[1,]", 3 }, { "[1 2]", 3 }, { "[1", 2 }, { "{\"a\"}", 4 }, { "{\"a\":}", 5 }, { "{a:1}", 1 },
-    { "{\"a\":1,}", 7 }, { "]", 0 }, { "[}", 1 }, { "01", 1 }, { "1.", 2 }, { ".5", 0 }, { "+1", 0 }, { "1e", 2 }, { "-", 1 },
-    { "NaN", 0 }, { "tru", 0 }, { "\"abc", 1 }, { "\"a\\x\"", 4 }, { "\"\\u12\"", 3 }, { "\"\\ud800\"", 7 },
-    { "\"\\ud800\\u0041\"", 13 }, { "\"\\udc00\"", 7 }, { "\"a\nb\"", 2 }, { "\"\xff\"", 1 }, { "1 2", 2 }, { "\"\\", 1 },
-    { "\"\\\"", 1 }, { "{\"a\":1 \"b\":2}", 7 }, { "/* */ 1", 0 },
+static const struct { const char *text; size_t at;
+} bad[] = {
+    { "", 0 },
+    { "  ", 2 },
+    { "[1,]", 3 },
+    { "[1 2]", 3 },
+    { "[1", 2 },
+    { "{\"a\"}", 4 },
+    { "{\"a\":}", 5 },
+    { "{a:1}", 1 },
+    { "{\"a\":1,}", 7 },
+    { "]", 0 },
+    { "[}", 1 },
+    { "01", 1 },
+    { "1.", 2 },
+    { ".5", 0 },
+    { "+1", 0 },
+    { "1e", 2 },
+    { "-", 1 },
+    { "NaN", 0 },
+    { "tru", 0 },
+    { "\"abc", 1 },
+    { "\"a\\x\"", 4 },
+    { "\"\\u12\"", 3 },
+    { "\"\\ud800\"", 7 },
+    { "\"\\ud800\\u0041\"", 13 },
+    { "\"\\udc00\"", 7 },
+    { "\"a\nb\"", 2 },
+    { "\"\xff\"", 1 },
+    { "1 2", 2 },
+    { "\"\\", 1 },
+    { "\"\\\"", 1 },
+    { "{\"a\":1 \"b\":2}", 7 },
+    { "/* */ 1", 0 },
 };
 
 static void refuses(void **unused)
@@ -99,7 +130,8 @@ static void finds_members(void **unused)
 {
     size_t at;
     const char *why;
-    const rlx_json *v = rlx_json_parse(&region, RLX_SLICE("{\"a\":1,\"b\":[2,3],\"a\":4}"), &at, &why);
+    const rlx_json *v =
+        rlx_json_parse(&region, RLX_SLICE("{\"a\":1,\"b\":[2,3],\"a\":4}"), &at, &why);
     assert_int_equal(rlx_json_member(v, "a")->integer, 4);
     assert_int_equal(rlx_json_member(v, "b")->count, 2);
     assert_null(rlx_json_member(v, "c"));
@@ -118,7 +150,8 @@ static void survives_every_failure(void **unused)
         r.next_chunk = 64;
         size_t at;
         const char *why = NULL;
-        rlx_slice text = RLX_SLICE("{\"key\":[1,2.5,\"text\",{\"inner\":null}],\"other\":\"a longer string than the chunk has room\"}");
+        rlx_slice text = RLX_SLICE("{\"key\":[1,2.5,\"text\",{\"inner\":null}],\"other\":\"a "
+                                   "longer string than the chunk has room\"}");
         const rlx_json *v = rlx_json_parse(&r, text, &at, &why);
         assert_true((v != NULL) == (n > f.calls));
         if (!v)
@@ -132,15 +165,24 @@ static void quotes(void **unused)
 {
     out.len = 0;
     rlx_json_quote(&out, (rlx_slice){ "a\"\\\n\x01\x7f\xff\xc3\xa4\xe2\x82z\0", 13 });
-    assert_string_equal(out.data, "\"a\\\"\\\\\\n\\u0001\\u007f\\ufffd\xc3\xa4\\ufffd\\ufffdz\\u0000\"");
+    assert_string_equal(out.data,
+                        "\"a\\\"\\\\\\n\\u0001\\u007f\\ufffd\xc3\xa4\\ufffd\\ufffdz\\u0000\"");
     out.len = 0;
     rlx_json_quote(&out, (rlx_slice){ NULL, 0 });
     assert_string_equal(out.data, "\"\"");
 }
 
-static const struct { const char *plain, *text; } base64[] = {
-    { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },
-    { "foobar", "Zm9vYmFy" }, { "\xff\xfe\xfd", "//79" }, { "\xfb\xf0", "+/A=" },
+static const struct { const char *plain, *text;
+} base64[] = {
+    { "", "" },
+    { "f", "Zg==" },
+    { "fo", "Zm8=" },
+    { "foo", "Zm9v" },
+    { "foob", "Zm9vYg==" },
+    { "fooba", "Zm9vYmE=" },
+    { "foobar", "Zm9vYmFy" },
+    { "\xff\xfe\xfd", "//79" },
+    { "\xfb\xf0", "+/A=" },
 };
 
 static void base64_both_ways(void **unused)
@@ -160,7 +202,8 @@ static void base64_both_ways(void **unused)
     size_t len;
     assert_true(rlx_base64_decode(RLX_SLICE(" Zm\n9v\tYg = =\r\n"), &region, &bytes, &len));
     assert_true(len == 4 && memcmp(bytes, "foob", 4) == 0);
-    static const char *const wrong[] = { "Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "=", "====", "Z===", "Zg==Zg==", "Z*==", "Zm9v=" };
+    static const char *const wrong[] = { "Z", "Zg",   "Zg=",  "Zg===",    "Zh==", "Zm9=",
+                                         "=", "====", "Z===", "Zg==Zg==", "Z*==", "Zm9v=" };
     for (size_t i = 0; i < RLX_COUNT(wrong); i++)
         if (rlx_base64_decode(rlx_slice_z(wrong[i]), &region, &bytes, &len))
             fail_msg("decoded: %s", wrong[i]);

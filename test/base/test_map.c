@@ -38,9 +38,11 @@ static void map_keeps_insertion_order(void **unused)
     }
     assert_int_equal(expected, 2001);
     /* the empty key and keys with NUL bytes are keys like others; NULL values are values */
-    assert_true(rlx_map_put(&map, (rlx_slice){ NULL, 0 }, &m) && rlx_map_put(&map, (rlx_slice){ "a\0b", 3 }, NULL));
+    assert_true(rlx_map_put(&map, (rlx_slice){ NULL, 0 }, &m) &&
+                rlx_map_put(&map, (rlx_slice){ "a\0b", 3 }, NULL));
     assert_ptr_equal(rlx_map_get(&map, RLX_SLICE("")), &m);
-    assert_true(rlx_map_has(&map, (rlx_slice){ "a\0b", 3 }) && !rlx_map_has(&map, (rlx_slice){ "a\0c", 3 }));
+    assert_true(rlx_map_has(&map, (rlx_slice){ "a\0b", 3 }) &&
+                !rlx_map_has(&map, (rlx_slice){ "a\0c", 3 }));
     rlx_map_free(&map);
     assert_int_equal(f.live + f.blocks, 0);
     assert_int_equal(rlx_map_count(&map), 0);
@@ -201,7 +203,8 @@ static void intern_finds_all(void **unused)
         int lost = -1;
         for (int i = 0; i < 5000; i++) {
             items[i] = i;
-            uint64_t hash = i % 3 ? rlx_hash_mix(1, (uint64_t)i) : (uint64_t)(i % 9); /* some collide */
+            /* some collide */
+            uint64_t hash = i % 3 ? rlx_hash_mix(1, (uint64_t)i) : (uint64_t)(i % 9);
             if (!rlx_intern_add(&t, hash, &items[i]))
                 lost = i;
         }

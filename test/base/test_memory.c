@@ -113,7 +113,8 @@ static void region_hands_out_and_rewinds(void **unused)
     rlx_region_drop(&r);
 }
 
-/* Nested marks with single chunks between them, against a model that remembers what must survive. */
+/* Nested marks with single chunks between them, against a model that remembers what must
+ * survive. */
 static void fill_region(rlx_region *r, size_t bytes)
 {
     for (size_t i = 0; i < bytes / 100; i++) {

@@ -55,16 +55,52 @@ static void check_parse(const char *text)
 }
 
 static const char *const literals[] = {
-    "0", "0.0", "1", "1.", ".5", "1.5", "1e5", "1E+5", "1e-5", "0e99999999999", "123456789012345678901234567890",
-    "9007199254740993", "9007199254740992.5", "9007199254740993.00000000000000000000000000001", "1e22", "1e23", "8.5e27",
-    "1e308", "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "1e309", "1e999999999999",
-    "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "2.5e-324", "1e-323", "1e-400", "1e-99999999999",
-    "2.2250738585072011e-308", "2.2250738585072014e-308", "0.1", "0.000000000000000000000000000000000001",
-    "5e-324", "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977587207096330"
-    "2864166928879109465555478519404026306574886715058206819089020007083836762738548458177115317644757302700698555713"
+    "0",
+    "0.0",
+    "1",
+    "1.",
+    ".5",
+    "1.5",
+    "1e5",
+    "1E+5",
+    "1e-5",
+    "0e99999999999",
+    "123456789012345678901234567890",
+    "9007199254740993",
+    "9007199254740992.5",
+    "9007199254740993.00000000000000000000000000001",
+    "1e22",
+    "1e23",
+    "8.5e27",
+    "1e308",
+    "1.7976931348623157e308",
+    "1.7976931348623158e308",
+    "1.7976931348623159e308",
+    "1e309",
+    "1e999999999999",
+    "4.9e-324",
+    "2.4703282292062327e-324",
+    "2.4703282292062328e-324",
+    "2.5e-324",
+    "1e-323",
+    "1e-400",
+    "1e-99999999999",
+    "2.2250738585072011e-308",
+    "2.2250738585072014e-308",
+    "0.1",
+    "0.000000000000000000000000000000000001",
+    "5e-324",
+    "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977"
+    "587207096330"
+    "286416692887910946555547851940402630657488671505820681908902000708383676273854845817711531764"
+    "4757302700698555713"
     "66959622842914819860834936475292719074168444365510704342711559699508093042880.5",
-    "2.4703282292062327208299439434e-324", "2.47032822920623272088284396434110686182e-324",
-    "2.47032822920623272088284396434110686183e-324", "000001.5", "0.00000", "7.2057594037927933e16",
+    "2.4703282292062327208299439434e-324",
+    "2.47032822920623272088284396434110686182e-324",
+    "2.47032822920623272088284396434110686183e-324",
+    "000001.5",
+    "0.00000",
+    "7.2057594037927933e16",
 };
 
 static void reads_literals(void **unused)
@@ -106,8 +142,10 @@ static void reads_underscores(void **unused)
 
 static void refuses_what_is_no_float(void **unused)
 {
-    static const char *const bad[] = { "", ".", "e5", ".e5", "1e", "1e+", "+1", "-1", " 1", "1 ", "1f", "0x1p3", "1__0",
-                                       "_1", "1_", "1_.5", "1._5", "1e_5", "inf", "nan", "1,5", "1.5.5" };
+    static const char *const bad[] = { "",     ".",   "e5",  ".e5",  "1e",   "1e+",
+                                       "+1",   "-1",  " 1",  "1 ",   "1f",   "0x1p3",
+                                       "1__0", "_1",  "1_",  "1_.5", "1._5", "1e_5",
+                                       "inf",  "nan", "1,5", "1.5.5" };
     double v;
     for (size_t i = 0; i < RLX_COUNT(bad); i++)
         if (rlx_parse_double(rlx_slice_z(bad[i]), &v))
@@ -122,7 +160,8 @@ static void agrees_with_libc_on_random_doubles(void **unused)
         if (i % 4 == 1)
             v = from_bits(random64() >> 12);            /* subnormal */
         if (i % 4 == 2)
-            v = (double)(random64() >> (random64() % 64)) / (double)(1 + random64() % 100000); /* everyday sizes */
+            /* everyday sizes */
+            v = (double)(random64() >> (random64() % 64)) / (double)(1 + random64() % 100000);
         if (!isfinite(v))
             continue;
         snprintf(text, sizeof text, "%.17g", v);
@@ -130,8 +169,8 @@ static void agrees_with_libc_on_random_doubles(void **unused)
         check_parse(text);
         snprintf(text, sizeof text, "%.*g", (int)(1 + random64() % 25), v);
         check_parse(text);
-        snprintf(text, sizeof text, "%llu%llue%d", (unsigned long long)random64(), (unsigned long long)random64(),
-                 (int)(random64() % 700) - 360);
+        snprintf(text, sizeof text, "%llu%llue%d", (unsigned long long)random64(),
+                 (unsigned long long)random64(), (int)(random64() % 700) - 360);
         check_parse(text);
     }
 }
@@ -281,8 +320,10 @@ static void reads_integers(void **unused)
         uint64_t got = 0;
         bool overflow = false;
         bool good = rlx_parse_u64(rlx_slice_z(integers[i].text), &got, &overflow);
-        if (good != integers[i].good || overflow != integers[i].overflow || got != integers[i].want)
-            fail_msg("'%s': %d %d %llu", integers[i].text, good, overflow, (unsigned long long)got);
+        if (good != integers[i].good || overflow != integers[i].overflow ||
+            got != integers[i].want)
+            fail_msg("'%s': %d %d %llu", integers[i].text, good, overflow,
+                     (unsigned long long)got);
     }
 }
 

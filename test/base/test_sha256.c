@@ -23,7 +23,8 @@ static void known_digests(void **state)
     expect("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     expect("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     expect(two_blocks, 56, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-    expect(million, sizeof million, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    expect(million, sizeof million,
+           "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 static void pieces_of_any_size(void **state)
@@ -46,6 +47,7 @@ static void pieces_of_any_size(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(known_digests), cmocka_unit_test(pieces_of_any_size) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(known_digests),
+                                        cmocka_unit_test(pieces_of_any_size) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

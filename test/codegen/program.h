@@ -72,7 +72,8 @@ static inline void program_register(program *p, const char *name, relax_packed_f
 {
     if (!p->registry)
         assert_int_equal(relax_registry_create(NULL, &p->registry, NULL), RELAX_OK);
-    assert_int_equal(relax_registry_register(p->registry, name, strlen(name), fn, user, NULL, NULL), RELAX_OK);
+    assert_int_equal(
+        relax_registry_register(p->registry, name, strlen(name), fn, user, NULL, NULL), RELAX_OK);
 }
 
 static inline void program_vm(program *p, size_t max_depth)
@@ -93,7 +94,8 @@ static inline relax_value *program_arg(program *p)
     return &p->args[p->num_args++];
 }
 
-static inline void program_tensor(program *p, relax_dtype dtype, const int64_t *shape, int32_t ndim, const void *data)
+static inline void program_tensor(program *p, relax_dtype dtype, const int64_t *shape,
+                                  int32_t ndim, const void *data)
 {
     relax_tensor *t = NULL;
     assert_int_equal(relax_tensor_create(dtype, shape, ndim, NULL, &t, NULL), RELAX_OK);
@@ -102,8 +104,14 @@ static inline void program_tensor(program *p, relax_dtype dtype, const int64_t *
     relax_value_set_tensor(program_arg(p), t);
     relax_tensor_release(t);
 }
-static inline void program_f32(program *p, int64_t n, const float *data) { program_tensor(p, RELAX_FLOAT32, &n, 1, data); }
-static inline void program_i64(program *p, int64_t v) { program_tensor(p, RELAX_INT64, NULL, 0, &v); }
+static inline void program_f32(program *p, int64_t n, const float *data)
+{
+    program_tensor(p, RELAX_FLOAT32, &n, 1, data);
+}
+static inline void program_i64(program *p, int64_t v)
+{
+    program_tensor(p, RELAX_INT64, NULL, 0, &v);
+}
 static inline void program_bool(program *p, int v)
 {
     unsigned char b = v != 0;
@@ -117,7 +125,8 @@ static inline relax_status program_call(program *p, const char *function)
     relax_value_release(&p->result);
     relax_error_release(p->err);
     p->err = NULL;
-    relax_status s = relax_vm_call(p->vm, function, strlen(function), p->args, p->num_args, &p->result, &p->err);
+    relax_status s = relax_vm_call(p->vm, function, strlen(function), p->args, p->num_args,
+                                   &p->result, &p->err);
     while (p->num_args)
         relax_value_release(&p->args[--p->num_args]);
     return s;
@@ -127,12 +136,14 @@ static inline void program_ok(program *p, const char *function)
 {
     relax_status s = program_call(p, function);
     if (s != RELAX_OK)
-        print_message("%s: [%s] %s\n", function, relax_error_code(p->err), relax_error_message(p->err, NULL));
+        print_message("%s: [%s] %s\n", function, relax_error_code(p->err),
+                      relax_error_message(p->err, NULL));
     assert_int_equal(s, RELAX_OK);
 }
 
 /* The call fails with this code, and the message has that text. */
-static inline void program_fails(program *p, const char *function, const char *code, const char *inner, const char *text)
+static inline void program_fails(program *p, const char *function, const char *code,
+                                 const char *inner, const char *text)
 {
     assert_int_not_equal(program_call(p, function), RELAX_OK);
     assert_string_equal(relax_error_code(p->err), code);
@@ -144,12 +155,14 @@ static inline void program_fails(program *p, const char *function, const char *c
 }
 
 /* It does not compile: some diagnostic has the code and the text. */
-static inline void program_refused(program *p, const char *text, const char *code, const char *message)
+static inline void program_refused(program *p, const char *text, const char *code,
+                                   const char *message)
 {
     program_try(p, text);
     bool found = false;
     for (size_t i = 0; i < relax_context_num_diagnostics(p->ctx); i++)
-        found = found || (strcmp(relax_diagnostic_code(p->ctx, i), code) == 0 && strstr(relax_diagnostic_message(p->ctx, i, NULL), message));
+        found = found || (strcmp(relax_diagnostic_code(p->ctx, i), code) == 0 &&
+                          strstr(relax_diagnostic_message(p->ctx, i, NULL), message));
     if (!found)
         program_show(p);
     assert_null(p->exe);
@@ -171,7 +184,10 @@ static inline void expect_f32_value(const relax_value *value, size_t n, const fl
         assert_true(off <= most && off >= -most);
     }
 }
-static inline void expect_f32(program *p, size_t n, const float *want) { expect_f32_value(&p->result, n, want); }
+static inline void expect_f32(program *p, size_t n, const float *want)
+{
+    expect_f32_value(&p->result, n, want);
+}
 
 static inline void expect_i64(program *p, int64_t want)
 {

@@ -1,4 +1,5 @@
-/* test_c_writer: the text of generated C, what it is when memory is short, and native kernels whose arguments overlap. */
+/* test_c_writer: the text of generated C, what it is when memory is short, and native kernels
+ * whose arguments overlap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,13 +27,16 @@ static const rlx_prim_func *example(rlx_context *ctx, const char *names[4])
     const rlx_prim *back = rlx_tir_sub(&t, rlx_tir_int(&t, 7), j);
     const rlx_prim *value = rlx_tir_call1(&t, "exp", rlx_tir_load(&t, a, RLX_TIR_LIST(i, back)));
     value = rlx_tir_mul(&t, value, rlx_tir_cast(&t, RELAX_FLOAT32, n));
-    rlx_tir_store(&t, b, RLX_TIR_LIST(i, j), rlx_tir_add(&t, value, rlx_tir_load(&t, a, RLX_TIR_LIST(rlx_tir_int(&t, 3), j))));
+    rlx_tir_store(
+        &t, b, RLX_TIR_LIST(i, j),
+        rlx_tir_add(&t, value, rlx_tir_load(&t, a, RLX_TIR_LIST(rlx_tir_int(&t, 3), j))));
     rlx_tir_end_block(&t);
     return rlx_tir_end(&t);
 }
 
 /* fail (may be NULL): which request of the writer of C fails. */
-static bool write_failing(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out, failing *fail, size_t n)
+static bool write_failing(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out, failing *fail,
+                          size_t n)
 {
     rlx_buf bytes;
     rlx_kernel_hints hints = { 0 };
@@ -56,7 +60,8 @@ static bool write(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out)
 static void expect_text(const rlx_buf *out, const char *text, bool there)
 {
     if ((strstr(out->data, text) != NULL) != there) {
-        print_error("%s\n%s: %s\n", strstr(out->data, "/* an_example"), there ? "missing" : "not wanted", text);
+        print_error("%s\n%s: %s\n", strstr(out->data, "/* an_example"),
+                    there ? "missing" : "not wanted", text);
         fail();
     }
 }
@@ -71,7 +76,8 @@ static void text_keeps_names(void **state)
     expect_text(&out, "const float *restrict x = (const float *)call->buffers[0].data;", true);
     expect_text(&out, "float *restrict y = (float *)call->buffers[1].data;", true);
     expect_text(&out, "const int64_t rows = call->buffers[0].shape[0];", true);
-    expect_text(&out, "RELAX_CHECK(3, 3, rows, 0, 0);", true); /* nobody knows that there are four rows */
+    /* nobody knows that there are four rows */
+    expect_text(&out, "RELAX_CHECK(3, 3, rows, 0, 0);", true);
     expect_text(&out, "for (int64_t j", true);
     expect_text(&out, "rlx_exp_f32(", true);
     expect_text(&out, "rlx_half_to_float", false); /* only helpers that are used */
@@ -84,9 +90,15 @@ static void text_keeps_names(void **state)
 static void names_that_would_clash(void **state)
 {
     const char *names[][4] = {
-        { "for", "rlx_exp_f32", "call", "int" }, { "expf", "exp", "memcpy", "NAN" }, { "\xc3\xa4", "7up", "a-b", "__x" },
-        { "x", "x", "x", "x" }, { "RELAX_CHECK", "int64_t", "begin", "end" }, { "INFINITY", "linux", "t1", "t2" }, { "restrict", "kernels", "relax_kernels", "j" },
-        { "low_", "high_", "size_", "found_" }, { "uint32_t", "relax_kernel_call", "RELAX_SPEND_", "rlx_x" },
+        { "for", "rlx_exp_f32", "call", "int" },
+        { "expf", "exp", "memcpy", "NAN" },
+        { "\xc3\xa4", "7up", "a-b", "__x" },
+        { "x", "x", "x", "x" },
+        { "RELAX_CHECK", "int64_t", "begin", "end" },
+        { "INFINITY", "linux", "t1", "t2" },
+        { "restrict", "kernels", "relax_kernels", "j" },
+        { "low_", "high_", "size_", "found_" },
+        { "uint32_t", "relax_kernel_call", "RELAX_SPEND_", "rlx_x" },
     };
     for (size_t k = 0; k < RLX_COUNT(names); k++) {
         kc c = { .seed = k };
@@ -106,7 +118,8 @@ static void short_of_memory(void **state)
     const char *names[] = { "rows", "x", "y", "i" };
     for (size_t n = 0, done = 0; !done; n++) {
         failing f = { .fail_at = 0 };
-        f.allocator = (relax_allocator){ sizeof(relax_allocator), &f, failing_alloc, failing_resize, failing_free };
+        f.allocator = (relax_allocator){ sizeof(relax_allocator), &f, failing_alloc,
+                                         failing_resize, failing_free };
         rlx_context *ctx = rlx_context_create(&f.allocator, 0);
         const rlx_prim_func *func = example(ctx, names);
         rlx_buf out;
@@ -145,8 +158,10 @@ static void overlapping_arguments(void **state)
     rlx_kernel_env_init(&env, &ctx->memory);
     for (int distance = 0; distance <= 80; distance += 8) {
         DLDataType t = { RELAX_DTYPE_FLOAT, 32, 1 };
-        DLTensor a = { memory + 40, { 1, 0 }, 2, t, shape, NULL, 0 }, b = { memory + distance, { 1, 0 }, 2, t, shape, NULL, 0 };
-        relax_value args[2] = { { RELAX_VALUE_TENSOR_VIEW, 0, { .p = &a } }, { RELAX_VALUE_TENSOR_VIEW, 0, { .p = &b } } };
+        DLTensor a = { memory + 40, { 1, 0 }, 2, t, shape, NULL, 0 },
+                 b = { memory + distance, { 1, 0 }, 2, t, shape, NULL, 0 };
+        relax_value args[2] = { { RELAX_VALUE_TENSOR_VIEW, 0, { .p = &a } },
+                                { RELAX_VALUE_TENSOR_VIEW, 0, { .p = &b } } };
         memory[distance] = 0;
         assert_true(rlx_kernel_call(k, &env, args, 2, &why));
         bool apart = distance == 0 || distance == 80;
@@ -161,7 +176,9 @@ static void overlapping_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_keeps_names), cmocka_unit_test(names_that_would_clash), cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(text_keeps_names),
+        cmocka_unit_test(names_that_would_clash),
+        cmocka_unit_test(short_of_memory),
         cmocka_unit_test(overlapping_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* Random PrimFuncs from a seeded generator: stages of blocks over random loops with random accesses and expressions. Kernel,
- * evaluator and lowered function must agree. RELAX_LONG=1 runs many more; KERNEL_SEED=n runs one and shows its kernel. */
+/* Random PrimFuncs from a seeded generator: stages of blocks over random loops with random
+ * accesses and expressions. Kernel, evaluator and lowered function must agree. RELAX_LONG=1
+ * runs many more; KERNEL_SEED=n runs one and shows its kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,12 @@
 #include "kernel_c.h"
 
 typedef struct axis { const rlx_prim *var, *extent; int64_t size; bool reduces; } axis;
-typedef struct array { const rlx_buffer *buffer; rlx_dtype dtype; size_t ndim; int64_t shape[3]; } array;
+typedef struct array {
+    const rlx_buffer *buffer;
+    rlx_dtype dtype;
+    size_t ndim;
+    int64_t shape[3];
+} array;
 typedef struct gen {
     rlx_tir t;
     rlx_context *ctx;
@@ -32,8 +38,10 @@ static uint32_t roll(gen *g, uint32_t n)
     return (uint32_t)(g->seed >> 33) % n;
 }
 
-static const rlx_dtype dtypes[] = { RELAX_FLOAT32, RELAX_FLOAT32, RELAX_FLOAT32, RELAX_INT32,  RELAX_INT64,  RELAX_FLOAT64, RELAX_INT8,
-                                    RELAX_UINT8,   RELAX_FLOAT16, RELAX_BOOL,    RELAX_UINT32, RELAX_UINT64, RELAX_BFLOAT16 };
+static const rlx_dtype dtypes[] = { RELAX_FLOAT32, RELAX_FLOAT32, RELAX_FLOAT32, RELAX_INT32,
+                                    RELAX_INT64,   RELAX_FLOAT64, RELAX_INT8,    RELAX_UINT8,
+                                    RELAX_FLOAT16, RELAX_BOOL,    RELAX_UINT32,  RELAX_UINT64,
+                                    RELAX_BFLOAT16 };
 
 static rlx_dtype any_dtype(gen *g)
 {
@@ -76,7 +84,8 @@ static array *new_array(gen *g, bool param, rlx_dtype dtype, const axis *like, s
         }
     } while (!like && elements(a) > 20000);
     snprintf(name, sizeof name, "%c", (char)('A' + g->num_arrays));
-    a->buffer = param ? rlx_tir_param(&g->t, name, dtype, RLX_TIR_ITEMS(shape, a->ndim)) : rlx_tir_alloc(&g->t, name, dtype, RLX_TIR_ITEMS(shape, a->ndim));
+    a->buffer = param ? rlx_tir_param(&g->t, name, dtype, RLX_TIR_ITEMS(shape, a->ndim))
+                      : rlx_tir_alloc(&g->t, name, dtype, RLX_TIR_ITEMS(shape, a->ndim));
     if (param)
         kc_tensor(&g->c, dtype, (int32_t)a->ndim, a->shape);
     g->num_arrays++;
@@ -101,7 +110,9 @@ static const rlx_prim *any_index(gen *g, int64_t size)
         if (form == 5 && x->size * 2 - 1 <= size)
             return rlx_tir_mul(t, x->var, rlx_tir_int(t, 2));
         if (form == 6 && size > 0)
-            return rlx_tir_floor_mod(t, rlx_tir_add(t, rlx_tir_mul(t, x->var, rlx_tir_int(t, 3)), rlx_tir_int(t, 1)), rlx_tir_int(t, size));
+            return rlx_tir_floor_mod(
+                t, rlx_tir_add(t, rlx_tir_mul(t, x->var, rlx_tir_int(t, 3)), rlx_tir_int(t, 1)),
+                rlx_tir_int(t, size));
         if (form == 7 && g->faulty && roll(g, 10) == 0)
             return rlx_tir_add(t, x->var, rlx_tir_int(t, 1));
     }
@@ -114,7 +125,8 @@ static const rlx_prim *any_load(gen *g, rlx_dtype dtype)
     const rlx_prim *index[3];
     for (size_t d = 0; d < a->ndim; d++)
         index[d] = any_index(g, a->shape[d]);
-    return rlx_tir_cast(&g->t, dtype, rlx_tir_load(&g->t, a->buffer, RLX_TIR_ITEMS(index, a->ndim)));
+    return rlx_tir_cast(&g->t, dtype,
+                        rlx_tir_load(&g->t, a->buffer, RLX_TIR_ITEMS(index, a->ndim)));
 }
 
 static bool has_empty(const gen *g)
@@ -129,9 +141,11 @@ static const rlx_prim *any_expr(gen *g, rlx_dtype dtype, int depth);
 
 static const rlx_prim *any_cond(gen *g, int depth)
 {
-    static const enum rlx_node_kind kinds[] = { RLX_NODE_EQ, RLX_NODE_NE, RLX_NODE_LT, RLX_NODE_LE, RLX_NODE_GT, RLX_NODE_GE };
+    static const enum rlx_node_kind kinds[] = { RLX_NODE_EQ, RLX_NODE_NE, RLX_NODE_LT,
+                                                RLX_NODE_LE, RLX_NODE_GT, RLX_NODE_GE };
     rlx_dtype of = roll(g, 2) ? RELAX_INT64 : RELAX_FLOAT32;
-    const rlx_prim *c = rlx_tir_binary(&g->t, kinds[roll(g, 6)], any_expr(g, of, depth - 1), any_expr(g, of, depth - 1));
+    const rlx_prim *c = rlx_tir_binary(&g->t, kinds[roll(g, 6)], any_expr(g, of, depth - 1),
+                                       any_expr(g, of, depth - 1));
     switch (depth > 1 ? roll(g, 4) : 3) {
     case 0: return rlx_tir_and(&g->t, c, any_cond(g, depth - 1));
     case 1: return rlx_tir_or(&g->t, c, any_cond(g, depth - 1));
@@ -153,7 +167,8 @@ static const rlx_prim *leaf(gen *g, rlx_dtype dtype)
 static const rlx_prim *any_expr(gen *g, rlx_dtype dtype, int depth)
 {
     rlx_tir *t = &g->t;
-    static const enum rlx_node_kind kinds[] = { RLX_NODE_ADD, RLX_NODE_SUB, RLX_NODE_MUL, RLX_NODE_MIN, RLX_NODE_MAX };
+    static const enum rlx_node_kind kinds[] = { RLX_NODE_ADD, RLX_NODE_SUB, RLX_NODE_MUL,
+                                                RLX_NODE_MIN, RLX_NODE_MAX };
     if (depth <= 0)
         return leaf(g, dtype);
     if (dtype == RELAX_BOOL)
@@ -162,14 +177,22 @@ static const rlx_prim *any_expr(gen *g, rlx_dtype dtype, int depth)
     const rlx_prim *a = any_expr(g, dtype, depth - 1);
     switch (roll(g, 9)) {
     case 0: return rlx_tir_select(t, any_cond(g, depth - 1), a, any_expr(g, dtype, depth - 1));
-    case 1: return rlx_tir_if_then_else(t, any_cond(g, depth - 1), a, any_expr(g, dtype, depth - 1));
-    case 2: return is_float ? rlx_tir_call1(t, roll(g, 2) ? "exp" : "fabs", a) : rlx_tir_call1(t, "bitwise_not", a);
+    case 1:
+        return rlx_tir_if_then_else(t, any_cond(g, depth - 1), a, any_expr(g, dtype, depth - 1));
+    case 2:
+        return is_float ? rlx_tir_call1(t, roll(g, 2) ? "exp" : "fabs", a)
+                        : rlx_tir_call1(t, "bitwise_not", a);
     case 3: {
         const rlx_prim *b = any_expr(g, dtype, depth - 1);
-        return is_float ? rlx_tir_div(t, a, b) : rlx_tir_floor_div(t, a, rlx_tir_call2(t, "bitwise_or", b, rlx_tir_number(t, dtype, 1)));
+        return is_float
+                   ? rlx_tir_div(t, a, b)
+                   : rlx_tir_floor_div(
+                         t, a, rlx_tir_call2(t, "bitwise_or", b, rlx_tir_number(t, dtype, 1)));
     }
     case 4: return rlx_tir_cast(t, dtype, rlx_tir_cast(t, any_dtype(g), a));
-    default: return rlx_tir_binary(t, kinds[roll(g, 5)], a, roll(g, 5) ? any_expr(g, dtype, depth - 1) : a);
+    default:
+        return rlx_tir_binary(t, kinds[roll(g, 5)], a,
+                              roll(g, 5) ? any_expr(g, dtype, depth - 1) : a);
     }
 }
 
@@ -198,7 +221,8 @@ static void stage(gen *g, bool last)
             for (size_t i = 0; i < reduce; i++) {
                 int64_t size = roll(g, 8) ? 1 + roll(g, 4) : 0;
                 const rlx_prim *extent = rlx_tir_int(t, size);
-                g->axes[g->num_axes++] = (axis){ rlx_tir_reduce(t, i ? "q" : "k", extent), extent, size, true };
+                g->axes[g->num_axes++] =
+                    (axis){ rlx_tir_reduce(t, i ? "q" : "k", extent), extent, size, true };
             }
         else
             for (size_t i = 0; i < spatial; i++) {
@@ -209,13 +233,18 @@ static void stage(gen *g, bool last)
     }
     rlx_prim_list at = RLX_TIR_ITEMS(place, spatial);
     if (reduce) {
-        static const enum rlx_node_kind kinds[] = { RLX_NODE_ADD, RLX_NODE_MAX, RLX_NODE_MIN, RLX_NODE_MUL };
+        static const enum rlx_node_kind kinds[] = { RLX_NODE_ADD, RLX_NODE_MAX, RLX_NODE_MIN,
+                                                    RLX_NODE_MUL };
         rlx_dtype of = dtype == RELAX_BOOL ? RELAX_BOOL : dtype;
-        const rlx_prim *v = roll(g, 3) ? any_expr(g, of, 1 + (int)roll(g, 2)) : rlx_tir_mul(t, any_load(g, of == RELAX_BOOL ? RELAX_INT32 : of), any_load(g, of == RELAX_BOOL ? RELAX_INT32 : of));
+        const rlx_prim *v = roll(g, 3)
+                                ? any_expr(g, of, 1 + (int)roll(g, 2))
+                                : rlx_tir_mul(t, any_load(g, of == RELAX_BOOL ? RELAX_INT32 : of),
+                                              any_load(g, of == RELAX_BOOL ? RELAX_INT32 : of));
         enum rlx_node_kind kind = dtype == RELAX_BOOL ? RLX_NODE_OR : kinds[roll(g, 4)];
         v = rlx_tir_cast(t, of, v);
         rlx_tir_init(t, target->buffer, at, rlx_tir_number(t, dtype, kind == RLX_NODE_MUL));
-        rlx_tir_store(t, target->buffer, at, rlx_tir_binary(t, kind, rlx_tir_load(t, target->buffer, at), v));
+        rlx_tir_store(t, target->buffer, at,
+                      rlx_tir_binary(t, kind, rlx_tir_load(t, target->buffer, at), v));
     } else if (roll(g, 5) == 0) {
         rlx_tir_if(t, any_cond(g, 2));
         rlx_tir_store(t, target->buffer, at, any_expr(g, dtype, 2));
@@ -255,7 +284,8 @@ static void one_program(uint64_t seed, bool show)
     for (int i = 0; i < 2; i++)
         g->sizes[i] = sizes[roll(g, 10) ? 1 + roll(g, 6) : 0];
     /* the first argument binds both sizes */
-    axis both[2] = { { .extent = g->dims[0], .size = g->sizes[0] }, { .extent = g->dims[1], .size = g->sizes[1] } };
+    axis both[2] = { { .extent = g->dims[0], .size = g->sizes[0] },
+                     { .extent = g->dims[1], .size = g->sizes[1] } };
     new_array(g, true, RELAX_FLOAT32, both, 2);
     for (uint32_t i = 1 + roll(g, 3); i > 0; i--)
         new_array(g, true, any_dtype(g), NULL, 0);

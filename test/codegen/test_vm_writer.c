@@ -19,20 +19,20 @@ static program *next_level(program *p, const char *source)
     return level <= 2 ? begin_level(p, source) : NULL;
 }
 
-/* ---- straight code ---------------------------------------------------------------------------------------------- */
+/* ---- straight code -------------------------------------------------------------------------- */
 
-static const char chain_source[] = HEAD
-    "    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", 2), dtype=\"float32\")) -> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
-    "        n = T.int64()\n"
-    "        with R.dataflow():\n"
-    "            a = R.add(x, R.const(1.0, \"float32\"))\n"
-    "            b = R.multiply(a, a)\n"
-    "            c = R.subtract(b, x)\n"
-    "            d = R.nn.relu(c)\n"
-    "            e = R.add(d, a)\n"
-    "            R.output(e)\n"
-    "        return e\n";
+static const char chain_source[] = HEAD "    @R.function\n"
+                                        "    def main(x: R.Tensor((\"n\", 2), dtype=\"float32\")) "
+                                        "-> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
+                                        "        n = T.int64()\n"
+                                        "        with R.dataflow():\n"
+                                        "            a = R.add(x, R.const(1.0, \"float32\"))\n"
+                                        "            b = R.multiply(a, a)\n"
+                                        "            c = R.subtract(b, x)\n"
+                                        "            d = R.nn.relu(c)\n"
+                                        "            e = R.add(d, a)\n"
+                                        "            R.output(e)\n"
+                                        "        return e\n";
 
 static void test_chain(void **state)
 {
@@ -54,11 +54,15 @@ static void test_chain(void **state)
 static void test_chain_of_50_uses_3_buffers(void **state)
 {
     char text[8192];
-    int len = snprintf(text, sizeof text, HEAD "    @R.function\n    def main(x: " VEC ") -> " VEC ":\n        n = T.int64()\n"
-                                               "        with R.dataflow():\n            v0 = R.add(x, x)\n");
+    int len = snprintf(text, sizeof text,
+                       HEAD "    @R.function\n    def main(x: " VEC ") -> " VEC
+                            ":\n        n = T.int64()\n"
+                            "        with R.dataflow():\n            v0 = R.add(x, x)\n");
     for (int i = 1; i < 50; i++)
-        len += snprintf(text + len, sizeof text - (size_t)len, "            v%d = R.%s(v%d, x)\n", i, i % 2 ? "subtract" : "add", i - 1);
-    snprintf(text + len, sizeof text - (size_t)len, "            R.output(v49)\n        return v49\n");
+        len += snprintf(text + len, sizeof text - (size_t)len, "            v%d = R.%s(v%d, x)\n",
+                        i, i % 2 ? "subtract" : "add", i - 1);
+    snprintf(text + len, sizeof text - (size_t)len,
+             "            R.output(v49)\n        return v49\n");
     EACH_LEVEL(p, text) {
         relax_vm_counters c = { .struct_size = sizeof c };
         program_f32(p, 2, (const float[]){ 3, -4 });
@@ -78,7 +82,9 @@ static void test_results_in_place(void **state)
         float out[4] = { 0 };
         relax_tensor *buffer = NULL;
         relax_vm_counters c = { .struct_size = sizeof c };
-        assert_int_equal(relax_tensor_from_memory(RELAX_FLOAT32, shape, 2, out, NULL, NULL, &buffer, NULL), RELAX_OK);
+        assert_int_equal(
+            relax_tensor_from_memory(RELAX_FLOAT32, shape, 2, out, NULL, NULL, &buffer, NULL),
+            RELAX_OK);
         program_tensor(p, RELAX_FLOAT32, shape, 2, x);
         program_vm(p, 0);
         for (int i = 0; i < 4; i++) {
@@ -97,18 +103,18 @@ static void test_results_in_place(void **state)
 
 static void test_tuples_and_shapes(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(x: " VEC ") -> R.Tuple(" VEC ", R.Tuple(" VEC ", R.Shape([\"n\", \"n * 2 + 1\"]), R.Prim(\"int64\"))):\n"
-        "        n = T.int64()\n"
-        "        a = R.add(x, x)\n"
-        "        b = R.multiply(a, x)\n"
-        "        s = R.shape([n, n * 2 + 1])\n"
-        "        inner = (a, s, R.prim_value(n * n))\n"
-        "        t = (b, inner)\n"
-        "        u = t[1]\n"
-        "        w = (t[0], u)\n"
-        "        return w\n";
+    static const char source[] = HEAD "    @R.function\n"
+                                      "    def main(x: " VEC ") -> R.Tuple(" VEC ", R.Tuple(" VEC
+                                      ", R.Shape([\"n\", \"n * 2 + 1\"]), R.Prim(\"int64\"))):\n"
+                                      "        n = T.int64()\n"
+                                      "        a = R.add(x, x)\n"
+                                      "        b = R.multiply(a, x)\n"
+                                      "        s = R.shape([n, n * 2 + 1])\n"
+                                      "        inner = (a, s, R.prim_value(n * n))\n"
+                                      "        t = (b, inner)\n"
+                                      "        u = t[1]\n"
+                                      "        w = (t[0], u)\n"
+                                      "        return w\n";
     EACH_LEVEL(p, source) {
         relax_value inner, field;
         const int64_t *dims;
@@ -131,13 +137,14 @@ static void test_tuples_and_shapes(void **state)
     }
 }
 
-/* ---- branches, recursion ------------------------------------------------------------------------------------------- */
+/* ---- branches, recursion -------------------------------------------------------------------- */
 
 static void test_branches(void **state)
 {
     static const char source[] = HEAD
         "    @R.function\n"
-        "    def main(c: R.Tensor((), dtype=\"bool\"), d: R.Tensor((), dtype=\"bool\"), x: " VEC ") -> " VEC ":\n"
+        "    def main(c: R.Tensor((), dtype=\"bool\"), d: R.Tensor((), dtype=\"bool\"), x: " VEC
+        ") -> " VEC ":\n"
         "        n = T.int64()\n"
         "        w = R.add(x, x)\n"
         "        if c:\n"
@@ -171,19 +178,20 @@ static void test_branches(void **state)
 /* Branches bind the same names, constants and tuples come out of them. */
 static void test_branch_results(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor(dtype=\"float32\", ndim=1)) -> R.Tuple(" INT0 ", R.Tensor(dtype=\"float32\", ndim=1)):\n"
-        "        if c:\n"
-        "            k = T.int64()\n"
-        "            a = R.match_cast(x, R.Tensor((k,), \"float32\"))\n"
-        "            b = R.add(a, a)\n"
-        "            y = (R.const(7, \"int64\"), b)\n"
-        "        else:\n"
-        "            j = T.int64()\n"
-        "            a = R.match_cast(x, R.Tensor((j,), \"float32\"))\n"
-        "            y = (R.const(8, \"int64\"), a)\n"
-        "        return y\n";
+    static const char source[] =
+        HEAD "    @R.function\n"
+             "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor(dtype=\"float32\", "
+             "ndim=1)) -> R.Tuple(" INT0 ", R.Tensor(dtype=\"float32\", ndim=1)):\n"
+             "        if c:\n"
+             "            k = T.int64()\n"
+             "            a = R.match_cast(x, R.Tensor((k,), \"float32\"))\n"
+             "            b = R.add(a, a)\n"
+             "            y = (R.const(7, \"int64\"), b)\n"
+             "        else:\n"
+             "            j = T.int64()\n"
+             "            a = R.match_cast(x, R.Tensor((j,), \"float32\"))\n"
+             "            y = (R.const(8, \"int64\"), a)\n"
+             "        return y\n";
     EACH_LEVEL(p, source) {
         for (int c = 0; c < 2; c++) {
             relax_value field;
@@ -191,7 +199,8 @@ static void test_branch_results(void **state)
             program_f32(p, 2, (const float[]){ 1, 2 });
             program_ok(p, "main");
             relax_value_tuple_get(&p->result, 0, &field);
-            assert_int_equal(*(const int64_t *)relax_tensor_data(relax_value_get_tensor(&field)), c ? 7 : 8);
+            assert_int_equal(*(const int64_t *)relax_tensor_data(relax_value_get_tensor(&field)),
+                             c ? 7 : 8);
             relax_value_tuple_get(&p->result, 1, &field);
             expect_f32_value(&field, 2, c ? (const float[]){ 2, 4 } : (const float[]){ 1, 2 });
         }
@@ -264,7 +273,8 @@ static void test_tail_call_with_buffers(void **state)
     EACH_LEVEL(p, source) {
         float out[2];
         relax_tensor *buffer = NULL;
-        relax_tensor_from_memory(RELAX_FLOAT32, (const int64_t[]){ 2 }, 1, out, NULL, NULL, &buffer, NULL);
+        relax_tensor_from_memory(RELAX_FLOAT32, (const int64_t[]){ 2 }, 1, out, NULL, NULL,
+                                 &buffer, NULL);
         program_vm(p, 0);
         for (int c = 0; c < 2; c++) {
             program_bool(p, c);
@@ -279,7 +289,7 @@ static void test_tail_call_with_buffers(void **state)
     }
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 static void test_casts(void **state)
 {
@@ -296,11 +306,13 @@ static void test_casts(void **state)
         "        y = R.match_cast(x, R.Tensor((n,), \"float32\"))\n"
         "        return y\n";
     EACH_LEVEL(p, source) {
-        program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 4, 2 }, 2, (const float[]){ 1, 2, 3, 4, 5, 6, 7, 8 });
+        program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 4, 2 }, 2,
+                       (const float[]){ 1, 2, 3, 4, 5, 6, 7, 8 });
         program_ok(p, "main");
         expect_f32(p, 2, (const float[]){ 16, 20 });
         program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 4, 3 }, 2, NULL);
-        program_fails(p, "main", "RT06", "RT05", "match_cast of y: dimension 0 is 4, expected m * 2 = 6");
+        program_fails(p, "main", "RT06", "RT05",
+                      "match_cast of y: dimension 0 is 4, expected m * 2 = 6");
         assert_true(strstr(relax_error_trace(p->err, NULL), "in main, binding y (m.py:9:9)"));
         program_f32(p, 4, NULL);
         program_fails(p, "main", "RT06", "RT04", "match_cast of y: rank is 1, expected 2");
@@ -309,20 +321,23 @@ static void test_casts(void **state)
         program_f32(p, 1, (const float[]){ 5 });
         program_ok(p, "same");
         expect_f32(p, 1, (const float[]){ 5 });
-        assert_false(program_shows(p, "match          r0, R.Tensor((n,), dtype=\"float32\"), 0, y")); /* proved */
+        /* proved */
+        assert_false(
+            program_shows(p, "match          r0, R.Tensor((n,), dtype=\"float32\"), 0, y"));
     }
 }
 
 static void test_scalars(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(size: R.Prim(value=\"k\"), s: R.Shape([\"a\", \"b\"])) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
-        "        k = T.int64()\n"
-        "        a = T.int64()\n"
-        "        b = T.int64()\n"
-        "        z = R.full(R.shape([T.max(k, a), b // 2 + 1]), R.const(2.0, \"float32\"), dtype=\"float32\")\n"
-        "        return z\n";
+    static const char source[] = HEAD "    @R.function\n"
+                                      "    def main(size: R.Prim(value=\"k\"), s: R.Shape([\"a\", "
+                                      "\"b\"])) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
+                                      "        k = T.int64()\n"
+                                      "        a = T.int64()\n"
+                                      "        b = T.int64()\n"
+                                      "        z = R.full(R.shape([T.max(k, a), b // 2 + 1]), "
+                                      "R.const(2.0, \"float32\"), dtype=\"float32\")\n"
+                                      "        return z\n";
     EACH_LEVEL(p, source) {
         relax_value_set_int(program_arg(p), -5);
         relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, 5 }, 2);
@@ -333,41 +348,47 @@ static void test_scalars(void **state)
         program_fails(p, "main", "RT05", "", "argument 2 of main: ");
         relax_value_set_int(program_arg(p), 2);
         relax_value_set_int(program_arg(p), 2);
-        program_fails(p, "main", "RT02", "", "argument 2 of main: found an integer, expected a shape");
+        program_fails(p, "main", "RT02", "",
+                      "argument 2 of main: found an integer, expected a shape");
     }
 }
 
 static void test_boundary(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(x: R.Tensor((\"n * m\",), dtype=\"float32\"), y: R.Tensor((\"n\", \"m\"), dtype=\"float32\")) -> R.Object:\n"
-        "        n = T.int64()\n"
-        "        m = T.int64()\n"
-        "        return x\n"
-        "    @R.function(pure=False)\n"
-        "    def stated(x: R.Object) -> R.Tensor((2,), dtype=\"float32\"):\n"
-        "        y = R.call_packed(\"test.same\", x, sinfo_args=R.Tensor(dtype=\"float32\", ndim=1))\n"
-        "        return y\n"
-        "    @R.function(private=True)\n"
-        "    def hidden(x: R.Object) -> R.Object:\n"
-        "        return x\n";
+    static const char source[] =
+        HEAD "    @R.function\n"
+             "    def main(x: R.Tensor((\"n * m\",), dtype=\"float32\"), y: R.Tensor((\"n\", "
+             "\"m\"), dtype=\"float32\")) -> R.Object:\n"
+             "        n = T.int64()\n"
+             "        m = T.int64()\n"
+             "        return x\n"
+             "    @R.function(pure=False)\n"
+             "    def stated(x: R.Object) -> R.Tensor((2,), dtype=\"float32\"):\n"
+             "        y = R.call_packed(\"test.same\", x, sinfo_args=R.Tensor(dtype=\"float32\", "
+             "ndim=1))\n"
+             "        return y\n"
+             "    @R.function(private=True)\n"
+             "    def hidden(x: R.Object) -> R.Object:\n"
+             "        return x\n";
     EACH_LEVEL(p, source) {
         const float x[12] = { 0 };
         program_f32(p, 12, x);
         program_fails(p, "main", "RT01", "", "main takes 2 arguments, got 1");
         program_f32(p, 12, x);
         program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 3, 5 }, 2, NULL);
-        program_fails(p, "main", "RT05", "", "argument 1 of main: dimension 0 is 12, expected n * m = 15");
+        program_fails(p, "main", "RT05", "",
+                      "argument 1 of main: dimension 0 is 12, expected n * m = 15");
         program_f32(p, 12, x);
         program_f32(p, 12, x);
         program_fails(p, "main", "RT04", "", "argument 2 of main: rank is 1, expected 2");
         program_i64(p, 1);
         program_f32(p, 12, x);
-        program_fails(p, "main", "RT03", "", "argument 1 of main: dtype is int64, expected float32");
+        program_fails(p, "main", "RT03", "",
+                      "argument 1 of main: dtype is int64, expected float32");
         relax_value_set_int(program_arg(p), 1);
         program_f32(p, 12, x);
-        program_fails(p, "main", "RT02", "", "argument 1 of main: found an integer, expected a tensor");
+        program_fails(p, "main", "RT02", "",
+                      "argument 1 of main: found an integer, expected a tensor");
         relax_value_set_int(program_arg(p), 1);
         program_fails(p, "hidden", "RT20", "", "hidden");
         relax_value_set_int(program_arg(p), 1);
@@ -375,9 +396,10 @@ static void test_boundary(void **state)
     }
 }
 
-/* ---- functions of the host ------------------------------------------------------------------------------------------------ */
+/* ---- functions of the host ------------------------------------------------------------------ */
 
-static int give_argument(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+static int give_argument(void *self, const relax_value *args, int32_t num_args,
+                         relax_value *result)
 {
     *(int *)self += 1;
     return relax_value_keep(&args[0], result) == RELAX_OK ? 0 : -1;
@@ -417,15 +439,18 @@ static const char host_source[] = HEAD
     "    def vouched(x: " VEC ") -> " VEC ":\n"
     "        n = T.int64()\n"
     "        with R.dataflow():\n"
-    "            y = R.call_pure_packed(\"test.same\", x, sinfo_args=R.Tensor((n,), dtype=\"float32\"))\n"
-    "            z = R.call_dps_packed(\"test.twice\", (y,), out_sinfo=R.Tensor((n,), dtype=\"float32\"))\n"
+    "            y = R.call_pure_packed(\"test.same\", x, sinfo_args=R.Tensor((n,), "
+    "dtype=\"float32\"))\n"
+    "            z = R.call_dps_packed(\"test.twice\", (y,), out_sinfo=R.Tensor((n,), "
+    "dtype=\"float32\"))\n"
     "            R.output(z)\n"
     "        return z\n"
     "    @R.function(pure=False)\n"
     "    def writes(x: R.Object) -> " VEC_2 ":\n"
     "        c = R.const([5.0, 6.0], \"float32\")\n"
     "        _ = R.call_packed(\"test.overwrite\", c, sinfo_args=R.Tuple())\n"
-    "        _1 = R.call_packed(\"test.overwrite\", R.const([5.0, 6.0], \"float32\"), sinfo_args=R.Tuple())\n"
+    "        _1 = R.call_packed(\"test.overwrite\", R.const([5.0, 6.0], \"float32\"), "
+    "sinfo_args=R.Tuple())\n"
     "        return c\n"
     "    @R.function(pure=False)\n"
     "    def unit(x: R.Object) -> R.Tuple():\n"
@@ -494,10 +519,13 @@ static void test_trust(void **state)
 }
 
 /* Every kind of leaf reaches a packed function as what it is. */
-static int look_at_kinds(void *self, const relax_value *args, int32_t num_args, relax_value *result)
+static int look_at_kinds(void *self, const relax_value *args, int32_t num_args,
+                         relax_value *result)
 {
-    static const int32_t kinds[] = { RELAX_KIND_STRING, RELAX_KIND_DTYPE, RELAX_KIND_SHAPE, RELAX_KIND_SHAPE, RELAX_KIND_INT, RELAX_KIND_INT,
-                                     RELAX_KIND_BOOL, RELAX_KIND_BOOL, RELAX_KIND_FLOAT, RELAX_KIND_NULL, RELAX_KIND_TUPLE, RELAX_KIND_TENSOR };
+    static const int32_t kinds[] = { RELAX_KIND_STRING, RELAX_KIND_DTYPE, RELAX_KIND_SHAPE,
+                                     RELAX_KIND_SHAPE,  RELAX_KIND_INT,   RELAX_KIND_INT,
+                                     RELAX_KIND_BOOL,   RELAX_KIND_BOOL,  RELAX_KIND_FLOAT,
+                                     RELAX_KIND_NULL,   RELAX_KIND_TUPLE, RELAX_KIND_TENSOR };
     const char *text;
     const int64_t *dims;
     size_t n;
@@ -533,16 +561,18 @@ static int look_at_kinds(void *self, const relax_value *args, int32_t num_args, 
 
 static void test_values(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function(pure=False)\n"
-        "    def main(x: " VEC ") -> R.Tuple():\n"
-        "        n = T.int64()\n"
-        "        nothing = R.null_value()\n"
-        "        less = R.prim_value(n < 1)\n"
-        "        u = R.call_packed(\"test.kinds\", R.str(\"hello\"), R.dtype(\"int8\"), R.shape([2, 3]), R.shape([n, n * 3 + 1]),\n"
-        "            R.prim_value(5000000000), R.prim_value(n // 2), R.prim_value(n > 1), less, R.prim_value(T.float64(2.5)), nothing,\n"
-        "            (x, (x, R.shape([n]))), R.const(1, \"int8\"), sinfo_args=R.Tuple())\n"
-        "        return u\n";
+    static const char source[] =
+        HEAD "    @R.function(pure=False)\n"
+             "    def main(x: " VEC ") -> R.Tuple():\n"
+             "        n = T.int64()\n"
+             "        nothing = R.null_value()\n"
+             "        less = R.prim_value(n < 1)\n"
+             "        u = R.call_packed(\"test.kinds\", R.str(\"hello\"), R.dtype(\"int8\"), "
+             "R.shape([2, 3]), R.shape([n, n * 3 + 1]),\n"
+             "            R.prim_value(5000000000), R.prim_value(n // 2), R.prim_value(n > 1), "
+             "less, R.prim_value(T.float64(2.5)), nothing,\n"
+             "            (x, (x, R.shape([n]))), R.const(1, \"int8\"), sinfo_args=R.Tuple())\n"
+             "        return u\n";
     EACH_LEVEL(p, source) {
         int calls = 0;
         program_register(p, "test.kinds", look_at_kinds, &calls);
@@ -570,12 +600,14 @@ static void test_packed_values(void **state)
         int calls = 0;
         program_register(p, "test.same", give_argument, &calls);
         program_f32(p, 2, (const float[]){ 1, 3 });
-        relax_value_set_function(program_arg(p), relax_registry_lookup(p->registry, "test.same", 9));
+        relax_value_set_function(program_arg(p),
+                                 relax_registry_lookup(p->registry, "test.same", 9));
         program_ok(p, "main");
         assert_int_equal(calls, 2);
         program_f32(p, 2, (const float[]){ 1, 3 });
         relax_value_set_int(program_arg(p), 1);
-        program_fails(p, "main", "RT06", "RT02", "match_cast of f: found an integer, expected a function");
+        program_fails(p, "main", "RT06", "RT02",
+                      "match_cast of f: found an integer, expected a function");
     }
 }
 
@@ -617,7 +649,7 @@ static void test_failing_sizes(void **state)
     }
 }
 
-/* ---- PrimFuncs ------------------------------------------------------------------------------------------------------------- */
+/* ---- PrimFuncs ------------------------------------------------------------------------------ */
 
 static const char kernel_source[] = HEAD
     "    @T.prim_func\n"
@@ -635,11 +667,13 @@ static const char kernel_source[] = HEAD
     "                vi = T.axis.spatial(4, i)\n"
     "                C[vi] = A[vi] * T.Cast(\"float32\", k)\n"
     "    @R.function\n"
-    "    def main(x: R.Tensor((4,), dtype=\"float32\"), s: R.Shape([\"k\"])) -> R.Tensor((4,), dtype=\"float32\"):\n"
+    "    def main(x: R.Tensor((4,), dtype=\"float32\"), s: R.Shape([\"k\"])) -> R.Tensor((4,), "
+    "dtype=\"float32\"):\n"
     "        k = T.int64()\n"
     "        cls = Module\n"
     "        with R.dataflow():\n"
-    "            y = R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), tir_vars=R.shape([k + 1]))\n"
+    "            y = R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), "
+    "tir_vars=R.shape([k + 1]))\n"
     "            z = R.add(y, x)\n"
     "            R.output(z)\n"
     "        return z\n"
@@ -662,7 +696,8 @@ static void test_kernels(void **state)
         /* public: called by the host; private: not */
         float x[3] = { 1, 2, 3 };
         relax_tensor *t = NULL;
-        relax_tensor_from_memory(RELAX_FLOAT32, (const int64_t[]){ 3 }, 1, x, NULL, NULL, &t, NULL);
+        relax_tensor_from_memory(RELAX_FLOAT32, (const int64_t[]){ 3 }, 1, x, NULL, NULL, &t,
+                                 NULL);
         relax_value_set_tensor(program_arg(p), t);
         relax_value_set_int(program_arg(p), 10);
         program_ok(p, "fill");
@@ -678,32 +713,37 @@ static void test_kernels(void **state)
 
 static void test_outputs(void **state)
 {
-    static const char source[] = HEAD
-        "    @T.prim_func(private=True)\n"
-        "    def both(A: T.Buffer((3,), \"float32\"), C: T.Buffer((3,), \"float32\"), D: T.Buffer((3,), \"float32\")):\n"
-        "        for i in range(3):\n"
-        "            with T.block(\"b\"):\n"
-        "                vi = T.axis.spatial(3, i)\n"
-        "                C[vi] = A[vi] + T.float32(1)\n"
-        "                D[vi] = A[vi] * T.float32(2)\n"
-        "    @T.prim_func(private=True)\n"
-        "    def over(A: T.Buffer((3,), \"float32\")):\n"
-        "        for i in range(3):\n"
-        "            with T.block(\"b\"):\n"
-        "                vi = T.axis.spatial(3, i)\n"
-        "                A[vi] = A[vi] * A[vi]\n"
-        "    @R.function\n"
-        "    def main(x: R.Tensor((3,), dtype=\"float32\")) -> R.Tuple(R.Tensor((3,), dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")):\n"
-        "        cls = Module\n"
-        "        t = R.call_tir(cls.both, (x,), out_sinfo=[R.Tensor((3,), dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")])\n"
-        "        a = t[0]\n"
-        "        b = t[1]\n"
-        "        c = R.add(a, b)\n"
-        "        d = R.call_tir_inplace(cls.over, (c,), out_sinfo=R.Tensor((3,), dtype=\"float32\"), inplace_indices=[0])\n"
-        "        e = R.call_tir_inplace(cls.over, (R.const([1.0, 2.0, 3.0], \"float32\"),), out_sinfo=R.Tensor((3,), dtype=\"float32\"), inplace_indices=[0])\n"
-        "        f = R.add(d, e)\n"
-        "        r = (f, b)\n"
-        "        return r\n";
+    static const char source[] =
+        HEAD "    @T.prim_func(private=True)\n"
+             "    def both(A: T.Buffer((3,), \"float32\"), C: T.Buffer((3,), \"float32\"), D: "
+             "T.Buffer((3,), \"float32\")):\n"
+             "        for i in range(3):\n"
+             "            with T.block(\"b\"):\n"
+             "                vi = T.axis.spatial(3, i)\n"
+             "                C[vi] = A[vi] + T.float32(1)\n"
+             "                D[vi] = A[vi] * T.float32(2)\n"
+             "    @T.prim_func(private=True)\n"
+             "    def over(A: T.Buffer((3,), \"float32\")):\n"
+             "        for i in range(3):\n"
+             "            with T.block(\"b\"):\n"
+             "                vi = T.axis.spatial(3, i)\n"
+             "                A[vi] = A[vi] * A[vi]\n"
+             "    @R.function\n"
+             "    def main(x: R.Tensor((3,), dtype=\"float32\")) -> R.Tuple(R.Tensor((3,), "
+             "dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")):\n"
+             "        cls = Module\n"
+             "        t = R.call_tir(cls.both, (x,), out_sinfo=[R.Tensor((3,), "
+             "dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")])\n"
+             "        a = t[0]\n"
+             "        b = t[1]\n"
+             "        c = R.add(a, b)\n"
+             "        d = R.call_tir_inplace(cls.over, (c,), out_sinfo=R.Tensor((3,), "
+             "dtype=\"float32\"), inplace_indices=[0])\n"
+             "        e = R.call_tir_inplace(cls.over, (R.const([1.0, 2.0, 3.0], \"float32\"),), "
+             "out_sinfo=R.Tensor((3,), dtype=\"float32\"), inplace_indices=[0])\n"
+             "        f = R.add(d, e)\n"
+             "        r = (f, b)\n"
+             "        return r\n";
     EACH_LEVEL(p, source) {
         for (int i = 0; i < 2; i++) { /* the constant is as it was */
             relax_value field;
@@ -717,7 +757,7 @@ static void test_outputs(void **state)
     }
 }
 
-/* ---- functions as values --------------------------------------------------------------------------------------------------- */
+/* ---- functions as values -------------------------------------------------------------------- */
 
 static void test_function_values(void **state)
 {
@@ -750,11 +790,12 @@ static void test_function_values(void **state)
         expect_f32(p, 2, (const float[]){ 4, 36 });
         relax_value_set_int(program_arg(p), 1);
         program_f32(p, 2, (const float[]){ 1, 3 });
-        program_fails(p, "apply", "RT02", "", "argument 1 of apply: found an integer, expected a function");
+        program_fails(p, "apply", "RT02", "",
+                      "argument 1 of apply: found an integer, expected a function");
     }
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static size_t count(const char *text, const char *what)
 {
@@ -767,14 +808,15 @@ static size_t count(const char *text, const char *what)
 /* Equal content is there once; names and places go when they are stripped. */
 static void test_file(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(argument: R.Tensor((\"size\",), dtype=\"float32\")) -> R.Tensor((\"size\",), dtype=\"float32\"):\n"
-        "        size = T.int64()\n"
-        "        first = R.add(argument, R.const(2.5, \"float32\"))\n"
-        "        second = R.multiply(first, R.const(2.5, \"float32\"))\n"
-        "        third = R.add(second, R.const(1.5, \"float32\"))\n"
-        "        return third\n";
+    static const char source[] =
+        HEAD "    @R.function\n"
+             "    def main(argument: R.Tensor((\"size\",), dtype=\"float32\")) -> "
+             "R.Tensor((\"size\",), dtype=\"float32\"):\n"
+             "        size = T.int64()\n"
+             "        first = R.add(argument, R.const(2.5, \"float32\"))\n"
+             "        second = R.multiply(first, R.const(2.5, \"float32\"))\n"
+             "        third = R.add(second, R.const(1.5, \"float32\"))\n"
+             "        return third\n";
     for (int strip = 0; strip < 2; strip++) {
         program p = { .opt_level = 1, .strip = strip };
         relax_bytes *b = NULL;
@@ -784,7 +826,8 @@ static void test_file(void **state)
         expect_f32(&p, 1, (const float[]){ 10.25f });
         assert_int_equal(relax_executable_disassemble(p.exe, &b, NULL), RELAX_OK);
         assert_int_equal(count(relax_bytes_data(b), "first"), strip ? 0 : 1);
-        assert_int_equal(count(relax_bytes_data(b), "m.py"), strip ? 0 : count(relax_bytes_data(b), "m.py"));
+        assert_int_equal(count(relax_bytes_data(b), "m.py"),
+                         strip ? 0 : count(relax_bytes_data(b), "m.py"));
         assert_true(strip || strstr(relax_bytes_data(b), "argument"));
         assert_null(strip ? strstr(relax_bytes_data(b), "argument") : NULL);
         assert_null(strip ? strstr(relax_bytes_data(b), "size") : NULL);
@@ -795,24 +838,30 @@ static void test_file(void **state)
     }
 }
 
-/* ---- what cannot be compiled ----------------------------------------------------------------------------------------------- */
+/* ---- what cannot be compiled ---------------------------------------------------------------- */
 
 static void test_refusals(void **state)
 {
-    static const struct { const char *code, *message, *source; } rows[] = {
-        { "CG01", "local function", HEAD
-          "    @R.function\n    def main(x: R.Object) -> R.Object:\n        @R.function\n        def g(y: R.Object) -> R.Object:\n"
-          "            return y\n        z = g(x)\n        return z\n" },
-        { "CG03", "R.ccl.allreduce has no lowering", HEAD
-          "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n"
-          "        y = R.ccl.allreduce(x)\n        return y\n" },
-        { "CG04", "R.exp cannot be compiled", HEAD
-          "    @R.function\n    def main(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n        return y\n" },
-        { "CG10", "no function is public", HEAD
-          "    @R.function(private=True)\n    def f(x: R.Object) -> R.Object:\n        return x\n" },
-        { "CG02", "there is no run-time builtin vm.builtin.nothing", HEAD
-          "    @R.function(pure=False)\n    def f(x: R.Object) -> R.Object:\n"
-          "        y = R.call_packed(\"vm.builtin.nothing\", x, sinfo_args=R.Object)\n        return y\n" },
+    static const struct { const char *code, *message, *source;
+    } rows[] = {
+        { "CG01", "local function",
+          HEAD "    @R.function\n    def main(x: R.Object) -> R.Object:\n        @R.function\n    "
+               "    def g(y: R.Object) -> R.Object:\n"
+               "            return y\n        z = g(x)\n        return z\n" },
+        { "CG03", "R.ccl.allreduce has no lowering",
+          HEAD "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> "
+               "R.Tensor((4,), dtype=\"float32\"):\n"
+               "        y = R.ccl.allreduce(x)\n        return y\n" },
+        { "CG04", "R.exp cannot be compiled",
+          HEAD "    @R.function\n    def main(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n   "
+               "     return y\n" },
+        { "CG10", "no function is public",
+          HEAD "    @R.function(private=True)\n    def f(x: R.Object) -> R.Object:\n        "
+               "return x\n" },
+        { "CG02", "there is no run-time builtin vm.builtin.nothing",
+          HEAD "    @R.function(pure=False)\n    def f(x: R.Object) -> R.Object:\n"
+               "        y = R.call_packed(\"vm.builtin.nothing\", x, sinfo_args=R.Object)\n       "
+               " return y\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int32_t level = 0; level < 3; level++) {
@@ -826,9 +875,10 @@ static void test_refusals(void **state)
 static void test_several_errors(void **state)
 {
     program p = { .opt_level = 1 };
-    program_try(&p, HEAD
-                "    @R.function\n    def f(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n        return y\n"
-                "    @R.function\n    def g(x: R.Tensor) -> R.Tensor:\n        y = R.sqrt(x)\n        return y\n");
+    program_try(&p, HEAD "    @R.function\n    def f(x: R.Tensor) -> R.Tensor:\n        y = "
+                         "R.exp(x)\n        return y\n"
+                         "    @R.function\n    def g(x: R.Tensor) -> R.Tensor:\n        y = "
+                         "R.sqrt(x)\n        return y\n");
     assert_null(p.exe);
     assert_int_equal(relax_context_num_errors(p.ctx), 2);
     relax_bytes *text = relax_diagnostic_render(p.ctx, 1);
@@ -841,7 +891,8 @@ static void test_options(void **state)
 {
     program p = { .opt_level = 1 };
     program_build(&p, factorial_source);
-    relax_module *m = relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
+    relax_module *m =
+        relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
     relax_compile_options o;
     assert_int_equal(relax_compile_options_init(&o, sizeof o), RELAX_OK);
     assert_int_equal(o.opt_level, 1);
@@ -864,7 +915,8 @@ static void test_context_stays_small(void **state)
 {
     program p = { .opt_level = 1 };
     program_build(&p, factorial_source);
-    relax_module *m = relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
+    relax_module *m =
+        relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
     relax_executable_release(relax_compile(p.ctx, m, NULL));
     uint64_t before = relax_context_bytes(p.ctx);
     for (int i = 0; i < 10; i++) {

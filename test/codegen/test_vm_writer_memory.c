@@ -1,4 +1,5 @@
-/* Compiling and binding weights with every allocation failed in turn: a diagnostic, no crash, nothing left behind. */
+/* Compiling and binding weights with every allocation failed in turn: a diagnostic, no crash,
+ * nothing left behind. */
 #include "program.h"
 #include "../base/failing.h"
 
@@ -10,22 +11,26 @@ static const char source[] = HEAD
     "                vi = T.axis.spatial(4, i)\n"
     "                C[vi] = A[vi] * T.Cast(\"float32\", k)\n"
     "    @R.function(pure=False)\n"
-    "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor((\"n\", 4), dtype=\"float32\"), w: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n"
+    "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor((\"n\", 4), dtype=\"float32\"), w: "
+    "R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n"
     "        n = T.int64()\n"
     "        a = R.add(x, w)\n"
     "        b = R.multiply(a, x)\n"
-    "        u = R.call_packed(\"test.f\", b, R.const(1.0, \"float32\"), R.str(\"text\"), R.dtype(\"int8\"), sinfo_args=R.Tensor((n, 4), dtype=\"float32\"))\n"
+    "        u = R.call_packed(\"test.f\", b, R.const(1.0, \"float32\"), R.str(\"text\"), "
+    "R.dtype(\"int8\"), sinfo_args=R.Tensor((n, 4), dtype=\"float32\"))\n"
     "        m = T.int64()\n"
     "        v = R.match_cast(u, R.Tensor((m, 4), \"float32\"))\n"
     "        if c:\n"
     "            y = R.sum(v, axis=[0])\n"
     "        else:\n"
-    "            z = R.call_tir(Module.scale, (w,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), tir_vars=R.shape([n + m]))\n"
+    "            z = R.call_tir(Module.scale, (w,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), "
+    "tir_vars=R.shape([n + m]))\n"
     "            y = Module.helper(z)\n"
     "        t = (y, (v, R.shape([n, m * 2])))\n"
     "        return t\n"
     "    @R.function(private=True)\n"
-    "    def helper(x: R.Tensor((\"k\",), dtype=\"float32\")) -> R.Tensor((\"k\",), dtype=\"float32\"):\n"
+    "    def helper(x: R.Tensor((\"k\",), dtype=\"float32\")) -> R.Tensor((\"k\",), "
+    "dtype=\"float32\"):\n"
     "        y = R.exp(x)\n"
     "        return y\n";
 
@@ -44,7 +49,9 @@ static void begin(hard *h)
     assert_non_null(h->m);
     assert_int_equal(relax_context_num_errors(h->ctx), 0);
     h->w = NULL;
-    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, (const int64_t[]){ 4 }, 1, NULL, &h->w, NULL), RELAX_OK);
+    assert_int_equal(
+        relax_tensor_create(RELAX_FLOAT32, (const int64_t[]){ 4 }, 1, NULL, &h->w, NULL),
+        RELAX_OK);
     relax_tensor_copy_in(h->w, w, sizeof w);
 }
 
@@ -91,7 +98,8 @@ static void test_each_allocation_fails(void **state)
             n++;
         assert_true(n > 100);
         end(&h);
-        for (size_t k = 1; k < n; k += n / 50 + 1) { /* in a context that has compiled nothing yet */
+        /* in a context that has compiled nothing yet */
+        for (size_t k = 1; k < n; k += n / 50 + 1) {
             begin(&h);
             attempt(&h, level, k);
             end(&h);

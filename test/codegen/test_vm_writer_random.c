@@ -1,15 +1,34 @@
-/* Random programs of branches, tuples, copies and calls: compiled at two levels, run, and compared with a walk over what was
- * generated. What is wrong with registers, storage or branches shows as a wrong number. RELAX_LONG=1: many more programs. */
+/* Random programs of branches, tuples, copies and calls: compiled at two levels, run, and
+ * compared with a walk over what was generated. What is wrong with registers, storage or
+ * branches shows as a wrong number. RELAX_LONG=1: many more programs. */
 #include <stdlib.h>
 #include "program.h"
 
-enum { SIZE = 3, MAX_VARS = 400, MAX_STMTS = 400, CONDS = 2, INPUTS = 2, FUNCTIONS = 3, PROGRAMS = 60 };
+enum {
+    SIZE = 3,
+    MAX_VARS = 400,
+    MAX_STMTS = 400,
+    CONDS = 2,
+    INPUTS = 2,
+    FUNCTIONS = 3,
+    PROGRAMS = 60
+};
 enum kind { OP, OP_CONST, COPY, PAIR, GET, IF, CALL, CALL_PAIR };
 
 /* A variable: a vector, or a pair of variables. */
 typedef struct variable { int pair; } variable;
-typedef struct stmt { enum kind kind; int op, dst, a, b, number; int yes, yes_end, no, no_end; int yes_result, no_result; } stmt;
-typedef struct function { int first, end, result, num_vars; variable vars[MAX_VARS]; stmt stmts[MAX_STMTS]; int num_stmts; } function;
+typedef struct stmt {
+    enum kind kind;
+    int op, dst, a, b, number;
+    int yes, yes_end, no, no_end;
+    int yes_result, no_result;
+} stmt;
+typedef struct function {
+    int first, end, result, num_vars;
+    variable vars[MAX_VARS];
+    stmt stmts[MAX_STMTS];
+    int num_stmts;
+} function;
 typedef struct value { float v[SIZE]; struct value *pair[2]; } value;
 
 static uint64_t seed;
@@ -19,7 +38,7 @@ static int below(int n)
     return (int)((seed >> 33) % (uint64_t)n);
 }
 
-/* ---- generating --------------------------------------------------------------------------------------------------- */
+/* ---- generating ----------------------------------------------------------------------------- */
 
 static int new_var(function *f, int pair)
 {
@@ -27,18 +46,21 @@ static int new_var(function *f, int pair)
     return f->num_vars++;
 }
 
-/* Some visible variable that is a vector (pair 0) or a pair (1), often one of the newest; -1: none. */
+/* Some visible variable that is a vector (pair 0) or a pair (1), often one of the newest; -1:
+ * none. */
 static int pick(const function *f, const int *seen, int num_seen, int pair)
 {
     for (int tries = 0; tries < 20; tries++) {
-        int newest = num_seen < 4 ? num_seen : 4, v = seen[below(2) ? num_seen - 1 - below(newest) : below(num_seen)];
+        int newest = num_seen < 4 ? num_seen : 4,
+            v = seen[below(2) ? num_seen - 1 - below(newest) : below(num_seen)];
         if (f->vars[v].pair == pair)
             return v;
     }
     return pair ? -1 : seen[0];
 }
 
-static void generate_block(function *f, int number, int depth, int *seen, int num_seen, int *first, int *end, int *result);
+static void generate_block(function *f, int number, int depth, int *seen, int num_seen, int *first,
+                           int *end, int *result);
 
 static bool generate_if(function *f, int number, int depth, int *seen, int num_seen, stmt *s)
 {
@@ -51,8 +73,10 @@ static bool generate_if(function *f, int number, int depth, int *seen, int num_s
     return true;
 }
 
-/* Statements of a block lie in a row; those of its branches before the if itself, in rows of their own. */
-static void generate_block(function *f, int number, int depth, int *seen, int num_seen, int *first, int *end, int *result)
+/* Statements of a block lie in a row; those of its branches before the if itself, in rows of
+ * their own. */
+static void generate_block(function *f, int number, int depth, int *seen, int num_seen, int *first,
+                           int *end, int *result)
 {
     stmt own[12];
     int count = 1 + below(depth ? 5 : 10), num_own = 0, local[MAX_VARS];
@@ -61,7 +85,8 @@ static void generate_block(function *f, int number, int depth, int *seen, int nu
         stmt s = { .kind = (enum kind)below(8), .op = below(4), .number = below(5) };
         s.a = pick(f, local, num_seen, s.kind == GET);
         s.b = pick(f, local, num_seen, 0);
-        if ((s.kind == GET && s.a < 0) || (s.kind >= CALL && number == 0) || (s.kind == IF && !generate_if(f, number, depth, local, num_seen, &s)))
+        if ((s.kind == GET && s.a < 0) || (s.kind >= CALL && number == 0) ||
+            (s.kind == IF && !generate_if(f, number, depth, local, num_seen, &s)))
             s.kind = OP, s.a = pick(f, local, num_seen, 0);
         if (s.kind == CALL_PAIR)
             s.kind = CALL;
@@ -87,7 +112,7 @@ static void generate(function *f, int number)
     generate_block(f, number, 0, seen, INPUTS, &f->first, &f->end, &f->result);
 }
 
-/* ---- as text -------------------------------------------------------------------------------------------------------- */
+/* ---- as text -------------------------------------------------------------------------------- */
 
 typedef struct text { char data[1 << 17]; size_t len; } text;
 static void put(text *t, const char *format, ...)
@@ -109,7 +134,10 @@ static void print_block(text *t, const function *f, int first, int end, int inde
         put(t, "%*s", indent, "");
         switch (s->kind) {
         case OP: put(t, "v%d = R.%s(v%d, v%d)\n", s->dst, ops[s->op], s->a, s->b); break;
-        case OP_CONST: put(t, "v%d = R.%s(v%d, R.const(%d.0, \"float32\"))\n", s->dst, ops[s->op], s->a, s->number); break;
+        case OP_CONST:
+            put(t, "v%d = R.%s(v%d, R.const(%d.0, \"float32\"))\n", s->dst, ops[s->op], s->a,
+                s->number);
+            break;
         case COPY: put(t, "v%d = v%d\n", s->dst, s->a); break;
         case PAIR: put(t, "v%d = (v%d, v%d)\n", s->dst, s->a, s->b); break;
         case GET: put(t, "v%d = v%d[%d]\n", s->dst, s->a, s->op & 1); break;
@@ -120,7 +148,9 @@ static void print_block(text *t, const function *f, int first, int end, int inde
             print_block(t, f, s->no, s->no_end, indent + 4);
             put(t, "%*sv%d = v%d\n", indent + 4, "", s->dst, s->no_result);
             break;
-        default: put(t, "v%d = Module.f%d(c1, c0, v%d, v%d)\n", s->dst, s->number, s->a, s->b); break;
+        default:
+            put(t, "v%d = Module.f%d(c1, c0, v%d, v%d)\n", s->dst, s->number, s->a, s->b);
+            break;
         }
     }
 }
@@ -128,17 +158,21 @@ static void print_block(text *t, const function *f, int first, int end, int inde
 static void print_function(text *t, const function *f, int number)
 {
     bool last = number == FUNCTIONS - 1;
-    put(t, "    @R.function%s\n    def f%d(c0: R.Tensor((), dtype=\"bool\"), c1: R.Tensor((), dtype=\"bool\"), v0: " VEC ", v1: " VEC ") -> %s:\n",
-        last ? "" : "(private=True)", number, last ? "R.Tuple(" VEC ", R.Tuple(" VEC ", " VEC "))" : VEC);
+    put(t,
+        "    @R.function%s\n    def f%d(c0: R.Tensor((), dtype=\"bool\"), c1: R.Tensor((), "
+        "dtype=\"bool\"), v0: " VEC ", v1: " VEC ") -> %s:\n",
+        last ? "" : "(private=True)", number,
+        last ? "R.Tuple(" VEC ", R.Tuple(" VEC ", " VEC "))" : VEC);
     put(t, "        n = T.int64()\n");
     print_block(t, f, f->first, f->end, 8);
     if (last)
-        put(t, "        res = (v%d, (v%d, v%d))\n        return res\n", f->result, f->num_vars > 2 ? f->stmts[f->first].dst : 0, f->result);
+        put(t, "        res = (v%d, (v%d, v%d))\n        return res\n", f->result,
+            f->num_vars > 2 ? f->stmts[f->first].dst : 0, f->result);
     else
         put(t, "        return v%d\n", f->result);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------------ */
+/* ---- the walk ------------------------------------------------------------------------------- */
 
 static function functions[FUNCTIONS];
 
@@ -185,7 +219,7 @@ static void run_function(const function *f, const int *conds, value *vars)
     run_block(f, f->first, f->end, conds, vars);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static void compare(program *p, const text *t, const int *conds)
 {
@@ -222,7 +256,8 @@ static void test_random(void **state)
         for (int i = 0; i < FUNCTIONS; i++) {
             do
                 generate(&functions[i], i);
-            while (functions[i].stmts[functions[i].first].kind == PAIR); /* its first variable is part of the result */
+            /* its first variable is part of the result */
+            while (functions[i].stmts[functions[i].first].kind == PAIR);
             print_function(&t, &functions[i], i);
         }
         for (int32_t level = 0; level < 2; level++) {

@@ -41,7 +41,7 @@ static void end(kit *k)
     assert_int_equal(rlx_mem_live(&k->memory), 0);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 enum { END_ = -1, INT_ = -2, SYM_ = -3 }; /* rows: INT_, value | SYM_, slot | an op ... END_ */
 static const char *const letters[] = { "n", "m", "k" };
@@ -66,7 +66,13 @@ static uint32_t write_expr(kit *k, const int64_t *row)
 #define M SYM_, 1
 #define I(v) INT_, v
 #define OP(name) RLX_EXPR_##name
-static const struct { int64_t row[24]; const char *text; int64_t value; const char *fault; } exprs[] = { /* n = 7, m = -3 */
+/* n = 7, m = -3 */
+static const struct {
+    int64_t row[24];
+    const char *text;
+    int64_t value;
+    const char *fault;
+} exprs[] = {
     { { I(5), END_ }, "5", 5, NULL },
     { { N, M, OP(ADD), I(2), OP(MUL), END_ }, "(n + m) * 2", 8, NULL },
     { { I(2), N, M, OP(SUB), OP(MUL), END_ }, "2 * (n - m)", 20, NULL },
@@ -79,18 +85,32 @@ static const struct { int64_t row[24]; const char *text; int64_t value; const ch
     { { M, I(2), OP(FLOOR_DIV), END_ }, "m // 2", -2, NULL },
     { { N, M, OP(MIN), N, OP(MAX), END_ }, "T.max(T.min(n, m), n)", 7, NULL },
     { { M, OP(ABS), I(1), OP(SHL), END_ }, "T.abs(m) << 1", 6, NULL },
-    { { N, I(4), OP(LT), OP(THEN), I(4), OP(OTHERWISE), N, OP(SELECT), END_ }, "T.Select(n < 4, 4, n)", 7, NULL },
-    { { I(1), OP(THEN), N, OP(OTHERWISE), N, I(0), OP(FLOOR_DIV), OP(SELECT), END_ }, "T.Select(1, n, n // 0)", 7, NULL },
+    { { N, I(4), OP(LT), OP(THEN), I(4), OP(OTHERWISE), N, OP(SELECT), END_ },
+      "T.Select(n < 4, 4, n)",
+      7,
+      NULL },
+    { { I(1), OP(THEN), N, OP(OTHERWISE), N, I(0), OP(FLOOR_DIV), OP(SELECT), END_ },
+      "T.Select(1, n, n // 0)",
+      7,
+      NULL },
     { { I(0), OP(AND_THEN), N, I(0), OP(FLOOR_DIV), OP(AND), END_ }, "0 and n // 0", 0, NULL },
     { { N, OP(OR_ELSE), N, I(0), OP(FLOOR_DIV), OP(OR), END_ }, "n or n // 0", 1, NULL },
     { { N, OP(NOT), M, OP(OR_ELSE), I(0), OP(OR), OP(EQ), END_ }, "(not n) == (m or 0)", 0, NULL },
     { { I(INT64_MIN), END_ }, "-9223372036854775808", INT64_MIN, NULL },
     { { N, I(0), OP(FLOOR_DIV), END_ }, "n // 0", 0, "division by zero in n // 0" },
-    { { I(INT64_MAX), N, OP(MUL), END_ }, "9223372036854775807 * n", 0, "overflow of 64-bit integers in 9223372036854775807 * n" },
-    { { I(INT64_MIN), I(-1), OP(FLOOR_DIV), END_ }, "-9223372036854775808 // -1", 0,
+    { { I(INT64_MAX), N, OP(MUL), END_ },
+      "9223372036854775807 * n",
+      0,
+      "overflow of 64-bit integers in 9223372036854775807 * n" },
+    { { I(INT64_MIN), I(-1), OP(FLOOR_DIV), END_ },
+      "-9223372036854775808 // -1",
+      0,
       "overflow of 64-bit integers in -9223372036854775808 // -1" },
     { { I(INT64_MIN), I(-1), OP(FLOOR_MOD), END_ }, "-9223372036854775808 % -1", 0, NULL },
-    { { N, I(64), OP(SHR), END_ }, "n >> 64", 0, "shift by less than 0 or more than 63 in n >> 64" },
+    { { N, I(64), OP(SHR), END_ },
+      "n >> 64",
+      0,
+      "shift by less than 0 or more than 63 in n >> 64" },
     { { N, I(62), OP(SHL), END_ }, "n << 62", 0, "overflow of 64-bit integers in n << 62" },
 };
 #undef OP
@@ -120,7 +140,8 @@ static void evaluates_expressions(void **state)
             assert_int_equal(why.code, RLX_RT14);
             assert_string_equal(why.text, exprs[i].fault);
         } else if (!ok || value != exprs[i].value) {
-            fail_msg("%s is %lld, expected %lld (%s)", exprs[i].text, (long long)value, (long long)exprs[i].value, why.text);
+            fail_msg("%s is %lld, expected %lld (%s)", exprs[i].text, (long long)value,
+                     (long long)exprs[i].value, why.text);
         }
     }
     end(&k);
@@ -141,7 +162,7 @@ static void refuses_expressions_that_are_too_deep(void **state)
     end(&k);
 }
 
-/* ---- matching: language 7.1, row by row ---------------------------------------------------------------------- */
+/* ---- matching: language 7.1, row by row ----------------------------------------------------- */
 
 static relax_value tensor(kit *k, rlx_dtype dtype, int32_t ndim, int64_t a, int64_t b)
 {
@@ -178,8 +199,10 @@ static void matches_kind_by_kind(void **state)
     kit k;
     begin(&k);
     rlx_desc_writer d;
-    int64_t four = rlx_dim_literal(&k.w, 4), bind = rlx_dim_bind(&k.w, 0, RLX_SLICE("n")), use = rlx_dim_symbol(&k.w, 0, RLX_SLICE("n"));
-    int64_t two[] = { bind, four }, again[] = { bind, use }, any = rlx_dim_bind_signed(&k.w, 1, RLX_SLICE("m"));
+    int64_t four = rlx_dim_literal(&k.w, 4), bind = rlx_dim_bind(&k.w, 0, RLX_SLICE("n")),
+            use = rlx_dim_symbol(&k.w, 0, RLX_SLICE("n"));
+    int64_t two[] = { bind, four }, again[] = { bind, use },
+            any = rlx_dim_bind_signed(&k.w, 1, RLX_SLICE("m"));
 #define DESC(name, ...) rlx_desc_begin(&d, &k.w); __VA_ARGS__; uint32_t name = rlx_desc_end(&d)
     DESC(object, rlx_desc_object(&d));
     DESC(any_prim, rlx_desc_prim(&d, RELAX_VOID, NULL));
@@ -197,16 +220,21 @@ static void matches_kind_by_kind(void **state)
     DESC(f32_n4, rlx_desc_tensor(&d, RELAX_FLOAT32, 2, two));
     DESC(bools, rlx_desc_tensor(&d, RELAX_BOOL, 2, again));
     DESC(on_gpu, rlx_desc_device(&d, 2, 1); rlx_desc_tensor(&d, RELAX_VOID, -1, NULL));
-    DESC(tuple, rlx_desc_tuple(&d); rlx_desc_tensor(&d, RELAX_FLOAT32, 2, two); rlx_desc_shape(&d, 2, again); rlx_desc_close(&d));
+    DESC(tuple, rlx_desc_tuple(&d); rlx_desc_tensor(&d, RELAX_FLOAT32, 2, two);
+         rlx_desc_shape(&d, 2, again); rlx_desc_close(&d));
     DESC(callable, rlx_desc_func(&d, RLX_DESC_OPEN); rlx_desc_object(&d); rlx_desc_close(&d));
     seal(&k);
     expect(&k, object, rlx_value_none(), 0, NULL);
     expect(&k, any_prim, rlx_value_float(1), 0, NULL);
-    expect(&k, any_prim, tensor(&k, RELAX_INT64, 0, 0, 0), RLX_RT02, "found a tensor, expected a scalar");
+    expect(&k, any_prim, tensor(&k, RELAX_INT64, 0, 0, 0), RLX_RT02,
+           "found a tensor, expected a scalar");
     expect(&k, prim8, rlx_value_int(-128), 0, NULL);
-    expect(&k, prim8, rlx_value_int(128), RLX_RT03, "found an integer that does not fit, expected a scalar of dtype int8");
-    expect(&k, prim8, rlx_value_float(1), RLX_RT03, "found a float, expected a scalar of dtype int8");
-    expect(&k, prim_bool, rlx_value_int(1), RLX_RT03, "found an integer, expected a scalar of dtype bool");
+    expect(&k, prim8, rlx_value_int(128), RLX_RT03,
+           "found an integer that does not fit, expected a scalar of dtype int8");
+    expect(&k, prim8, rlx_value_float(1), RLX_RT03,
+           "found a float, expected a scalar of dtype int8");
+    expect(&k, prim_bool, rlx_value_int(1), RLX_RT03,
+           "found an integer, expected a scalar of dtype bool");
     expect(&k, prim_value, rlx_value_int(4), 0, NULL);
     expect(&k, prim_value, rlx_value_int(5), RLX_RT05, "value is 5, expected 4");
     expect(&k, prim_bind, rlx_value_int(-9), 0, NULL);
@@ -216,26 +244,33 @@ static void matches_kind_by_kind(void **state)
     expect(&k, rank2, shape(&k, 1, 3, 0), RLX_RT04, "rank is 1, expected 2");
     expect(&k, shape_n4, shape(&k, 2, 3, 4), 0, NULL);
     expect(&k, shape_n4, shape(&k, 2, 3, 5), RLX_RT05, "dimension 1 is 5, expected 4");
-    expect(&k, shape_n4, shape(&k, 2, -3, 4), RLX_RT05, "dimension 0 is -3, a size (n) is not negative");
+    expect(&k, shape_n4, shape(&k, 2, -3, 4), RLX_RT05,
+           "dimension 0 is -3, a size (n) is not negative");
     expect(&k, shape_nn, shape(&k, 2, 3, 3), 0, NULL);
     expect(&k, shape_nn, shape(&k, 2, 3, 4), RLX_RT05, "dimension 1 is 4, expected n = 3");
     expect(&k, any_tensor, tensor(&k, RELAX_BFLOAT16, 1, 2, 0), 0, NULL);
     expect(&k, any_tensor, shape(&k, 2, 3, 3), RLX_RT02, "found a shape, expected a tensor");
     expect(&k, f32, tensor(&k, RELAX_FLOAT32, 0, 0, 0), 0, NULL);
-    expect(&k, f32, tensor(&k, RELAX_FLOAT64, 0, 0, 0), RLX_RT03, "dtype is float64, expected float32");
+    expect(&k, f32, tensor(&k, RELAX_FLOAT64, 0, 0, 0), RLX_RT03,
+           "dtype is float64, expected float32");
     expect(&k, ndim2, tensor(&k, RELAX_FLOAT64, 1, 7, 0), RLX_RT04, "rank is 1, expected 2");
     expect(&k, f32_n4, tensor(&k, RELAX_FLOAT32, 2, 9, 4), 0, NULL);
     assert_true(k.syms[0] == 9);
-    expect(&k, f32_n4, tensor(&k, RELAX_BOOL, 1, 9, 4), RLX_RT03, "dtype is bool, expected float32");
-    expect(&k, f32_n4, tensor(&k, RELAX_FLOAT32, 2, 9, 3), RLX_RT05, "dimension 1 is 3, expected 4");
+    expect(&k, f32_n4, tensor(&k, RELAX_BOOL, 1, 9, 4), RLX_RT03,
+           "dtype is bool, expected float32");
+    expect(&k, f32_n4, tensor(&k, RELAX_FLOAT32, 2, 9, 3), RLX_RT05,
+           "dimension 1 is 3, expected 4");
     expect(&k, bools, tensor(&k, RELAX_BOOL, 2, 2, 2), 0, NULL);
     expect(&k, bools, tensor(&k, RELAX_UINT8, 2, 2, 2), RLX_RT03, "dtype is uint8, expected bool");
     expect(&k, on_gpu, tensor(&k, RELAX_BOOL, 2, 2, 2), RLX_RT13, "device is 1:0, expected 2:1");
     expect(&k, tuple, pair(&k, tensor(&k, RELAX_FLOAT32, 2, 3, 4), shape(&k, 2, 3, 3)), 0, NULL);
-    expect(&k, tuple, pair(&k, tensor(&k, RELAX_FLOAT32, 2, 3, 4), shape(&k, 1, 3, 3)), RLX_RT04, "field 1, rank is 1, expected 2");
+    expect(&k, tuple, pair(&k, tensor(&k, RELAX_FLOAT32, 2, 3, 4), shape(&k, 1, 3, 3)), RLX_RT04,
+           "field 1, rank is 1, expected 2");
     /* kinds and ranks of everything come before any size */
-    expect(&k, tuple, pair(&k, tensor(&k, RELAX_FLOAT32, 2, 3, 5), shape(&k, 1, 3, 3)), RLX_RT04, "field 1, rank is 1, expected 2");
-    expect(&k, tuple, rlx_value_object(RELAX_VALUE_OBJECT, rlx_tuple_make(&k.pool, 3)), RLX_RT04, "length is 3, expected 2");
+    expect(&k, tuple, pair(&k, tensor(&k, RELAX_FLOAT32, 2, 3, 5), shape(&k, 1, 3, 3)), RLX_RT04,
+           "field 1, rank is 1, expected 2");
+    expect(&k, tuple, rlx_value_object(RELAX_VALUE_OBJECT, rlx_tuple_make(&k.pool, 3)), RLX_RT04,
+           "length is 3, expected 2");
     expect(&k, tuple, rlx_value_int(1), RLX_RT02, "found an integer, expected a tuple");
     expect(&k, callable, rlx_value_int(1), RLX_RT02, "found an integer, expected a function");
     end(&k);
@@ -246,7 +281,8 @@ static void binds_before_it_compares(void **state)
     kit k;
     begin(&k);
     uint32_t product = write_expr(&k, (int64_t[]){ N, M, RLX_EXPR_MUL, END_ });
-    int64_t first = rlx_dim_expr(product), second[] = { rlx_dim_bind(&k.w, 0, RLX_SLICE("n")), rlx_dim_bind(&k.w, 1, RLX_SLICE("m")) };
+    int64_t first = rlx_dim_expr(product), second[] = { rlx_dim_bind(&k.w, 0, RLX_SLICE("n")),
+                                                        rlx_dim_bind(&k.w, 1, RLX_SLICE("m")) };
     rlx_desc_writer d;
     rlx_desc_begin(&d, &k.w);
     rlx_desc_params(&d);
@@ -257,7 +293,8 @@ static void binds_before_it_compares(void **state)
     rlx_desc_close(&d);
     uint32_t params = rlx_desc_end(&d);
     seal(&k);
-    relax_value args[] = { tensor(&k, RELAX_FLOAT32, 1, 15, 0), tensor(&k, RELAX_FLOAT32, 2, 3, 5) };
+    relax_value args[] = { tensor(&k, RELAX_FLOAT32, 1, 15, 0),
+                           tensor(&k, RELAX_FLOAT32, 2, 3, 5) };
     rlx_fault why = { 0 };
     assert_true(rlx_desc_match_params(&k.env, params, args, 2, RLX_SLICE("f"), &why));
     rlx_value_drop(&args[0]);
@@ -266,7 +303,8 @@ static void binds_before_it_compares(void **state)
     assert_string_equal(why.text, "argument 1 of f: dimension 0 is 12, expected n * m = 15");
     assert_int_equal(why.code, RLX_RT05);
     rlx_value_drop(&args[1]);
-    args[1] = tensor(&k, RELAX_INT8, 2, 3, 5); /* a wrong dtype later counts more than a wrong size before */
+    /* a wrong dtype later counts more than a wrong size before */
+    args[1] = tensor(&k, RELAX_INT8, 2, 3, 5);
     assert_false(rlx_desc_match_params(&k.env, params, args, 2, RLX_SLICE("f"), &why));
     assert_string_equal(why.text, "argument 2 of f: dtype is int8, expected float32");
     assert_false(rlx_desc_match_params(&k.env, params, args, 1, RLX_SLICE("f"), &why));
@@ -301,8 +339,11 @@ static void prints_descriptions(void **state)
     rlx_buf text;
     rlx_buf_init(&text, &k.memory);
     rlx_desc_text(&k.env, rlx_item_node(k.w.descs.data, at), &text);
-    assert_string_equal(text.data, "R.Callable((R.Tensor((n, 4), dtype=\"float16\"), R.Tuple(R.Tensor, R.Tensor((), dtype=\"bool\"), R.Tuple, "
-                                   "R.Shape, R.Shape([n, 4]), R.Prim(\"int32\"))), R.Tensor(dtype=\"int8\", ndim=3), True)");
+    assert_string_equal(
+        text.data,
+        "R.Callable((R.Tensor((n, 4), dtype=\"float16\"), R.Tuple(R.Tensor, R.Tensor((), "
+        "dtype=\"bool\"), R.Tuple, "
+        "R.Shape, R.Shape([n, 4]), R.Prim(\"int32\"))), R.Tensor(dtype=\"int8\", ndim=3), True)");
     rlx_buf_free(&text);
     end(&k);
 }
@@ -393,9 +434,12 @@ static void survives_failed_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(evaluates_expressions),  cmocka_unit_test(refuses_expressions_that_are_too_deep),
-        cmocka_unit_test(matches_kind_by_kind),   cmocka_unit_test(binds_before_it_compares),
-        cmocka_unit_test(prints_descriptions),    cmocka_unit_test(survives_flipped_bits),
+        cmocka_unit_test(evaluates_expressions),
+        cmocka_unit_test(refuses_expressions_that_are_too_deep),
+        cmocka_unit_test(matches_kind_by_kind),
+        cmocka_unit_test(binds_before_it_compares),
+        cmocka_unit_test(prints_descriptions),
+        cmocka_unit_test(survives_flipped_bits),
         cmocka_unit_test(survives_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

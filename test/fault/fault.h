@@ -1,8 +1,10 @@
 /* fault.h: allocators that say no, and a malloc that knows who called it.
  *
- * `fault` is a host allocator that counts, and refuses the n-th request or all from the n-th on. Besides that the test program
- * defines malloc and its relatives itself: between fault_enter and fault_leave the library is on the stack, and whatever it asks of
- * malloc is counted (and can be refused, for hosts that give no allocator). What the host allocator itself takes does not count.
+ * `fault` is a host allocator that counts, and refuses the n-th request or all from the n-th
+ * on. Besides that the test program defines malloc and its relatives itself: between
+ * fault_enter and fault_leave the library is on the stack, and whatever it asks of malloc is
+ * counted (and can be refused, for hosts that give no allocator). What the host allocator
+ * itself takes does not count.
  */
 #ifndef TEST_FAULT_H
 #define TEST_FAULT_H
@@ -53,7 +55,9 @@ static bool fault_refuses(fault_plan *p)
 /* ---- malloc */
 
 static struct {
-    volatile bool inside; /* the library is on the stack; volatile, as compilers know that malloc reads no variable of ours */
+    /* the library is on the stack; volatile, as compilers know that malloc reads no variable of
+     * ours */
+    volatile bool inside;
     bool is_ours;     /* the host gave no allocator: the library may call malloc */
     fault_plan plan;  /* for those calls */
     size_t strangers; /* calls that went past the host's allocator */
@@ -87,8 +91,14 @@ static void *booked(void *ptr)
 }
 
 void *malloc(size_t size) { return malloc_says_no() ? NULL : booked(__libc_malloc(size)); }
-void *calloc(size_t count, size_t size) { return malloc_says_no() ? NULL : booked(__libc_calloc(count, size)); }
-void *memalign(size_t align, size_t size) { return malloc_says_no() ? NULL : booked(__libc_memalign(align, size)); }
+void *calloc(size_t count, size_t size)
+{
+    return malloc_says_no() ? NULL : booked(__libc_calloc(count, size));
+}
+void *memalign(size_t align, size_t size)
+{
+    return malloc_says_no() ? NULL : booked(__libc_memalign(align, size));
+}
 void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
 
 void *realloc(void *ptr, size_t size)
@@ -157,7 +167,8 @@ static void fault_free(void *user, void *ptr, size_t size, size_t align)
     if (!ptr)
         return;
     if (memcmp((char *)ptr + size, &size, sizeof size) != 0)
-        fail_msg("a block is given back with another size (%zu), or its end was overwritten", size);
+        fail_msg("a block is given back with another size (%zu), or its end was overwritten",
+                 size);
     memset(ptr, 0x5A, size);
     f->live -= size;
     f->blocks--;
@@ -193,7 +204,8 @@ static inline int fault_entries(const char *folder)
 
 static inline void fault_init(fault *f)
 {
-    *f = (fault){ .allocator = { sizeof(relax_allocator), f, fault_alloc, fault_resize, fault_free } };
+    *f = (fault){ .allocator = { sizeof(relax_allocator), f, fault_alloc, fault_resize,
+                                 fault_free } };
 }
 
 #endif

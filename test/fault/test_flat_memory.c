@@ -1,4 +1,5 @@
-/* test_flat_memory.c: a context that is collected serves any number of jobs, and a machine any number of calls, in the same memory. */
+/* test_flat_memory.c: a context that is collected serves any number of jobs, and a machine any
+ * number of calls, in the same memory. */
 #include "world.h"
 
 enum { JOBS = 1000, SHAPES = 50, CALLS = 10000 };
@@ -25,7 +26,9 @@ static uint32_t line_of(world *w, const relax_module *m)
 {
     uint32_t line = 0;
     size_t last = relax_module_num_functions(m) - 1;
-    relax_place_locate(w->ctx, relax_expr_place(relax_base_func_as_expr(relax_module_function(m, last))), &line, NULL, NULL);
+    relax_place_locate(w->ctx,
+                       relax_expr_place(relax_base_func_as_expr(relax_module_function(m, last))),
+                       &line, NULL, NULL);
     return line;
 }
 
@@ -95,7 +98,8 @@ static void nothing_or_one_twice(void **state)
     expect_closed(w, &f);
 }
 
-/* Numbers of sources that nobody needs are used again; those of the host and of diagnostics are not. */
+/* Numbers of sources that nobody needs are used again; those of the host and of diagnostics are
+ * not. */
 static void sources_go_with_their_modules(void **state)
 {
     (void)state;
@@ -105,7 +109,8 @@ static void sources_go_with_their_modules(void **state)
     read_text(w);
     assert_null(relax_module_parse(w->ctx, Z("errors"), w->text, w->text_len));
     relax_bytes *said = relax_diagnostic_render(w->ctx, 0);
-    static const char good[] = "@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    return x\n";
+    static const char good[] =
+        "@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    return x\n";
     relax_module *m = NULL;
     for (int i = 0; i < 100; i++) {
         m = relax_module_parse(w->ctx, Z("good"), Z(good));
@@ -114,7 +119,8 @@ static void sources_go_with_their_modules(void **state)
         assert_int_equal(line_of(w, m), 2);
     }
     assert_true(relax_context_add_source(w->ctx, Z("next"), NULL, 0) < 6);
-    assert_int_equal(relax_place_locate(w->ctx, relax_place_make(mine, 4, 1), &line, NULL, NULL), RELAX_OK);
+    assert_int_equal(relax_place_locate(w->ctx, relax_place_make(mine, 4, 1), &line, NULL, NULL),
+                     RELAX_OK);
     assert_int_equal(line, 2);
     relax_bytes *again = relax_diagnostic_render(w->ctx, 0);
     assert_string_equal(relax_bytes_data(again), relax_bytes_data(said));
@@ -138,7 +144,10 @@ static void refused_while_nodes_are_held(void **state)
         assert_int_equal(relax_context_collect(w->ctx, &m, 1), RELAX_ERROR_INVALID_ARGUMENT);
         assert_string_equal(relax_diagnostic_code(w->ctx, 0), "OP09");
         assert_ptr_equal(m, was);
-        i == 0 ? relax_builder_destroy(b) : i == 1 ? relax_module_builder_destroy(mb) : i == 2 ? relax_tir_builder_destroy(t) : relax_pipeline_destroy(p);
+        i == 0   ? relax_builder_destroy(b)
+        : i == 1 ? relax_module_builder_destroy(mb)
+        : i == 2 ? relax_tir_builder_destroy(t)
+                 : relax_pipeline_destroy(p);
     }
     assert_int_equal(relax_context_collect(w->ctx, &m, 1), RELAX_OK);
     relax_module *bad[] = { m, NULL };
@@ -148,7 +157,8 @@ static void refused_while_nodes_are_held(void **state)
     expect_closed(w, &f);
 }
 
-static const relax_module *collect_inside(void *user, relax_context *ctx, const relax_module *module)
+static const relax_module *collect_inside(void *user, relax_context *ctx,
+                                          const relax_module *module)
 {
     *(relax_status *)user = relax_context_collect(ctx, NULL, 0);
     relax_context_clear_diagnostics(ctx);
@@ -190,7 +200,8 @@ static void one_job(world *w)
 /* One job with mistakes in it, for they leave diagnostics. */
 static void one_bad_job(world *w)
 {
-    static const char bad[] = "@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    y = R.matmul(x, no_such)\n    return y\n";
+    static const char bad[] = "@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    y = "
+                              "R.matmul(x, no_such)\n    return y\n";
     relax_module_parse(w->ctx, Z("bad.py"), Z(bad));
     assert_true(relax_context_num_errors(w->ctx) > 0);
     relax_context_clear_diagnostics(w->ctx);
@@ -211,7 +222,9 @@ static void a_thousand_jobs(void **state)
         if (i == 2) /* from now on nothing grows */
             live = f.live, blocks = f.blocks, peak = f.peak;
         if (i > 2 && (f.live > live || f.blocks > blocks || f.peak > peak))
-            fail_msg("job %d: %zu bytes in %zu blocks (peak %zu), after the third job %zu in %zu (%zu)", i, f.live, f.blocks, f.peak, live, blocks, peak);
+            fail_msg(
+                "job %d: %zu bytes in %zu blocks (peak %zu), after the third job %zu in %zu (%zu)",
+                i, f.live, f.blocks, f.peak, live, blocks, peak);
     }
     expect_closed(w, &f);
 }
@@ -249,7 +262,10 @@ static void call_with(world *w, int64_t rows, bool into)
     relax_value_set_tensor(&arg, in);
     if (into) {
         assert_int_equal(new_tensor(w, rows, COLUMNS, &out), RELAX_OK);
-        assert_int_equal(relax_vm_call_into(w->vm, relax_executable_find_function(w->exe, Z("main")), &arg, 1, &out, 1, NULL), RELAX_OK);
+        assert_int_equal(relax_vm_call_into(w->vm,
+                                            relax_executable_find_function(w->exe, Z("main")),
+                                            &arg, 1, &out, 1, NULL),
+                         RELAX_OK);
     } else {
         assert_int_equal(relax_vm_call(w->vm, Z("main"), &arg, 1, &result, NULL), RELAX_OK);
         assert_int_equal(relax_tensor_shape(relax_value_get_tensor(&result))[0], rows);
@@ -269,9 +285,11 @@ static void ten_thousand_calls(void **state)
     world *w = open_world("recursion", &f, MACHINE);
     for (int i = 0; i < calls; i++) {
         call_with(w, 1 + (i * 7 % SHAPES) * 3, i % 3 == 0);
-        bool settled = i >= 6 * SHAPES; /* each size has been there in both ways, after each other */
+        /* each size has been there in both ways, after each other */
+        bool settled = i >= 6 * SHAPES;
         if (settled && (f.live > live || f.blocks > blocks))
-            fail_msg("call %d: %zu bytes in %zu blocks, before %zu in %zu", i, f.live, f.blocks, live, blocks);
+            fail_msg("call %d: %zu bytes in %zu blocks, before %zu in %zu", i, f.live, f.blocks,
+                     live, blocks);
         live = f.live > live ? f.live : live;
         blocks = f.blocks > blocks ? f.blocks : blocks;
     }
@@ -281,9 +299,14 @@ static void ten_thousand_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_named_stays), cmocka_unit_test(nothing_or_one_twice), cmocka_unit_test(sources_go_with_their_modules),
-        cmocka_unit_test(refused_while_nodes_are_held), cmocka_unit_test(refused_inside_a_pipeline), cmocka_unit_test(a_thousand_jobs),
-        cmocka_unit_test(a_thousand_passes_on_one_module), cmocka_unit_test(ten_thousand_calls),
+        cmocka_unit_test(what_is_named_stays),
+        cmocka_unit_test(nothing_or_one_twice),
+        cmocka_unit_test(sources_go_with_their_modules),
+        cmocka_unit_test(refused_while_nodes_are_held),
+        cmocka_unit_test(refused_inside_a_pipeline),
+        cmocka_unit_test(a_thousand_jobs),
+        cmocka_unit_test(a_thousand_passes_on_one_module),
+        cmocka_unit_test(ten_thousand_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

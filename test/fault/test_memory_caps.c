@@ -1,5 +1,6 @@
-/* test_memory_caps.c: a context with max_bytes and a machine with max_memory never take more from the host, whatever the cap; each step then
- * succeeds or is out of memory; and what they say they hold is what the host gave.
+/* test_memory_caps.c: a context with max_bytes and a machine with max_memory never take more
+ * from the host, whatever the cap; each step then succeeds or is out of memory; and what they
+ * say they hold is what the host gave.
  */
 #include "world.h"
 
@@ -79,7 +80,8 @@ static bool run_capped(world *w, fault *f, size_t cap)
         expect_answer(w, good, "run");
         size_t said_to_hold = held(w->vm);
         if (said_to_hold > f->live || said_to_hold + UNCOUNTED < f->live)
-            fail_msg("%s: the machine says it holds %zu bytes, the host gave %zu", w->program->name, said_to_hold, f->live);
+            fail_msg("%s: the machine says it holds %zu bytes, the host gave %zu",
+                     w->program->name, said_to_hold, f->live);
         relax_value_release(&w->result);
     }
     bool through = good || (w->status == w->program->outcome && w->status != RELAX_OK);
@@ -100,7 +102,8 @@ static void machines_keep_their_cap(void **state)
         if (programs[i].reach < RUNS)
             continue;
         world_open(&w, &programs[i], NULL);
-        assert_true(world_reach(&w, EXECUTABLE) && open_registry(&w) && make_input(&w) && make_caches(&w));
+        assert_true(world_reach(&w, EXECUTABLE) && open_registry(&w) && make_input(&w) &&
+                    make_caches(&w));
         bool through = false;
         for (size_t cap = 1; cap < (size_t)1 << 26 && !through; cap = next_cap(cap)) {
             fault f;
@@ -117,6 +120,7 @@ static void machines_keep_their_cap(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(contexts_keep_their_cap), cmocka_unit_test(machines_keep_their_cap) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(contexts_keep_their_cap),
+                                        cmocka_unit_test(machines_keep_their_cap) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

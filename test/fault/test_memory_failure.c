@@ -1,13 +1,15 @@
-/* test_memory_failure.c: each request for memory is refused in turn, once or from there on, in every step of every program: the step
- * fails cleanly or gives what it always gives, the same objects do it right when memory is back, and nothing is left in the end.
+/* test_memory_failure.c: each request for memory is refused in turn, once or from there on, in
+ * every step of every program: the step fails cleanly or gives what it always gives, the same
+ * objects do it right when memory is back, and nothing is left in the end.
  *
- * The host's allocator refuses first; then the host gives none and malloc itself refuses. With RELAX_LONG each single request is tried (of
- * the large programs some dozens), otherwise a few per step.
+ * The host's allocator refuses first; then the host gives none and malloc itself refuses. With
+ * RELAX_LONG each single request is tried (of the large programs some dozens), otherwise a few
+ * per step.
  */
 #include "world.h"
 
-/* Requests that are tried per step and mode: in the short run of most programs, of large ones (and in the long run), of steps that start
- * processes. */
+/* Requests that are tried per step and mode: in the short run of most programs, of large ones
+ * (and in the long run), of steps that start processes. */
 enum { FEW = 6, FEWER = 2, FEWER_LONG = 64, FEW_PROCESSES = 6 };
 
 static bool is_long;
@@ -18,11 +20,14 @@ typedef struct verdict { bool good; relax_status status; uint64_t digest; size_t
 
 static void explain(world *w, const step *s, size_t at, const char *what)
 {
-    print_error("%s, %s%s%s, request %zu refused: %s\n", w->program->name, s->name, w->pass ? " " : "", w->pass ? w->pass : "", at, what);
+    print_error("%s, %s%s%s, request %zu refused: %s\n", w->program->name, s->name,
+                w->pass ? " " : "", w->pass ? w->pass : "", at, what);
     for (size_t i = 0; w->ctx && i < relax_context_num_diagnostics(w->ctx); i++)
-        print_error("    [%s] %s\n", relax_diagnostic_code(w->ctx, i), relax_diagnostic_message(w->ctx, i, NULL));
+        print_error("    [%s] %s\n", relax_diagnostic_code(w->ctx, i),
+                    relax_diagnostic_message(w->ctx, i, NULL));
     if (w->error)
-        print_error("    [%s] %s\n", relax_error_code(w->error), relax_error_message(w->error, NULL));
+        print_error("    [%s] %s\n", relax_error_code(w->error),
+                    relax_error_message(w->error, NULL));
     fail();
 }
 
@@ -49,20 +54,26 @@ static verdict watched(world *w, const step *s, size_t at, bool forever)
 }
 
 /* An internal error, or a mistake that the program does not make, is no clean failure. */
-static void expect_clean(world *w, const step *s, size_t at, const verdict *v, const verdict *usual)
+static void expect_clean(world *w, const step *s, size_t at, const verdict *v,
+                         const verdict *usual)
 {
     if (v->good == usual->good && v->status == usual->status)
         return;
-    EXPECT(!v->good && v->status == RELAX_ERROR_OUT_OF_MEMORY, "neither out of memory nor the usual outcome");
-    EXPECT(!w->error || relax_error_status(w->error) == RELAX_ERROR_OUT_OF_MEMORY, "the error has another status");
-    for (size_t i = 0; w->ctx && usual->status == RELAX_OK && i < relax_context_num_diagnostics(w->ctx); i++)
-        EXPECT(relax_diagnostic_severity(w->ctx, i) != RELAX_SEVERITY_ERROR, "an error is reported that is none");
+    EXPECT(!v->good && v->status == RELAX_ERROR_OUT_OF_MEMORY,
+           "neither out of memory nor the usual outcome");
+    EXPECT(!w->error || relax_error_status(w->error) == RELAX_ERROR_OUT_OF_MEMORY,
+           "the error has another status");
+    for (size_t i = 0;
+         w->ctx && usual->status == RELAX_OK && i < relax_context_num_diagnostics(w->ctx); i++)
+        EXPECT(relax_diagnostic_severity(w->ctx, i) != RELAX_SEVERITY_ERROR,
+               "an error is reported that is none");
 }
 
 static void expect_nothing_left(world *w, const step *s, size_t at)
 {
     EXPECT(w->kept == 0, "something of the host was not let go exactly once");
-    EXPECT(!w->fault || (w->fault->live == 0 && w->fault->blocks == 0), "memory of the host is left");
+    EXPECT(!w->fault || (w->fault->live == 0 && w->fault->blocks == 0),
+           "memory of the host is left");
     EXPECT(fault_malloc.blocks == 0 || s->takes == SYSTEM, "memory of malloc is left");
 }
 
@@ -74,8 +85,10 @@ static int open_files(void)
     return count;
 }
 
-/* One world in which request `at` of the step is refused; 0: none. Returns what the step came to when memory was there. */
-static verdict attempt(const program *p, const char *pass, const step *s, fault *f, size_t at, bool forever, const verdict *usual)
+/* One world in which request `at` of the step is refused; 0: none. Returns what the step came
+ * to when memory was there. */
+static verdict attempt(const program *p, const char *pass, const step *s, fault *f, size_t at,
+                       bool forever, const verdict *usual)
 {
     static world fresh;
     world *w = &fresh;
@@ -106,7 +119,8 @@ static verdict attempt(const program *p, const char *pass, const step *s, fault 
     world_close(w);
     fault_leave();
     if (usual)
-        EXPECT(v.good == usual->good && v.digest == usual->digest, "the step gives something else after the failure");
+        EXPECT(v.good == usual->good && v.digest == usual->digest,
+               "the step gives something else after the failure");
     expect_nothing_left(w, s, at);
     expect_folders_clean(w);
     EXPECT(open_files() == files, "a descriptor is left open");
@@ -114,24 +128,32 @@ static verdict attempt(const program *p, const char *pass, const step *s, fault 
     return v;
 }
 
-/* `test_memory_failure PROGRAM STEP [N]` (a pass: its name) tries that alone; a debugger stops in fault_first_refused. */
+/* `test_memory_failure PROGRAM STEP [N]` (a pass: its name) tries that alone; a debugger stops
+ * in fault_first_refused. */
 static const char *only_program, *only_step;
 static size_t only_at;
 
 static void fail_in_turn(const program *p, const char *pass, const step *s, fault *f)
 {
-    if (only_program && (strcmp(only_program, p->name) != 0 || strcmp(only_step, pass ? pass : s->name) != 0))
+    if (only_program &&
+        (strcmp(only_program, p->name) != 0 || strcmp(only_step, pass ? pass : s->name) != 0))
         return;
     verdict usual = attempt(p, pass, s, f, 0, false, NULL);
     if (usual.good != (!s->is_verdict || usual.status == RELAX_OK))
         fail_msg("%s, %s: %s", p->name, s->name, usual.good ? "succeeded" : "failed");
     verdict again = attempt(p, pass, s, f, 0, false, &usual);
-    if (again.calls != usual.calls && s->act != step_profile) /* whose times are texts of different length */
-        fail_msg("%s, %s: %zu requests, then %zu", p->name, pass ? pass : s->name, usual.calls, again.calls);
-    size_t few = p->is_large ? (is_long ? FEWER_LONG : FEWER) : is_long ? usual.calls : s->takes == SYSTEM ? FEW_PROCESSES : FEW;
+    if (again.calls != usual.calls &&
+        s->act != step_profile) /* whose times are texts of different length */
+        fail_msg("%s, %s: %zu requests, then %zu", p->name, pass ? pass : s->name, usual.calls,
+                 again.calls);
+    size_t few = p->is_large          ? (is_long ? FEWER_LONG : FEWER)
+                 : is_long            ? usual.calls
+                 : s->takes == SYSTEM ? FEW_PROCESSES
+                                      : FEW;
     size_t stride = usual.calls <= few ? 1 : (usual.calls + few - 1) / few;
     size_t close = few >= FEW ? 4 : 2; /* the first ones are tried one by one */
-    for (size_t at = only_at ? only_at : 1; at <= (only_at ? only_at : usual.calls); at += at < close ? 1 : stride) {
+    for (size_t at = only_at ? only_at : 1; at <= (only_at ? only_at : usual.calls);
+         at += at < close ? 1 : stride) {
         attempt(p, pass, s, f, at, false, &usual);
         attempt(p, pass, s, f, at, true, &usual);
     }
@@ -141,14 +163,18 @@ static void all_steps(fault *f)
 {
     for (size_t i = 0; i < N(programs); i++) {
         const program *p = &programs[i];
-        if (p->is_large && (!f || !FAULT_SEES_MALLOC) && !is_long && !only_program) /* minutes under the sanitizers */
+        if (p->is_large && (!f || !FAULT_SEES_MALLOC) && !is_long &&
+            !only_program) /* minutes under the sanitizers */
             continue;
         for (size_t k = 0; k < N(steps); k++)
-            if (goes_with(p, &steps[k]) && (f || steps[k].takes != SYSTEM)) /* what the C library says without memory is its own affair */
+            if (goes_with(p, &steps[k]) &&
+                (f || steps[k].takes !=
+                          SYSTEM)) /* what the C library says without memory is its own affair */
                 fail_in_turn(p, NULL, &steps[k], f);
         static const step pass_step = { "pass", MODULE, IS_CHECKED, step_pass, true, HOST };
         const char *name;
-        for (int32_t pass = 0; p->reach >= pass_step.from && (name = relax_pass_name(pass)); pass++)
+        for (int32_t pass = 0; p->reach >= pass_step.from && (name = relax_pass_name(pass));
+             pass++)
             fail_in_turn(p, name, &pass_step, f);
     }
 }
@@ -174,7 +200,8 @@ int main(int argc, char **argv)
     only_program = argc > 2 ? argv[1] : NULL;
     only_step = argc > 2 ? argv[2] : NULL;
     only_at = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(host_refuses), cmocka_unit_test(malloc_refuses) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(host_refuses),
+                                        cmocka_unit_test(malloc_refuses) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     print_message("%zu worlds\n", tried);
     return failed;

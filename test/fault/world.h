@@ -1,7 +1,9 @@
-/* world.h: programs of different kinds, and everything a host does with one, as a table of steps.
+/* world.h: programs of different kinds, and everything a host does with one, as a table of
+ * steps.
  *
- * A world is one program on its way: context, module, executable, machine. `world_reach` brings it to the level that a step needs; then the
- * step alone is what a test watches. Public interface only.
+ * A world is one program on its way: context, module, executable, machine. `world_reach` brings
+ * it to the level that a step needs; then the step alone is what a test watches. Public
+ * interface only.
  */
 #ifndef TEST_FAULT_WORLD_H
 #define TEST_FAULT_WORLD_H
@@ -23,10 +25,13 @@ struct world;
 typedef struct program {
     const char *name;
     enum reach reach;
-    relax_status outcome;                                  /* of the run, or of the stage that it does not pass */
+    /* of the run, or of the stage that it does not pass */
+    relax_status outcome;
     const relax_module *(*build)(struct world *w);         /* NULL: programs/NAME.py */
-    const char *path;                                      /* NULL: programs/NAME.py, if it is not built */
-    const char *weights;                                   /* NULL, or an archive of those of all parameters after the inputs */
+    /* NULL: programs/NAME.py, if it is not built */
+    const char *path;
+    /* NULL, or an archive of those of all parameters after the inputs */
+    const char *weights;
     const char *entry;                                     /* NULL: main */
     bool is_large;                                         /* fewer requests are tried */
     bool is_native;                                        /* also compiled by way of C */
@@ -60,7 +65,10 @@ typedef struct world {
     const char *pass;               /* of steps that there is one of for each pass */
 } world;
 
-static const relax_allocator *allocator_of(world *w) { return w->fault ? &w->fault->allocator : NULL; }
+static const relax_allocator *allocator_of(world *w)
+{
+    return w->fault ? &w->fault->allocator : NULL;
+}
 
 /* ---- programs made without text */
 
@@ -69,12 +77,14 @@ static relax_base_func *halve(relax_context *ctx)
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
     const relax_prim_expr *shape[] = { relax_tir_dim(t, Z("n")), relax_prim_int(ctx, 2) }, *at[2];
-    relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2), *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
+    relax_buffer *a = relax_tir_param(t, Z("A"), RELAX_FLOAT32, shape, 2),
+                 *b = relax_tir_param(t, Z("B"), RELAX_FLOAT32, shape, 2);
     relax_tir_begin_block(t, Z("halve"));
     at[0] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), shape[0]);
     at[1] = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("j"), shape[1]);
     relax_prim_expr *half = relax_prim_float(ctx, RELAX_FLOAT32, 0.5);
-    relax_tir_store(t, b, at, 2, relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2), half));
+    relax_tir_store(t, b, at, 2,
+                    relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_tir_load(t, a, at, 2), half));
     relax_tir_end_block(t);
     relax_base_func *f = relax_tir_finish(t);
     relax_tir_builder_destroy(t);
@@ -88,16 +98,22 @@ static const relax_module *build_network(world *w)
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     relax_expr *gv = relax_module_builder_add(mb, Z("halve"), halve(ctx));
-    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *dims[] = { n, relax_prim_int(ctx, COLUMNS) }, *out[] = { n, relax_prim_int(ctx, 2) };
-    const relax_expr *x = relax_var(ctx, Z("x"), relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32), 0);
-    relax_expr *c = relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ COLUMNS, 2 }, 2, weights, sizeof weights);
+    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")),
+                          *dims[] = { n, relax_prim_int(ctx, COLUMNS) },
+                          *out[] = { n, relax_prim_int(ctx, 2) };
+    const relax_expr *x =
+        relax_var(ctx, Z("x"), relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32), 0);
+    relax_expr *c =
+        relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ COLUMNS, 2 }, 2, weights, sizeof weights);
     relax_expr *d = relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ 2 }, 1, bias, sizeof bias);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
     relax_builder_begin_dataflow(b);
-    const relax_expr *h = relax_builder_emit(b, relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, c), d)), NULL, 0, 0);
+    const relax_expr *h = relax_builder_emit(
+        b, relax_r_nn_relu(ctx, relax_r_add(ctx, relax_r_matmul(ctx, x, c), d)), NULL, 0, 0);
     const relax_expr *args[] = { gv, relax_tuple(ctx, &h, 1) };
     relax_struct_info *info = relax_struct_info_tensor(ctx, out, 2, RELAX_FLOAT32);
-    relax_expr *y = relax_builder_emit_output(b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), Z("y"), 0);
+    relax_expr *y = relax_builder_emit_output(
+        b, relax_call_op_with_result(ctx, Z("call_tir"), args, 2, NULL, info, 0), Z("y"), 0);
     relax_builder_end_dataflow(b);
     relax_builder_end_function(b, y);
     const relax_module *m = relax_module_builder_finish(mb);
@@ -113,7 +129,8 @@ static const relax_module *build_scopes(world *w)
     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
     relax_builder *b = relax_builder_create(ctx, mb);
     const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m"));
-    const relax_prim_expr *dims[] = { n, relax_prim_int(ctx, COLUMNS) }, *cast[] = { m, relax_prim_int(ctx, COLUMNS) };
+    const relax_prim_expr *dims[] = { n, relax_prim_int(ctx, COLUMNS) },
+                          *cast[] = { m, relax_prim_int(ctx, COLUMNS) };
     relax_struct_info *info = relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
     const relax_expr *x = relax_var(ctx, Z("x"), info, 0), *y = relax_var(ctx, Z("y"), info, 0);
     relax_builder_begin_function(b, Z("main"), &x, 1, NULL);
@@ -125,11 +142,13 @@ static const relax_module *build_scopes(world *w)
     relax_expr *z = relax_builder_emit(b, relax_call(ctx, inner, &x, 1, NULL, 0), NULL, 0, 0);
     const relax_expr *pair[] = { z, x };
     relax_expr *t = relax_builder_emit(b, relax_tuple(ctx, pair, 2), NULL, 0, 0);
-    relax_expr *c = relax_builder_emit(b, relax_r_less(ctx, relax_r_sum(ctx, x), relax_r_sum(ctx, z)), NULL, 0, 0);
+    relax_expr *c = relax_builder_emit(
+        b, relax_r_less(ctx, relax_r_sum(ctx, x), relax_r_sum(ctx, z)), NULL, 0, 0);
     relax_builder_begin_if(b, c);
     relax_builder_begin_else(b, relax_builder_emit(b, relax_r_exp(ctx, x), NULL, 0, 0));
     relax_expr *r = relax_builder_end_if(b, relax_tuple_get_item(ctx, t, 0), Z("r"), 0);
-    relax_expr *v = relax_builder_emit_match_cast(b, r, relax_struct_info_tensor(ctx, cast, 2, RELAX_FLOAT32), NULL, 0, 0);
+    relax_expr *v = relax_builder_emit_match_cast(
+        b, r, relax_struct_info_tensor(ctx, cast, 2, RELAX_FLOAT32), NULL, 0, 0);
     relax_builder_end_function(b, relax_tuple(ctx, (const relax_expr *[]){ v, t }, 2));
     const relax_module *module = relax_module_builder_finish(mb);
     relax_builder_destroy(b);
@@ -137,7 +156,8 @@ static const relax_module *build_scopes(world *w)
     return module;
 }
 
-/* A program of examples/ with its weights bound; parameters are named in the order of the archive, dots as underscores. */
+/* A program of examples/ with its weights bound; parameters are named in the order of the
+ * archive, dots as underscores. */
 static const relax_module *build_example(world *w);
 
 static const program programs[] = {
@@ -152,21 +172,41 @@ static const program programs[] = {
     { .name = "cast_fails", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "unknown_sizes", .reach = RUNS },
     { .name = "network", .reach = RUNS, .build = build_network, .is_native = true },
-    { .name = "digits", .reach = RUNS, .build = build_example, .path = "examples/digits/digits.py",
-      .weights = "examples/digits/mlp_weights.npz", .is_large = true },
-    { .name = "adder", .reach = RUNS, .build = build_example, .path = "examples/adder/adder.py", .weights = "examples/adder/weights.npz",
-      .entry = "prefill", .is_large = true },
-    { .name = "scopes", .reach = IS_CHECKED, .outcome = RELAX_ERROR_CODEGEN, .build = build_scopes },
+    { .name = "digits",
+      .reach = RUNS,
+      .build = build_example,
+      .path = "examples/digits/digits.py",
+      .weights = "examples/digits/mlp_weights.npz",
+      .is_large = true },
+    { .name = "adder",
+      .reach = RUNS,
+      .build = build_example,
+      .path = "examples/adder/adder.py",
+      .weights = "examples/adder/weights.npz",
+      .entry = "prefill",
+      .is_large = true },
+    { .name = "scopes",
+      .reach = IS_CHECKED,
+      .outcome = RELAX_ERROR_CODEGEN,
+      .build = build_scopes },
     { .name = "local_function", .reach = IS_CHECKED, .outcome = RELAX_ERROR_CODEGEN },
     { .name = "ill_formed", .reach = IS_READ, .outcome = RELAX_ERROR_TYPE },
     { .name = "errors", .reach = READS_NOT, .outcome = RELAX_ERROR_TEXT },
 };
 
-static const char *entry_of(const world *w) { return w->program->entry ? w->program->entry : "main"; }
+static const char *entry_of(const world *w)
+{
+    return w->program->entry ? w->program->entry : "main";
+}
 
 /* ---- weights: arrays of a zip archive whose entries are stored, not packed */
 
-static struct { unsigned char bytes[1 << 19]; weight at[WEIGHTS]; size_t count; const char *path; } archive;
+static struct {
+    unsigned char bytes[1 << 19];
+    weight at[WEIGHTS];
+    size_t count;
+    const char *path;
+} archive;
 
 static uint32_t little(const unsigned char *p, int size)
 {
@@ -214,8 +254,10 @@ static relax_status tensor_of(world *w, const weight *from, relax_tensor **out)
     relax_tensor_options o;
     relax_tensor_options_init(&o, sizeof o);
     o.allocator = w->max_bytes ? NULL : allocator_of(w); /* a cap is that of the context */
-    relax_status status = relax_tensor_create(RELAX_FLOAT32, from->shape, from->ndim, &o, out, NULL);
-    return status == RELAX_OK ? relax_tensor_copy_in(*out, from->data, relax_tensor_bytes(*out)) : status;
+    relax_status status =
+        relax_tensor_create(RELAX_FLOAT32, from->shape, from->ndim, &o, out, NULL);
+    return status == RELAX_OK ? relax_tensor_copy_in(*out, from->data, relax_tensor_bytes(*out))
+                              : status;
 }
 
 static const relax_module *build_example(world *w)
@@ -229,7 +271,8 @@ static const relax_module *build_example(world *w)
         status = tensor_of(w, &archive.at[i], &tensors[i]);
     }
     if (m && status == RELAX_OK)
-        m = relax_bind_params(w->ctx, m, Z(entry_of(w)), names, (const relax_tensor *const *)tensors, archive.count);
+        m = relax_bind_params(w->ctx, m, Z(entry_of(w)), names,
+                              (const relax_tensor *const *)tensors, archive.count);
     for (size_t i = 0; i < archive.count; i++)
         relax_tensor_release(tensors[i]);
     w->refused = status == RELAX_ERROR_OUT_OF_MEMORY;
@@ -241,7 +284,10 @@ static const relax_module *build_example(world *w)
 static int scale(void *self, const relax_value *args, int32_t num_args, relax_value *result)
 {
     (void)self;
-    const DLTensor *in = num_args == 2 && args[0].type_index == RELAX_VALUE_TENSOR_VIEW ? args[0].v.p : NULL, *out = in ? args[1].v.p : NULL;
+    const DLTensor *in = num_args == 2 && args[0].type_index == RELAX_VALUE_TENSOR_VIEW
+                             ? args[0].v.p
+                             : NULL,
+                   *out = in ? args[1].v.p : NULL;
     if (!in)
         return relax_value_set_error(result, Z("TypeError"), Z("scale takes two tensors"));
     for (int64_t i = 0; i < in->shape[0] * in->shape[1]; i++)
@@ -260,7 +306,8 @@ static int refuse(void *self, const relax_value *args, int32_t num_args, relax_v
     (void)self, (void)args, (void)num_args;
     bool ours = fault_malloc.is_ours;
     fault_malloc.is_ours = true; /* as relax_value_set_error says */
-    int failed = relax_value_set_error(result, Z("ValueError"), Z("this function never does what it is asked for"));
+    int failed = relax_value_set_error(result, Z("ValueError"),
+                                       Z("this function never does what it is asked for"));
     fault_malloc.is_ours = ours;
     return failed;
 }
@@ -308,7 +355,9 @@ static bool said(world *w, const void *result)
 static bool make_module(world *w)
 {
     w->refused = false;
-    w->out = w->program->build ? w->program->build(w) : relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
+    w->out = w->program->build
+                 ? w->program->build(w)
+                 : relax_module_parse(w->ctx, Z(w->program->name), w->text, w->text_len);
     bool good = said(w, w->out);
     if (w->refused)
         w->status = RELAX_ERROR_OUT_OF_MEMORY;
@@ -360,12 +409,14 @@ static bool make_input(world *w)
         relax_tensor_options o;
         relax_tensor_options_init(&o, sizeof o);
         o.allocator = allocator_of(w);
-        w->status = relax_tensor_create(RELAX_INT64, (int64_t[]){ N(prompt) }, 1, &o, &w->in, &w->error);
+        w->status =
+            relax_tensor_create(RELAX_INT64, (int64_t[]){ N(prompt) }, 1, &o, &w->in, &w->error);
     } else {
         w->status = new_tensor(w, ROWS, columns, &w->in);
     }
     if (w->status == RELAX_OK)
-        w->status = relax_tensor_copy_in(w->in, w->program->entry ? (const void *)prompt : data, relax_tensor_bytes(w->in));
+        w->status = relax_tensor_copy_in(w->in, w->program->entry ? (const void *)prompt : data,
+                                         relax_tensor_bytes(w->in));
     relax_value_set_tensor(&w->arg, w->in);
     return w->status == RELAX_OK;
 }
@@ -387,7 +438,8 @@ static size_t arguments(world *w, const relax_value *first, relax_value args[1 +
     size_t n = 1;
     args[0] = *first;
     for (size_t i = 0; i < CACHES && w->caches[i]; i++, n++)
-        args[n] = (relax_value){ .type_index = RELAX_VALUE_TENSOR, .v.p = w->caches[i] }; /* borrowed */
+        /* borrowed */
+        args[n] = (relax_value){ .type_index = RELAX_VALUE_TENSOR, .v.p = w->caches[i] };
     return n;
 }
 
@@ -396,7 +448,8 @@ static void read_text(world *w)
     char path[128];
     const program *p = w->program;
     bool is_text = !p->build || p->path;
-    snprintf(path, sizeof path, p->path ? "%s" : "test/fault/programs/%s.py", p->path ? p->path : p->name);
+    snprintf(path, sizeof path, p->path ? "%s" : "test/fault/programs/%s.py",
+             p->path ? p->path : p->name);
     FILE *file = is_text ? fopen(path, "rb") : NULL;
     w->text_len = file ? fread(w->text, 1, sizeof w->text, file) : 0;
     if (file)
@@ -405,13 +458,15 @@ static void read_text(world *w)
     read_archive(p->weights);
 }
 
-/* ---- compiling by way of C: where that leaves its things, and a compiler that knows what it has compiled before */
+/* ---- compiling by way of C: where that leaves its things, and a compiler that knows what it
+ * has compiled before */
 
-static const char remembering_compiler[] = "#!/bin/sh\n"
-                                           "for last; do case $last in *.c) source=$last ;; *.so) object=$last ;; esac; done\n"
-                                           "kept=${0%/*}/known-$(cksum < \"$source\" | tr ' ' '-')\n"
-                                           "[ -f \"$kept\" ] || { cc \"$@\" -O0 && mv \"$object\" \"$kept\"; } || exit 1\n"
-                                           "exec cp \"$kept\" \"$object\"\n";
+static const char remembering_compiler[] =
+    "#!/bin/sh\n"
+    "for last; do case $last in *.c) source=$last ;; *.so) object=$last ;; esac; done\n"
+    "kept=${0%/*}/known-$(cksum < \"$source\" | tr ' ' '-')\n"
+    "[ -f \"$kept\" ] || { cc \"$@\" -O0 && mv \"$object\" \"$kept\"; } || exit 1\n"
+    "exec cp \"$kept\" \"$object\"\n";
 
 /* How many names are in a folder; those are removed. */
 static int sweep(const char *folder)
@@ -442,7 +497,8 @@ static void open_folders(world *w, const char *folder)
     int fd = open(w->compiler, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     if (fd < 0)
         return; /* it is there */
-    assert_int_equal(write(fd, remembering_compiler, sizeof remembering_compiler - 1), sizeof remembering_compiler - 1);
+    assert_int_equal(write(fd, remembering_compiler, sizeof remembering_compiler - 1),
+                     sizeof remembering_compiler - 1);
     close(fd);
 }
 
@@ -467,7 +523,8 @@ static void world_open(world *w, const program *p, fault *f)
     w->program = p;
     w->fault = f;
     read_text(w);
-    snprintf(w->path, sizeof w->path, "%s/fault-%ld.rlx", folder ? folder : "/tmp", (long)getpid());
+    snprintf(w->path, sizeof w->path, "%s/fault-%ld.rlx", folder ? folder : "/tmp",
+             (long)getpid());
     if (p->is_native)
         open_folders(w, folder ? folder : "/tmp");
 }
@@ -488,7 +545,8 @@ static bool world_reach(world *w, enum level level)
     if (level >= EXECUTABLE && !compile_to(w, 1, &w->exe))
         return false;
     relax_context_clear_diagnostics(w->ctx); /* warnings */
-    return level < MACHINE || (open_registry(w) && open_machine(w) && make_input(w) && make_caches(w));
+    return level < MACHINE ||
+           (open_registry(w) && open_machine(w) && make_input(w) && make_caches(w));
 }
 
 /* What a step left behind. */
@@ -504,7 +562,8 @@ static void world_forget(world *w)
     if (w->exported)
         w->exported->deleter(w->exported);
     relax_context_release(w->other);
-    w->bytes = NULL, w->error = NULL, w->loaded = NULL, w->tensor = NULL, w->exported = NULL, w->other = NULL, w->out = NULL;
+    w->bytes = NULL, w->error = NULL, w->loaded = NULL, w->tensor = NULL, w->exported = NULL,
+    w->other = NULL, w->out = NULL;
     w->number = 0;
     if (w->ctx)
         relax_context_clear_diagnostics(w->ctx);
@@ -536,7 +595,10 @@ static bool step_check(world *w)
     return said(w, w->number == 1 ? w : NULL);
 }
 
-static bool step_normalize(world *w) { return said(w, w->out = relax_normalize(w->ctx, w->module)); }
+static bool step_normalize(world *w)
+{
+    return said(w, w->out = relax_normalize(w->ctx, w->module));
+}
 static bool step_infer(world *w) { return said(w, w->out = relax_infer(w->ctx, w->module)); }
 
 static bool step_print(world *w)
@@ -549,7 +611,8 @@ static bool step_print(world *w)
 static bool step_read_back(world *w)
 {
     if (step_print(w))
-        w->out = relax_module_parse(w->ctx, Z("again"), relax_bytes_data(w->bytes), relax_bytes_size(w->bytes));
+        w->out = relax_module_parse(w->ctx, Z("again"), relax_bytes_data(w->bytes),
+                                    relax_bytes_size(w->bytes));
     return w->bytes && said(w, w->out);
 }
 
@@ -579,7 +642,8 @@ static bool step_free_vars(world *w)
 {
     const relax_expr *vars[4];
     const relax_prim_expr *sizes[4];
-    const relax_node *main = relax_expr_as_node(relax_base_func_as_expr(relax_module_function(w->module, relax_module_num_functions(w->module) - 1)));
+    const relax_node *main = relax_expr_as_node(relax_base_func_as_expr(
+        relax_module_function(w->module, relax_module_num_functions(w->module) - 1)));
     w->number = relax_free_vars(w->ctx, main, vars, N(vars));
     if (w->number >= 0)
         w->number = relax_bound_vars(w->ctx, main, vars, N(vars));
@@ -591,7 +655,8 @@ static bool step_free_vars(world *w)
 /* Two modules stay, of which one is part of the other's making; all else goes. */
 static bool step_collect(world *w)
 {
-    relax_module *kept[] = { (relax_module *)(uintptr_t)w->module, relax_normalize(w->ctx, w->module) };
+    relax_module *kept[] = { (relax_module *)(uintptr_t)w->module,
+                             relax_normalize(w->ctx, w->module) };
     if (!said(w, kept[1]))
         return false;
     w->status = relax_context_collect(w->ctx, kept, N(kept));
@@ -600,13 +665,17 @@ static bool step_collect(world *w)
     return w->status == RELAX_OK;
 }
 
-static inline bool step_pass(world *w) { return said(w, w->out = relax_run_pass(w->ctx, w->module, Z(w->pass), NULL)); }
+static inline bool step_pass(world *w)
+{
+    return said(w, w->out = relax_run_pass(w->ctx, w->module, Z(w->pass), NULL));
+}
 
 static bool step_pipeline(world *w)
 {
     relax_pipeline *p = relax_pipeline_create(w->ctx);
     w->status = RELAX_ERROR_OUT_OF_MEMORY;
-    if (p && relax_pipeline_add(p, Z("normalize"), NULL) == RELAX_OK && relax_pipeline_add_build(p, 2) == RELAX_OK) {
+    if (p && relax_pipeline_add(p, Z("normalize"), NULL) == RELAX_OK &&
+        relax_pipeline_add_build(p, 2) == RELAX_OK) {
         relax_pipeline_set_verify(p, 1);
         w->out = relax_pipeline_run(p, w->module);
     }
@@ -664,7 +733,8 @@ static bool step_load_native(world *w)
         w->status = relax_executable_serialize(made, &w->bytes, &w->error);
     relax_executable_release(made);
     if (w->status == RELAX_OK)
-        w->status = relax_executable_load(relax_bytes_data(w->bytes), relax_bytes_size(w->bytes), &o, &w->loaded, &w->error);
+        w->status = relax_executable_load(relax_bytes_data(w->bytes), relax_bytes_size(w->bytes),
+                                          &o, &w->loaded, &w->error);
     w->number = w->loaded ? relax_executable_num_native_kernels(w->loaded) : 0;
     return w->status == RELAX_OK;
 }
@@ -677,8 +747,14 @@ static bool step_bind(world *w)
     return said(w, w->out);
 }
 
-static bool step_serialize(world *w) { return (w->status = relax_executable_serialize(w->exe, &w->bytes, &w->error)) == RELAX_OK; }
-static bool step_disassemble(world *w) { return (w->status = relax_executable_disassemble(w->exe, &w->bytes, &w->error)) == RELAX_OK; }
+static bool step_serialize(world *w)
+{
+    return (w->status = relax_executable_serialize(w->exe, &w->bytes, &w->error)) == RELAX_OK;
+}
+static bool step_disassemble(world *w)
+{
+    return (w->status = relax_executable_disassemble(w->exe, &w->bytes, &w->error)) == RELAX_OK;
+}
 
 static bool load_with(world *w, int32_t mapped)
 {
@@ -701,15 +777,19 @@ static bool step_load(world *w)
     o.allocator = allocator_of(w);
     w->status = relax_executable_serialize(w->exe, &w->bytes, &w->error);
     if (w->status == RELAX_OK)
-        w->status = relax_executable_load(relax_bytes_data(w->bytes), relax_bytes_size(w->bytes), &o, &w->loaded, &w->error);
+        w->status = relax_executable_load(relax_bytes_data(w->bytes), relax_bytes_size(w->bytes),
+                                          &o, &w->loaded, &w->error);
     return w->status == RELAX_OK;
 }
 
 static bool step_texts(world *w)
 {
     relax_bytes *result = relax_executable_result_text(w->exe, 0);
-    w->bytes = relax_executable_param_text(w->exe, relax_executable_find_function(w->exe, Z(entry_of(w))), 0);
-    w->status = w->bytes && (result || !relax_executable_num_functions(w->exe)) ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    w->bytes = relax_executable_param_text(
+        w->exe, relax_executable_find_function(w->exe, Z(entry_of(w))), 0);
+    w->status = w->bytes && (result || !relax_executable_num_functions(w->exe))
+                    ? RELAX_OK
+                    : RELAX_ERROR_OUT_OF_MEMORY;
     relax_bytes_release(result);
     return w->status == RELAX_OK;
 }
@@ -749,7 +829,8 @@ static bool call_with_first(world *w, const relax_value *first)
 {
     relax_value args[1 + CACHES];
     size_t n = arguments(w, first, args);
-    return (w->status = relax_vm_call(w->vm, Z(entry_of(w)), args, n, &w->result, &w->error)) == RELAX_OK;
+    return (w->status = relax_vm_call(w->vm, Z(entry_of(w)), args, n, &w->result, &w->error)) ==
+           RELAX_OK;
 }
 
 static bool step_call(world *w) { return call_with_first(w, &w->arg); }
@@ -786,9 +867,11 @@ static bool step_call_into(world *w)
     relax_tensor_options o;
     relax_tensor_options_init(&o, sizeof o);
     o.allocator = allocator_of(w);
-    w->status = relax_tensor_create(relax_tensor_dtype(like), relax_tensor_shape(like), relax_tensor_ndim(like), &o, &w->buffers[0], &w->error);
+    w->status = relax_tensor_create(relax_tensor_dtype(like), relax_tensor_shape(like),
+                                    relax_tensor_ndim(like), &o, &w->buffers[0], &w->error);
     if (w->status == RELAX_OK)
-        w->status = relax_vm_call_into(w->vm, main, args, arguments(w, &w->arg, args), w->buffers, 1, &w->error);
+        w->status = relax_vm_call_into(w->vm, main, args, arguments(w, &w->arg, args), w->buffers,
+                                       1, &w->error);
     return w->status == RELAX_OK;
 }
 
@@ -822,7 +905,8 @@ static bool step_values(world *w)
     if (w->status == RELAX_OK)
         w->status = relax_value_set_tuple(&w->result, fields, N(fields));
     w->kept++;
-    relax_function *f = w->status == RELAX_OK ? relax_function_create(scale, &w->kept, let_go) : (w->kept--, NULL);
+    relax_function *f =
+        w->status == RELAX_OK ? relax_function_create(scale, &w->kept, let_go) : (w->kept--, NULL);
     if (w->status == RELAX_OK && !f)
         w->status = RELAX_ERROR_OUT_OF_MEMORY;
     relax_function_release(f);
@@ -840,7 +924,8 @@ static bool step_diagnostics(world *w)
         relax_well_formed(w->ctx, w->out, RELAX_CHECK_ALL);
     w->status = relax_context_status(w->ctx);
     for (size_t i = 0; i < relax_context_num_diagnostics(w->ctx); i++) {
-        relax_bytes *text = relax_diagnostic_render(w->ctx, i), *json = relax_diagnostic_json(w->ctx, i);
+        relax_bytes *text = relax_diagnostic_render(w->ctx, i),
+                    *json = relax_diagnostic_json(w->ctx, i);
         whole = whole && text && json;
         w->number += (int64_t)(relax_bytes_size(text) + relax_bytes_size(json));
         relax_bytes_release(text);
@@ -851,8 +936,9 @@ static bool step_diagnostics(world *w)
     return w->status == RELAX_OK;
 }
 
-/* Where memory comes from beside the allocator: values and tensors of the host's own take it from malloc; what starts compilers and loads
- * what they made, from the C library, which may keep it. */
+/* Where memory comes from beside the allocator: values and tensors of the host's own take it
+ * from malloc; what starts compilers and loads what they made, from the C library, which may
+ * keep it. */
 typedef struct step {
     const char *name;
     enum level needs;
@@ -903,7 +989,8 @@ static const step steps[] = {
 /* Does a step make sense for a program? */
 static inline bool goes_with(const program *p, const step *s)
 {
-    return p->reach >= s->from && !(s->act == step_diagnostics && p->build) && (s->takes != SYSTEM || p->is_native);
+    return p->reach >= s->from && !(s->act == step_diagnostics && p->build) &&
+           (s->takes != SYSTEM || p->is_native);
 }
 
 /* ---- what came out, as a number: the same input must give the same again */
@@ -925,7 +1012,8 @@ static uint64_t mix_value(uint64_t h, const relax_value *v)
 {
     const relax_tensor *t = relax_value_get_tensor(v);
     if (t)
-        return mix(mix(h, relax_tensor_shape(t), (size_t)relax_tensor_ndim(t) * sizeof(int64_t)), relax_tensor_data(t), relax_tensor_bytes(t));
+        return mix(mix(h, relax_tensor_shape(t), (size_t)relax_tensor_ndim(t) * sizeof(int64_t)),
+                   relax_tensor_data(t), relax_tensor_bytes(t));
     for (int64_t i = 0, n = relax_value_tuple_size(v); i < n; i++) {
         relax_value field;
         relax_value_tuple_get(v, (size_t)i, &field);
@@ -948,18 +1036,22 @@ static inline uint64_t world_digest(world *w)
 {
     uint64_t h = mix(0xcbf29ce484222325u, &w->status, sizeof w->status);
     h = mix(h, &w->number, sizeof w->number);
-    relax_bytes *text = w->out ? relax_node_print(w->ctx, relax_module_as_node(w->out), NULL) : NULL;
+    relax_bytes *text =
+        w->out ? relax_node_print(w->ctx, relax_module_as_node(w->out), NULL) : NULL;
     h = mix_bytes(h, text);
     relax_bytes_release(text);
     h = mix_value(mix_bytes(mix_executable(h, w->loaded), w->bytes), &w->result);
     for (size_t i = 0; i < N(w->buffers); i++)
-        h = w->buffers[i] ? mix(h, relax_tensor_data(w->buffers[i]), relax_tensor_bytes(w->buffers[i])) : h;
+        h = w->buffers[i]
+                ? mix(h, relax_tensor_data(w->buffers[i]), relax_tensor_bytes(w->buffers[i]))
+                : h;
     for (size_t i = 0; w->ctx && i < relax_context_num_diagnostics(w->ctx); i++) {
         size_t len;
         const char *message = relax_diagnostic_message(w->ctx, i, &len);
         h = mix(mix(h, relax_diagnostic_code(w->ctx, i), 4), message, len);
     }
-    return mix(h, relax_error_message(w->error, NULL), strlen(relax_error_message(w->error, NULL)));
+    return mix(h, relax_error_message(w->error, NULL),
+               strlen(relax_error_message(w->error, NULL)));
 }
 
 #endif

@@ -19,7 +19,8 @@ static void rows_are_whole(void **unused)
         if (strlen(c->name) != 4 || c->name[0] < 'A' || c->name[2] < '0' || c->name[3] > '9')
             fail_msg("name: %s", c->name);
         const char *title, *rule, *bad, *cure;
-        assert_int_equal(relax_code_explain(c->name, strlen(c->name), &title, &rule, &bad, &cure), RELAX_OK);
+        assert_int_equal(relax_code_explain(c->name, strlen(c->name), &title, &rule, &bad, &cure),
+                         RELAX_OK);
         if (!title || !rule || !cure)
             fail_msg("%s: a text is missing", c->name);
         const char *texts[] = { title, rule, cure };
@@ -28,7 +29,8 @@ static void rows_are_whole(void **unused)
                 fail_msg("%s: '%s' ends with a full stop or has several lines", c->name, texts[i]);
         if (bad && bad[strlen(bad) - 1] != '\n')
             fail_msg("%s: the example ends with a line end", c->name);
-        assert_true(c->severity <= RLX_SEVERITY_NOTE && c->status > RELAX_OK && c->status < RELAX_USER_ERROR);
+        assert_true(c->severity <= RLX_SEVERITY_NOTE && c->status > RELAX_OK &&
+                    c->status < RELAX_USER_ERROR);
         assert_ptr_equal(rlx_code_find(rlx_slice_z(c->name)), c);
         assert_int_equal(rlx_code_id_of(c), id);
     }

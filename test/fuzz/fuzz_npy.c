@@ -1,5 +1,6 @@
-/* fuzz_npy: bytes as an array file and as an archive of arrays, through the readers of the tool. What an archive holds is
- * packed with sums that fit when the input says so (its first byte is 'Z'), so that changes reach the arrays inside. */
+/* fuzz_npy: bytes as an array file and as an archive of arrays, through the readers of the
+ * tool. What an archive holds is packed with sums that fit when the input says so (its first
+ * byte is 'Z'), so that changes reach the arrays inside. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- what the readers need of the tool: nothing is shown, no more than a limit is ever read ------------------------ */
+/* ---- what the readers need of the tool: nothing is shown, no more than a limit is ever read
+ * ------------------------ */
 
 static int complaints;
 int cli_error(const cli *c, const char *code, const char *file, const char *format, ...)
@@ -28,9 +30,13 @@ int cli_run_error(const cli *c, const char *file, relax_error *error)
 
 bool cli_read(const cli *c, const char *path, cli_file *out) { return false; }
 void cli_file_free(cli_file *f) {}
-bool cli_write(const cli *c, const char *path, const void *head, size_t head_size, const void *data, size_t size) { return true; }
+bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
+               const void *data, size_t size)
+{
+    return true;
+}
 
-/* ---- one input ----------------------------------------------------------------------------------------------------------- */
+/* ---- one input ------------------------------------------------------------------------------ */
 
 static void want(bool ok)
 {
@@ -87,7 +93,8 @@ static void put(uint8_t **out, uint32_t value, int bytes)
         *(*out)++ = (uint8_t)(value >> 8 * i);
 }
 
-/* What the entry in front of a member and the one in the directory have in common; method, time and flags are 0. */
+/* What the entry in front of a member and the one in the directory have in common; method, time
+ * and flags are 0. */
 static void put_entry(uint8_t **out, uint32_t sum, uint32_t size)
 {
     put(out, 20, 2);

@@ -1,5 +1,6 @@
-/* fuzz_rlx: bytes as a compiled file: loader, verifier, introspection, disassembler and execution, by the run-only library alone.
- * The mutator takes the file apart and puts it together again with sums that fit, so that the change is what is tested. */
+/* fuzz_rlx: bytes as a compiled file: loader, verifier, introspection, disassembler and
+ * execution, by the run-only library alone. The mutator takes the file apart and puts it
+ * together again with sums that fit, so that the change is what is tested. */
 #include "compiled_file.h"
 
 #include <stdio.h>
@@ -8,9 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const compiled_limits limits = {
-    .load_memory = (size_t)64 << 20, .run_memory = (size_t)8 << 20, .timeout = 3000000, .every_loop = true
-};
+static const compiled_limits limits = { .load_memory = (size_t)64 << 20,
+                                        .run_memory = (size_t)8 << 20,
+                                        .timeout = 3000000,
+                                        .every_loop = true };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,10 +35,12 @@ static uint32_t next(unsigned *seed)
     return *seed >> 8;
 }
 
-/* One 32-bit word gets a value that means something: small, a neighbour's, the old one a bit off, or an end of a range. */
+/* One 32-bit word gets a value that means something: small, a neighbour's, the old one a bit
+ * off, or an end of a range. */
 static void change_word(compiled_section *s, unsigned *seed)
 {
-    static const uint32_t ends[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x10000, 0x1000000, 0x60000000 };
+    static const uint32_t ends[] = { 0,          1,       0x7fffffff, 0x80000000,
+                                     0xffffffff, 0x10000, 0x1000000,  0x60000000 };
     size_t words = s->size / 4;
     uint32_t value, other;
     if (!words)
@@ -54,7 +58,8 @@ static void change_word(compiled_section *s, unsigned *seed)
     memcpy(at, &value, 4);
 }
 
-/* A section changes without growing, so that what refers to it still finds its place; seldom with. */
+/* A section changes without growing, so that what refers to it still finds its place; seldom
+ * with. */
 static void change_section(compiled_section *s, size_t room, unsigned *seed)
 {
     uint32_t way = next(seed) % 8;

@@ -1,4 +1,5 @@
-/* replay.c: runs a fuzzer's target over kept files, without a fuzzer. Names of files are on standard input, one a line. */
+/* replay.c: runs a fuzzer's target over kept files, without a fuzzer. Names of files are on
+ * standard input, one a line. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

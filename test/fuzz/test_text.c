@@ -1,5 +1,5 @@
-/* Texts that are nearly right: every program of the tree cut at every byte and with every byte replaced (the short form
- * takes a sample). What must hold for each is in support/text_case.h. */
+/* Texts that are nearly right: every program of the tree cut at every byte and with every byte
+ * replaced (the short form takes a sample). What must hold for each is in support/text_case.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 typedef struct program { char *name, *text; size_t len; } program;
 typedef struct programs { program *items; size_t count; } programs;
 
-/* ---- the programs of the tree ---------------------------------------------------------------------------- */
+/* ---- the programs of the tree --------------------------------------------------------------- */
 
 static char *read_file(const char *path, size_t *len)
 {
@@ -52,13 +52,15 @@ static void add(programs *p, const char *file, const char *name, const char *tex
 }
 
 /* The lines of a case of golden text up to the next section, if they are a program. */
-static void add_section(programs *p, const char *file, const char *name, const char *begin, const char *end)
+static void add_section(programs *p, const char *file, const char *name, const char *begin,
+                        const char *end)
 {
     size_t len = (size_t)(end - begin);
     char *copy = malloc(len + 1);
     memcpy(copy, begin, len);
     copy[len] = 0;
-    if (strstr(copy, "@I.ir_module") || strstr(copy, "@R.function") || strstr(copy, "@T.prim_func"))
+    if (strstr(copy, "@I.ir_module") || strstr(copy, "@R.function") ||
+        strstr(copy, "@T.prim_func"))
         add(p, file, name, copy, len);
     free(copy);
 }
@@ -78,7 +80,8 @@ static void add_golden(programs *p, const char *file)
         if (heading)
             begin = line[0] == '-' ? end : NULL;
         if (heading && line[0] == '=')
-            snprintf(name, sizeof name, "%.*s", (int)(end - line > 64 ? 60 : end - line - 5), line + 4);
+            snprintf(name, sizeof name, "%.*s", (int)(end - line > 64 ? 60 : end - line - 5),
+                     line + 4);
         line = end;
     }
     if (begin)
@@ -118,16 +121,22 @@ static int drop(void **state)
     return 0;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------ */
+/* ---- samples -------------------------------------------------------------------------------- */
 
 enum { MOST_SHOWN = 20 };
-typedef struct tally { size_t cases, accepted, compiled, broken; unsigned long long random; size_t step; } tally;
+typedef struct tally {
+    size_t cases, accepted, compiled, broken;
+    unsigned long long random;
+    size_t step;
+} tally;
 
-/* In the short form one position of `step` is taken, which one depends on chance with a fixed seed. */
+/* In the short form one position of `step` is taken, which one depends on chance with a fixed
+ * seed. */
 static tally start(size_t step)
 {
     bool sanitized = getenv("RELAX_VARIANT") && !strcmp(getenv("RELAX_VARIANT"), "asan");
-    return (tally){ .random = 88172645463325252ull, .step = getenv("RELAX_LONG") ? 1 : step * (sanitized ? 4 : 1) };
+    return (tally){ .random = 88172645463325252ull,
+                    .step = getenv("RELAX_LONG") ? 1 : step * (sanitized ? 4 : 1) };
 }
 
 static size_t chance(tally *t)
@@ -140,7 +149,8 @@ static size_t chance(tally *t)
 
 static bool taken(tally *t) { return t->step == 1 || chance(t) % t->step == 0; }
 
-static void hold(tally *t, const char *name, size_t at, const char *text, size_t len, enum text_case_way way)
+static void hold(tally *t, const char *name, size_t at, const char *text, size_t len,
+                 enum text_case_way way)
 {
     text_case_result result = text_case(text, len, way);
     t->cases++;
@@ -149,17 +159,20 @@ static void hold(tally *t, const char *name, size_t at, const char *text, size_t
     if (!result.broken)
         return;
     if (t->broken++ < MOST_SHOWN)
-        print_error("%s, at %zu: %s%s%s: %s\n----\n%.*s\n----\n", name, at, result.broken, result.pass ? " after " : "", result.pass ? result.pass : "", result.detail, (int)(len > 4000 ? 4000 : len), text);
+        print_error("%s, at %zu: %s%s%s: %s\n----\n%.*s\n----\n", name, at, result.broken,
+                    result.pass ? " after " : "", result.pass ? result.pass : "", result.detail,
+                    (int)(len > 4000 ? 4000 : len), text);
 }
 
 static void tell(const tally *t, const char *what)
 {
-    printf("%s: %zu texts, %zu accepted, %zu compiled\n", what, t->cases, t->accepted, t->compiled);
+    printf("%s: %zu texts, %zu accepted, %zu compiled\n", what, t->cases, t->accepted,
+           t->compiled);
     if (t->broken)
         fail_msg("%zu of them do not hold", t->broken);
 }
 
-/* ---- the tests ------------------------------------------------------------------------------------------------ */
+/* ---- the tests ------------------------------------------------------------------------------ */
 
 static void whole_programs(void **state)
 {
@@ -190,7 +203,9 @@ static void every_prefix(void **state)
 
 static void every_byte_replaced(void **state)
 {
-    static const char bytes[] = { 0, '"', '\'', '(', ')', ']', '{', '\n', '\r', '\t', ' ', '#', '\\', (char)0xFF, '0', '9', 'x', '.', ',', ':', '-', '*', '@', '=' };
+    static const char bytes[] = { 0,    '"',  '\'', '(', ')',  ']',        '{', '\n',
+                                  '\r', '\t', ' ',  '#', '\\', (char)0xFF, '0', '9',
+                                  'x',  '.',  ',',  ':', '-',  '*',        '@', '=' };
     programs *p = *state;
     tally t = start(800);
     for (size_t i = 0; i < p->count; i++)
@@ -215,7 +230,8 @@ static void pieces_exchanged(void **state)
     size_t rounds = getenv("RELAX_LONG") ? 200000 : t.step > 1 ? 500 : 2000;
     for (size_t i = 0; i < rounds; i++) {
         const program *a = &p->items[chance(&t) % p->count], *b = &p->items[chance(&t) % p->count];
-        size_t from = chance(&t) % (a->len + 1), to = from + chance(&t) % 40, piece = chance(&t) % (b->len + 1), len = chance(&t) % 80;
+        size_t from = chance(&t) % (a->len + 1), to = from + chance(&t) % 40,
+               piece = chance(&t) % (b->len + 1), len = chance(&t) % 80;
         to = to < a->len ? to : a->len;
         len = len < b->len - piece ? len : b->len - piece;
         char *text = malloc(a->len + len + 1);

@@ -35,7 +35,8 @@ static inline const rlx_var *var(rlx_context *ctx, const char *name, const rlx_s
     return rlx_var_new(ctx, false, rlx_string_z(ctx, name), -1, s, N);
 }
 
-static inline const rlx_expr *call2(rlx_context *ctx, const char *f, const rlx_expr *a, const rlx_expr *b)
+static inline const rlx_expr *call2(rlx_context *ctx, const char *f, const rlx_expr *a,
+                                    const rlx_expr *b)
 {
     const rlx_expr *args[] = { a, b };
     return rlx_call_new(ctx, rlx_extern(ctx, rlx_slice_z(f)), args, b ? 2 : 1, NULL, 0, NULL, N);
@@ -57,18 +58,23 @@ static inline bool same(const rlx_node *a, const rlx_node *b)
 }
 
 /* def f(x: Tensor((n,))): y = F(x, x); return y -- with names as given */
-static inline const rlx_function *small_function(rlx_context *ctx, const char *n, const char *x, const char *callee)
+static inline const rlx_function *small_function(rlx_context *ctx, const char *n, const char *x,
+                                                 const char *callee)
 {
     const rlx_prim *d = dim(ctx, n);
     const rlx_var *p = var(ctx, x, tensor1(ctx, d)), *y = var(ctx, "y", tensor1(ctx, d));
-    const rlx_binding *b = rlx_bind(ctx, y, call2(ctx, callee, p ? &p->node : NULL, p ? &p->node : NULL), N);
+    const rlx_binding *b =
+        rlx_bind(ctx, y, call2(ctx, callee, p ? &p->node : NULL, p ? &p->node : NULL), N);
     const rlx_node *block = rlx_block_new(ctx, false, &b, 1, N);
-    const rlx_expr *body = rlx_seq(ctx, &block, 1, y ? &y->node : NULL, N), *param = p ? &p->node : NULL;
+    const rlx_expr *body = rlx_seq(ctx, &block, 1, y ? &y->node : NULL, N),
+                   *param = p ? &p->node : NULL;
     const rlx_sinfo *in = tensor1(ctx, d);
-    return rlx_function_new(ctx, &param, 1, body, in, true, true, NULL, rlx_func_info(ctx, &d, 1, &in, 1, in, true), N);
+    return rlx_function_new(ctx, &param, 1, body, in, true, true, NULL,
+                            rlx_func_info(ctx, &d, 1, &in, 1, in, true), N);
 }
 
-static inline const rlx_module *module_of(rlx_context *ctx, const char *const *names, const rlx_node *const *functions, size_t count)
+static inline const rlx_module *module_of(rlx_context *ctx, const char *const *names,
+                                          const rlx_node *const *functions, size_t count)
 {
     const rlx_expr *gvars[64];
     for (size_t i = 0; i < count; i++)

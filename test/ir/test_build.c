@@ -31,13 +31,23 @@ static void both_ways_to_intern_agree(void **state)
     rlx_context *c = new_context();
     const rlx_prim *n = dim(c, "n"), *dims[] = { n, rlx_int64(c, 4) };
     const rlx_expr *shape = rlx_shape(c, dims, 2);
-    const rlx_node *made[] = { shape, rlx_shape(c, NULL, 0), rlx_tensor_info(c, shape, RELAX_FLOAT16, -1, NULL), rlx_shape_info(c, dims, 2),
-                               rlx_shape_info(c, NULL, 0), rlx_binary_new(c, RLX_NODE_FLOOR_MOD, n, dims[1]), rlx_int64(c, 7),
-                               rlx_int64(c, 1 << 20), rlx_int(c, RELAX_UINT8, 3), c->void_tensor };
+    const rlx_node *made[] = { shape,
+                               rlx_shape(c, NULL, 0),
+                               rlx_tensor_info(c, shape, RELAX_FLOAT16, -1, NULL),
+                               rlx_shape_info(c, dims, 2),
+                               rlx_shape_info(c, NULL, 0),
+                               rlx_binary_new(c, RLX_NODE_FLOOR_MOD, n, dims[1]),
+                               rlx_int64(c, 7),
+                               rlx_int64(c, 1 << 20),
+                               rlx_int(c, RELAX_UINT8, 3),
+                               c->void_tensor };
     for (size_t i = 0; i < RLX_COUNT(made); i++)
         assert_ptr_equal(rlx_node_intern(c, made[i]), made[i]);
-    rlx_select key = { .node.kind = RLX_NODE_SELECT, .dtype = RELAX_INT64, .cond = rlx_binary_new(c, RLX_NODE_EQ, n, n),
-                       .true_value = n, .false_value = dims[1] };
+    rlx_select key = { .node.kind = RLX_NODE_SELECT,
+                       .dtype = RELAX_INT64,
+                       .cond = rlx_binary_new(c, RLX_NODE_EQ, n, n),
+                       .true_value = n,
+                       .false_value = dims[1] };
     assert_ptr_equal(rlx_node_intern(c, &key.node), rlx_select_new(c, key.cond, n, dims[1]));
     rlx_context_release(c);
 }
@@ -93,7 +103,8 @@ static void layers_stay_closed(void **state)
     assert_int_equal(kept->node.id, id);
     assert_string_equal(kept->name->data, "in_scratch");
     assert_string_equal(rlx_show(c, kept->sinfo), "R.Tensor((n + 2000, m, 1000), dtype=\"int8\")");
-    assert_ptr_equal(rlx_binary_new(c, RLX_NODE_ADD, n, rlx_int64(c, 2000)), rlx_as_shape_expr(rlx_as_tensor_sinfo(kept->sinfo)->shape)->values[0]);
+    assert_ptr_equal(rlx_binary_new(c, RLX_NODE_ADD, n, rlx_int64(c, 2000)),
+                     rlx_as_shape_expr(rlx_as_tensor_sinfo(kept->sinfo)->shape)->values[0]);
     assert_true(var(c, "later", NULL)->node.id > id);
     rlx_context_release(c);
 }
@@ -103,7 +114,8 @@ static const rlx_node *function_with_constant(rlx_context *c)
     static const float data[4096] = { 1, 2, 3 };
     int64_t shape[] = { 4096 };
     const rlx_function *f = small_function(c, "n", "x", "g");
-    const rlx_expr *k = rlx_constant_new(c, RELAX_FLOAT32, shape, 1, data, N), *both[] = { &f->node, k };
+    const rlx_expr *k = rlx_constant_new(c, RELAX_FLOAT32, shape, 1, data, N),
+                   *both[] = { &f->node, k };
     return rlx_tuple_new(c, both, 2, N);
 }
 
@@ -154,19 +166,24 @@ static void modules_find_by_name(void **state)
 static void attrs_are_maps(void **state)
 {
     rlx_context *c = new_context();
-    const rlx_attr *keys[] = { rlx_attr_string_new(c, RLX_SLICE("b")), rlx_attr_string_new(c, RLX_SLICE("a")),
-                               rlx_attr_string_new(c, RLX_SLICE("b")), rlx_attr_string_new(c, RLX_SLICE("ab")) };
-    const rlx_attr *values[] = { rlx_attr_int_new(c, 1), rlx_attr_int_new(c, 2), rlx_attr_int_new(c, 3), rlx_attr_int_new(c, 4) };
+    const rlx_attr *keys[] = { rlx_attr_string_new(c, RLX_SLICE("b")),
+                               rlx_attr_string_new(c, RLX_SLICE("a")),
+                               rlx_attr_string_new(c, RLX_SLICE("b")),
+                               rlx_attr_string_new(c, RLX_SLICE("ab")) };
+    const rlx_attr *values[] = { rlx_attr_int_new(c, 1), rlx_attr_int_new(c, 2),
+                                 rlx_attr_int_new(c, 3), rlx_attr_int_new(c, 4) };
     const rlx_attr *a = rlx_attrs_new(c, keys, values, 4);
     assert_string_equal(rlx_show(c, a), "{\"a\": 2, \"ab\": 4, \"b\": 3}");
     assert_ptr_equal(rlx_attrs_get(a, "ab"), values[3]);
     assert_null(rlx_attrs_get(a, "z"));
     assert_null(rlx_attrs_get(NULL, "a"));
-    assert_string_equal(rlx_show(c, rlx_attrs_with(c, a, "aa", values[0])), "{\"a\": 2, \"aa\": 1, \"ab\": 4, \"b\": 3}");
+    assert_string_equal(rlx_show(c, rlx_attrs_with(c, a, "aa", values[0])),
+                        "{\"a\": 2, \"aa\": 1, \"ab\": 4, \"b\": 3}");
     assert_string_equal(rlx_show(c, rlx_attrs_with(c, a, "ab", NULL)), "{\"a\": 2, \"b\": 3}");
     assert_ptr_equal(rlx_attrs_with(c, a, "z", NULL), a);
     const rlx_attr *row = rlx_attrs_in_order(c, keys, values, 2);
-    assert_string_equal(rlx_show(c, rlx_attrs_with(c, row, "b", values[3])), "{\"b\": 4, \"a\": 2}");
+    assert_string_equal(rlx_show(c, rlx_attrs_with(c, row, "b", values[3])),
+                        "{\"b\": 4, \"a\": 2}");
     assert_string_equal(rlx_show(c, rlx_attrs_with(c, NULL, "k", values[0])), "{\"k\": 1}");
     rlx_context_release(c);
 }
@@ -190,9 +207,15 @@ static void notes_belong_to_their_diagnostic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interned_nodes_are_one), cmocka_unit_test(both_ways_to_intern_agree), cmocka_unit_test(binders_count_by_name),
-        cmocka_unit_test(null_operands_pass_on), cmocka_unit_test(layers_stay_closed), cmocka_unit_test(scratch_compacts),
-        cmocka_unit_test(modules_find_by_name), cmocka_unit_test(attrs_are_maps), cmocka_unit_test(notes_belong_to_their_diagnostic),
+        cmocka_unit_test(interned_nodes_are_one),
+        cmocka_unit_test(both_ways_to_intern_agree),
+        cmocka_unit_test(binders_count_by_name),
+        cmocka_unit_test(null_operands_pass_on),
+        cmocka_unit_test(layers_stay_closed),
+        cmocka_unit_test(scratch_compacts),
+        cmocka_unit_test(modules_find_by_name),
+        cmocka_unit_test(attrs_are_maps),
+        cmocka_unit_test(notes_belong_to_their_diagnostic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Structural equality: pairs that must be equal, pairs that must not, and the law of the hash (see `same`). */
+/* Structural equality: pairs that must be equal, pairs that must not, and the law of the hash
+ * (see `same`). */
 #include "ir_fixture.h"
 
 static void functions_up_to_names(void **state)
@@ -14,13 +15,16 @@ static void functions_up_to_names(void **state)
 }
 
 /* def f(x: T((n,)), y: T((m,))) -> T((dims[i],)): return x or y */
-static const rlx_node *two_params(rlx_context *c, bool swap_result, bool same_dim, const char *first)
+static const rlx_node *two_params(rlx_context *c, bool swap_result, bool same_dim,
+                                  const char *first)
 {
     const rlx_prim *n = dim(c, first), *m = same_dim ? n : dim(c, "m");
     const rlx_var *x = var(c, "x", tensor1(c, n)), *y = var(c, "y", tensor1(c, m));
     const rlx_expr *params[] = { &x->node, &y->node };
     const rlx_expr *body = rlx_seq(c, NULL, 0, swap_result ? &y->node : &x->node, N);
-    return &rlx_function_new(c, params, 2, body, tensor1(c, swap_result ? m : n), true, true, NULL, NULL, N)->node;
+    return &rlx_function_new(c, params, 2, body, tensor1(c, swap_result ? m : n), true, true, NULL,
+                             NULL, N)
+                ->node;
 }
 
 static void variables_map_one_to_one(void **state)
@@ -39,7 +43,9 @@ static void free_variables(void **state)
     rlx_context *c = new_context();
     rlx_memory *m = &c->memory;
     const rlx_prim *n = dim(c, "n"), *k = dim(c, "k");
-    const rlx_prim *nk = rlx_binary_new(c, RLX_NODE_ADD, n, k), *kn = rlx_binary_new(c, RLX_NODE_ADD, k, n), *nn = rlx_binary_new(c, RLX_NODE_ADD, n, n);
+    const rlx_prim *nk = rlx_binary_new(c, RLX_NODE_ADD, n, k),
+                   *kn = rlx_binary_new(c, RLX_NODE_ADD, k, n),
+                   *nn = rlx_binary_new(c, RLX_NODE_ADD, n, n);
     bool oom;
     assert_true(same(nk, nk));
     assert_false(same(nk, kn));
@@ -47,34 +53,41 @@ static void free_variables(void **state)
     assert_false(rlx_equal(m, nk, nn, true, &oom));
     assert_false(rlx_equal(m, nn, nk, true, &oom));
     assert_false(rlx_equal(m, n, rlx_int64(c, 1), true, &oom));
-    const rlx_prim *i32 = (const rlx_prim *)rlx_prim_var_new(c, rlx_string_z(c, "n"), RELAX_INT32, N);
+    const rlx_prim *i32 =
+        (const rlx_prim *)rlx_prim_var_new(c, rlx_string_z(c, "n"), RELAX_INT32, N);
     assert_false(rlx_equal(m, n, i32, true, &oom));
     rlx_context_release(c);
 }
 
-/* lambda p, q: (T(e0), T(e1)) where e0, e1 are picked: the same node on both sides means different things when
- * variables are mapped crosswise. */
+/* lambda p, q: (T(e0), T(e1)) where e0, e1 are picked: the same node on both sides means
+ * different things when variables are mapped crosswise. */
 static void identical_pointers_under_a_mapping(void **state)
 {
     rlx_context *c = new_context();
     const rlx_prim *n = dim(c, "n"), *m = dim(c, "m"), *nm[] = { n, m }, *mn[] = { m, n };
     const rlx_prim *sum = rlx_binary_new(c, RLX_NODE_SUB, n, m);
-    const rlx_sinfo *pa[] = { rlx_shape_info(c, nm, 2), tensor1(c, sum) }, *pb[] = { rlx_shape_info(c, mn, 2), tensor1(c, sum) };
-    const rlx_sinfo *pc[] = { rlx_shape_info(c, mn, 2), tensor1(c, rlx_binary_new(c, RLX_NODE_SUB, m, n)) };
-    const rlx_sinfo *a = rlx_func_info(c, nm, 2, pa, 2, c->object, true), *b = rlx_func_info(c, mn, 2, pb, 2, c->object, true);
+    const rlx_sinfo *pa[] = { rlx_shape_info(c, nm, 2), tensor1(c, sum) },
+                    *pb[] = { rlx_shape_info(c, mn, 2), tensor1(c, sum) };
+    const rlx_sinfo *pc[] = { rlx_shape_info(c, mn, 2),
+                              tensor1(c, rlx_binary_new(c, RLX_NODE_SUB, m, n)) };
+    const rlx_sinfo *a = rlx_func_info(c, nm, 2, pa, 2, c->object, true),
+                    *b = rlx_func_info(c, mn, 2, pb, 2, c->object, true);
     const rlx_sinfo *e = rlx_func_info(c, mn, 2, pc, 2, c->object, true);
     assert_false(same(a, b));
     assert_true(same(a, e));
     rlx_context_release(c);
 }
 
-/* Two descriptions that share a binder object against two that do not; and one inside the scope of the variable. */
+/* Two descriptions that share a binder object against two that do not; and one inside the scope
+ * of the variable. */
 static void binders_are_scoped(void **state)
 {
     rlx_context *c = new_context();
     const rlx_prim *m = dim(c, "m"), *k = dim(c, "k"), *l = dim(c, "l");
     const rlx_sinfo *tm = tensor1(c, m), *tk = tensor1(c, k), *tl = tensor1(c, l);
-    const rlx_sinfo *fm = rlx_func_info(c, &m, 1, &tm, 1, tm, true), *fk = rlx_func_info(c, &k, 1, &tk, 1, tk, true), *fl = rlx_func_info(c, &l, 1, &tl, 1, tl, true);
+    const rlx_sinfo *fm = rlx_func_info(c, &m, 1, &tm, 1, tm, true),
+                    *fk = rlx_func_info(c, &k, 1, &tk, 1, tk, true),
+                    *fl = rlx_func_info(c, &l, 1, &tl, 1, tl, true);
     const rlx_sinfo *shared[] = { fm, fm, fm }, *apart[] = { fk, fl, fk };
     assert_true(same(rlx_tuple_info(c, shared, 3), rlx_tuple_info(c, apart, 3)));
     const rlx_sinfo *outer_a[] = { fm, tm }, *outer_b[] = { fk, tm }, *outer_c[] = { fk, tk };
@@ -84,8 +97,10 @@ static void binders_are_scoped(void **state)
     rlx_context_release(c);
 }
 
-/* lambda x: if c: match_cast d1 ... else match_cast d2 ... : both branches may bind the same variable or two. */
-static const rlx_node *two_branches(rlx_context *c, const rlx_prim *first, const rlx_prim *second, const rlx_prim *result)
+/* lambda x: if c: match_cast d1 ... else match_cast d2 ... : both branches may bind the same
+ * variable or two. */
+static const rlx_node *two_branches(rlx_context *c, const rlx_prim *first, const rlx_prim *second,
+                                    const rlx_prim *result)
 {
     const rlx_var *x = var(c, "x", c->object), *cond = var(c, "c", c->object);
     const rlx_expr *branch[2], *params[] = { &x->node, &cond->node };
@@ -111,15 +126,21 @@ static void scopes_of_match_cast(void **state)
     rlx_context_release(c);
 }
 
-/* @R.function: def loop(i): r = loop(i); return r   bound to a variable of its own name or another */
+/* @R.function: def loop(i): r = loop(i); return r   bound to a variable of its own name or another
+ */
 static const rlx_node *local_loop(rlx_context *c, const char *name, bool calls_itself)
 {
-    const rlx_var *loop = var(c, name, c->object), *i = var(c, "i", c->object), *r = var(c, "r", c->object), *other = var(c, "other", c->object);
+    const rlx_var *loop = var(c, name, c->object), *i = var(c, "i", c->object),
+                  *r = var(c, "r", c->object), *other = var(c, "other", c->object);
     const rlx_expr *arg = &i->node;
-    const rlx_binding *b = rlx_bind(c, r, rlx_call_new(c, calls_itself ? &loop->node : &other->node, &arg, 1, NULL, 0, NULL, N), N);
+    const rlx_binding *b = rlx_bind(
+        c, r,
+        rlx_call_new(c, calls_itself ? &loop->node : &other->node, &arg, 1, NULL, 0, NULL, N), N);
     const rlx_node *block = rlx_block_new(c, false, &b, 1, N);
-    const rlx_function *f = rlx_function_new(c, &arg, 1, rlx_seq(c, &block, 1, &r->node, N), NULL, false, true, NULL, NULL, N);
-    const rlx_binding *bound[] = { rlx_bind(c, other, rlx_extern(c, RLX_SLICE("g")), N), rlx_bind(c, loop, &f->node, N) };
+    const rlx_function *f = rlx_function_new(c, &arg, 1, rlx_seq(c, &block, 1, &r->node, N), NULL,
+                                             false, true, NULL, NULL, N);
+    const rlx_binding *bound[] = { rlx_bind(c, other, rlx_extern(c, RLX_SLICE("g")), N),
+                                   rlx_bind(c, loop, &f->node, N) };
     block = rlx_block_new(c, false, bound, 2, N);
     return rlx_seq(c, &block, 1, &loop->node, N);
 }
@@ -153,15 +174,18 @@ static void plain_fields_count(void **state)
         assert_int_equal(same(k, rows[i].other), rows[i].equal);
     const rlx_expr *x = &var(c, "x", NULL)->node;
     assert_false(same(rlx_tuple_get(c, x, 0, N), rlx_tuple_get(c, x, 1, N)));
-    assert_true(same(rlx_call_new(c, x, NULL, 0, NULL, 0, NULL, N), rlx_call_new(c, x, NULL, 0, NULL, 0, rlx_attrs_new(c, NULL, NULL, 0), N)));
-    assert_false(same(&rlx_var_new(c, false, rlx_string_z(c, "v"), 1, NULL, N)->node, &rlx_var_new(c, true, rlx_string_z(c, "v"), 1, NULL, N)->node));
+    assert_true(same(rlx_call_new(c, x, NULL, 0, NULL, 0, NULL, N),
+                     rlx_call_new(c, x, NULL, 0, NULL, 0, rlx_attrs_new(c, NULL, NULL, 0), N)));
+    assert_false(same(&rlx_var_new(c, false, rlx_string_z(c, "v"), 1, NULL, N)->node,
+                      &rlx_var_new(c, true, rlx_string_z(c, "v"), 1, NULL, N)->node));
     rlx_context_release(c);
 }
 
 static void order_of_functions_is_free(void **state)
 {
     rlx_context *c = new_context();
-    const rlx_node *f = &small_function(c, "n", "x", "op")->node, *g = &small_function(c, "n", "x", "other")->node;
+    const rlx_node *f = &small_function(c, "n", "x", "op")->node,
+                   *g = &small_function(c, "n", "x", "other")->node;
     const char *fg[] = { "f", "g" }, *gf[] = { "g", "f" }, *fh[] = { "f", "h" };
     const rlx_node *a[] = { f, g }, *b[] = { g, f };
     const rlx_node *m = &module_of(c, fg, a, 2)->node;
@@ -176,12 +200,14 @@ static void order_of_functions_is_free(void **state)
 static const rlx_node *kernel(rlx_context *c, const char *loop, bool constant_index, bool swap)
 {
     const rlx_prim *n = dim(c, "n");
-    const rlx_buffer *a = rlx_buffer_new(c, rlx_string_z(c, "A"), RELAX_FLOAT32, &n, 1, NULL, N), *b = rlx_buffer_new(c, rlx_string_z(c, "B"), RELAX_FLOAT32, &n, 1, NULL, N);
+    const rlx_buffer *a = rlx_buffer_new(c, rlx_string_z(c, "A"), RELAX_FLOAT32, &n, 1, NULL, N),
+                     *b = rlx_buffer_new(c, rlx_string_z(c, "B"), RELAX_FLOAT32, &n, 1, NULL, N);
     const rlx_prim_var *i = rlx_prim_var_new(c, rlx_string_z(c, loop), RELAX_INT64, N);
     const rlx_prim *at = &i->node, *from = constant_index ? rlx_int64(c, 0) : at;
     const rlx_stmt *store = rlx_store(c, b, rlx_load(c, a, &from, 1), &at, 1, N);
     rlx_prim_func *f = rlx_node_new(c, RLX_NODE_PRIM_FUNC);
-    const rlx_node *params[] = { rlx_pointer_var(c, rlx_string_z(c, "a"), RELAX_VOID, NULL, N), rlx_pointer_var(c, rlx_string_z(c, "b"), RELAX_VOID, NULL, N) };
+    const rlx_node *params[] = { rlx_pointer_var(c, rlx_string_z(c, "a"), RELAX_VOID, NULL, N),
+                                 rlx_pointer_var(c, rlx_string_z(c, "b"), RELAX_VOID, NULL, N) };
     const rlx_node *buffers[] = { swap ? &b->node : &a->node, swap ? &a->node : &b->node };
     bool ok;
     f->params = rlx_nodes_copy(c, params, 2, &ok);
@@ -263,7 +289,8 @@ static void large_shapes(void **state)
     assert_true(same(dag, nested_ifs(c, x, 300, true)));
     assert_true(same(dag, rlx_copy_fresh(c, dag)));
     const rlx_expr *param = &x->node;
-    const rlx_node *f = &rlx_function_new(c, &param, 1, dag, NULL, false, true, NULL, NULL, N)->node;
+    const rlx_node *f =
+        &rlx_function_new(c, &param, 1, dag, NULL, false, true, NULL, NULL, N)->node;
     assert_true(same(f, rlx_copy_to(d, f, NULL, 0)));
     const rlx_sinfo *info = tensor1(c, n);
     for (int i = 0; i < 10000; i++) {
@@ -285,10 +312,17 @@ static void large_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_up_to_names), cmocka_unit_test(variables_map_one_to_one), cmocka_unit_test(free_variables),
-        cmocka_unit_test(identical_pointers_under_a_mapping), cmocka_unit_test(binders_are_scoped), cmocka_unit_test(scopes_of_match_cast),
-        cmocka_unit_test(local_functions_may_call_themselves), cmocka_unit_test(plain_fields_count),
-        cmocka_unit_test(order_of_functions_is_free), cmocka_unit_test(prim_functions), cmocka_unit_test(large_shapes),
+        cmocka_unit_test(functions_up_to_names),
+        cmocka_unit_test(variables_map_one_to_one),
+        cmocka_unit_test(free_variables),
+        cmocka_unit_test(identical_pointers_under_a_mapping),
+        cmocka_unit_test(binders_are_scoped),
+        cmocka_unit_test(scopes_of_match_cast),
+        cmocka_unit_test(local_functions_may_call_themselves),
+        cmocka_unit_test(plain_fields_count),
+        cmocka_unit_test(order_of_functions_is_free),
+        cmocka_unit_test(prim_functions),
+        cmocka_unit_test(large_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,7 @@ static void test_same_number(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_many), cmocka_unit_test(test_same_number) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_many),
+                                        cmocka_unit_test(test_same_number) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

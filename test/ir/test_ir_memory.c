@@ -1,4 +1,5 @@
-/* Every allocation of a small life of a context fails in turn: no crash, no leak, and the failure is told. */
+/* Every allocation of a small life of a context fails in turn: no crash, no leak, and the
+ * failure is told. */
 #include "ir_fixture.h"
 
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static void *host_resize(void *user, void *ptr, size_t old_size, size_t new_size
     return p;
 }
 
-/* Builds, compares, hashes, rewrites, substitutes, shows, copies. False as soon as something fails. */
+/* Builds, compares, hashes, rewrites, substitutes, shows, copies. False as soon as something
+ * fails. */
 static bool life(rlx_context *c)
 {
     const char *names[] = { "f", "g" };
@@ -43,16 +45,22 @@ static bool life(rlx_context *c)
     bool oom = false;
     int64_t shape[] = { 2 };
     const rlx_function *f = small_function(c, "n", "x", "op");
-    if (!rlx_scratch_begin(c) || !f || rlx_error_count(c)) /* optional parts fail unseen: the latch tells */
+    if (!rlx_scratch_begin(c) || !f ||
+        rlx_error_count(c)) /* optional parts fail unseen: the latch tells */
         return false;
     functions[0] = &f->node;
     functions[1] = rlx_constant_new(c, RELAX_INT8, shape, 1, "ab", N);
-    const rlx_expr *gvars[] = { (const rlx_expr *)rlx_global_var_new(c, rlx_string_z(c, names[0]), N), (const rlx_expr *)rlx_global_var_new(c, rlx_string_z(c, names[1]), N) };
+    const rlx_expr *gvars[] = {
+        (const rlx_expr *)rlx_global_var_new(c, rlx_string_z(c, names[0]), N),
+        (const rlx_expr *)rlx_global_var_new(c, rlx_string_z(c, names[1]), N)
+    };
     const rlx_module *m = rlx_module_new(c, gvars, functions, 2, NULL, NULL, N);
-    const rlx_prim *n = rlx_as_shape_expr(rlx_as_tensor_sinfo(f->ret_sinfo)->shape)->values[0], *seven = rlx_int64(c, 7777);
+    const rlx_prim *n = rlx_as_shape_expr(rlx_as_tensor_sinfo(f->ret_sinfo)->shape)->values[0],
+                   *seven = rlx_int64(c, 7777);
     const rlx_node *sub = m && seven ? rlx_substitute(c, &m->node, &n, &seven, 1) : NULL;
     const rlx_node *fresh = sub ? rlx_copy_fresh(c, functions[0]) : NULL;
-    if (!fresh || !rlx_equal(&c->memory, functions[0], fresh, false, &oom) || !rlx_hash(&c->memory, fresh, &oom))
+    if (!fresh || !rlx_equal(&c->memory, functions[0], fresh, false, &oom) ||
+        !rlx_hash(&c->memory, fresh, &oom))
         return false;
     rlx_rewriter r;
     rlx_rewriter_init(&r, c);
@@ -100,6 +108,7 @@ static void a_cap_is_a_failure_too(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(a_cap_is_a_failure_too) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_allocation_may_fail),
+                                        cmocka_unit_test(a_cap_is_a_failure_too) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,8 @@
 
 struct trace { rlx_buf b; bool leaves; enum rlx_node_kind skip, stop; };
 
-static enum rlx_step on_enter(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step on_enter(void *user, const rlx_node *n, const rlx_field *via,
+                              const rlx_node *parent)
 {
     struct trace *t = user;
     bool def = via && (via->type == RLX_FIELD_DEF || via->type == RLX_FIELD_DEFS);
@@ -20,7 +21,8 @@ static enum rlx_step on_leave(void *user, const rlx_node *n)
     return RLX_STEP_ON;
 }
 
-static void check_walk(rlx_context *c, const rlx_node *n, rlx_walker w, struct trace t, const char *want)
+static void check_walk(rlx_context *c, const rlx_node *n, rlx_walker w, struct trace t,
+                       const char *want)
 {
     rlx_buf_init(&t.b, &c->memory);
     w.enter = on_enter;
@@ -39,12 +41,16 @@ static void walk_goes_in_evaluation_order(void **state)
     rlx_context *c = new_context();
     const rlx_node *f = &small_function(c, "n", "x", "op")->node;
     check_walk(c, f, (rlx_walker){ 0 }, (struct trace){ 0 },
-               "Function *Var SeqExpr BindingBlock VarBinding Call ExternFunc Var Var *Var Var TensorStructInfo ShapeExpr tir.Var ");
+               "Function *Var SeqExpr BindingBlock VarBinding Call ExternFunc Var Var *Var Var "
+               "TensorStructInfo ShapeExpr tir.Var ");
     check_walk(c, f, (rlx_walker){ .annotations = true, .unique = true }, (struct trace){ 0 },
-               "Function *Var TensorStructInfo ShapeExpr tir.Var SeqExpr BindingBlock VarBinding Call ExternFunc *Var ");
-    check_walk(c, f, (rlx_walker){ 0 }, (struct trace){ .skip = RLX_NODE_SEQ_EXPR, .leaves = true },
+               "Function *Var TensorStructInfo ShapeExpr tir.Var SeqExpr BindingBlock VarBinding "
+               "Call ExternFunc *Var ");
+    check_walk(c, f, (rlx_walker){ 0 },
+               (struct trace){ .skip = RLX_NODE_SEQ_EXPR, .leaves = true },
                "Function *Var ) SeqExpr TensorStructInfo ShapeExpr tir.Var ) ) ) ) ");
-    check_walk(c, f, (rlx_walker){ 0 }, (struct trace){ .stop = RLX_NODE_CALL }, "Function *Var SeqExpr BindingBlock VarBinding Call ");
+    check_walk(c, f, (rlx_walker){ 0 }, (struct trace){ .stop = RLX_NODE_CALL },
+               "Function *Var SeqExpr BindingBlock VarBinding Call ");
     rlx_context_release(c);
 }
 
@@ -82,7 +88,8 @@ static void retyped_variables_are_new_and_followed(void **state)
 {
     rlx_context *c = new_context();
     const rlx_function *f = small_function(c, "n", "x", "op");
-    const rlx_prim *n = rlx_as_shape_expr(rlx_as_tensor_sinfo(f->ret_sinfo)->shape)->values[0], *four = rlx_int64(c, 4);
+    const rlx_prim *n = rlx_as_shape_expr(rlx_as_tensor_sinfo(f->ret_sinfo)->shape)->values[0],
+                   *four = rlx_int64(c, 4);
     rlx_rewriter r;
     rlx_rewriter_init(&r, c);
     assert_true(rlx_ptrmap_put(&r.map, n, (uintptr_t)four));
@@ -123,7 +130,8 @@ static void a_failed_callback_ends_it(void **state)
 static void children_by_number(void **state)
 {
     rlx_context *c = new_context();
-    const rlx_expr *x = &var(c, "x", NULL)->node, *y = &var(c, "y", NULL)->node, *args[] = { x, y };
+    const rlx_expr *x = &var(c, "x", NULL)->node, *y = &var(c, "y", NULL)->node,
+                   *args[] = { x, y };
     const rlx_sinfo *info = c->object;
     const rlx_expr *call = rlx_call_new(c, x, args, 2, &info, 1, NULL, rlx_place_make(1, 2, 3));
     const rlx_node *want[] = { x, x, y, info, NULL }, *other[] = { y, x, y, info, NULL };
@@ -177,7 +185,9 @@ static void variables_are_collected(void **state)
     rlx_context *c = new_context();
     const rlx_prim *n = dim(c, "n"), *m = dim(c, "m"), *k = dim(c, "k");
     const rlx_prim *dims[] = { rlx_binary_new(c, RLX_NODE_ADD, n, m), k, n };
-    const rlx_sinfo *in = tensor1(c, m), *fields[] = { rlx_shape_info(c, dims, 3), rlx_func_info(c, NULL, 0, &in, 1, in, true), rlx_prim_info(c, RELAX_INT64, k) };
+    const rlx_sinfo *in = tensor1(c, m), *fields[] = { rlx_shape_info(c, dims, 3),
+                                                       rlx_func_info(c, NULL, 0, &in, 1, in, true),
+                                                       rlx_prim_info(c, RELAX_INT64, k) };
     const rlx_sinfo *t = rlx_tuple_info(c, fields, 3);
     rlx_prim_vars all = { 0 }, alone = { 0 };
     assert_true(rlx_collect_prim_vars(&c->memory, t, false, &all));
@@ -199,7 +209,8 @@ static void variables_are_collected(void **state)
 static void fresh_copies_share_no_variables(void **state)
 {
     rlx_context *c = new_context();
-    const rlx_function *f = small_function(c, "n", "x", "op"), *g = rlx_as_function(rlx_copy_fresh(c, &f->node));
+    const rlx_function *f = small_function(c, "n", "x", "op"),
+                       *g = rlx_as_function(rlx_copy_fresh(c, &f->node));
     assert_true(same(&f->node, &g->node));
     assert_ptr_not_equal(f->params[0], g->params[0]);
     assert_ptr_not_equal(f->ret_sinfo, g->ret_sinfo); /* another n */
@@ -219,8 +230,10 @@ static void copies_outlive_their_context(void **state)
     static const int32_t data[] = { 1, 2, 3 };
     int64_t three[] = { 3 };
     const char *names[] = { "f", "g" };
-    const rlx_node *k = rlx_constant_new(from, RELAX_INT32, three, 1, data, rlx_place_make(2, 7, 1));
-    const rlx_node *functions[] = { &small_function(from, "n", "x", "op")->node, rlx_tuple_new(from, &k, 1, rlx_place_make(3, 5, 1)) };
+    const rlx_node *k =
+        rlx_constant_new(from, RELAX_INT32, three, 1, data, rlx_place_make(2, 7, 1));
+    const rlx_node *functions[] = { &small_function(from, "n", "x", "op")->node,
+                                    rlx_tuple_new(from, &k, 1, rlx_place_make(3, 5, 1)) };
     uint32_t sources[] = { 0, 4, 9 };
     const rlx_module *m = module_of(from, names, functions, 2);
     const rlx_module *copy = rlx_as_module(rlx_copy_to(to, &m->node, sources, 3));
@@ -236,10 +249,16 @@ static void copies_outlive_their_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walk_goes_in_evaluation_order), cmocka_unit_test(rewriting_keeps_what_does_not_change),
-        cmocka_unit_test(retyped_variables_are_new_and_followed), cmocka_unit_test(a_failed_callback_ends_it),
-        cmocka_unit_test(children_by_number), cmocka_unit_test(substitution_is_simultaneous), cmocka_unit_test(substitution_does_not_capture),
-        cmocka_unit_test(variables_are_collected), cmocka_unit_test(fresh_copies_share_no_variables), cmocka_unit_test(copies_outlive_their_context),
+        cmocka_unit_test(walk_goes_in_evaluation_order),
+        cmocka_unit_test(rewriting_keeps_what_does_not_change),
+        cmocka_unit_test(retyped_variables_are_new_and_followed),
+        cmocka_unit_test(a_failed_callback_ends_it),
+        cmocka_unit_test(children_by_number),
+        cmocka_unit_test(substitution_is_simultaneous),
+        cmocka_unit_test(substitution_does_not_capture),
+        cmocka_unit_test(variables_are_collected),
+        cmocka_unit_test(fresh_copies_share_no_variables),
+        cmocka_unit_test(copies_outlive_their_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

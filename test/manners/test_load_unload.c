@@ -1,5 +1,5 @@
-/* test_load_unload.c: the shared library is loaded and unloaded a thousand times, with a run in between now and then: no mapping,
- * descriptor or thread stays behind.
+/* test_load_unload.c: the shared library is loaded and unloaded a thousand times, with a run in
+ * between now and then: no mapping, descriptor or thread stays behind.
  */
 #include "../fault/fault.h"
 
@@ -7,7 +7,8 @@
 
 enum { TIMES = 1000, WARM = 20 };
 
-static const char program[] = "@R.function\ndef main(x: R.Tensor((2,), \"float32\")) -> R.Tensor((2,), \"float32\"):\n    y = R.exp(x)\n    return y\n";
+static const char program[] = "@R.function\ndef main(x: R.Tensor((2,), \"float32\")) -> "
+                              "R.Tensor((2,), \"float32\"):\n    y = R.exp(x)\n    return y\n";
 
 static int lines_of(const char *path)
 {
@@ -20,7 +21,9 @@ static int lines_of(const char *path)
     return lines;
 }
 
-#define FIND(name) __typeof__(&name) name##_ = (__typeof__(&name))(uintptr_t)dlsym(library, #name); assert_non_null(name##_)
+#define FIND(name)                                                                   \
+    __typeof__(&name) name##_ = (__typeof__(&name))(uintptr_t)dlsym(library, #name); \
+    assert_non_null(name##_)
 
 /* Reads, compiles and runs by the symbols of this very library. */
 static void use(void *library)
@@ -39,13 +42,15 @@ static void use(void *library)
     FIND(relax_vm_release);
     FIND(relax_executable_release);
     relax_context *ctx = relax_context_create_(NULL);
-    relax_executable *exe = relax_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(program)), NULL);
+    relax_executable *exe =
+        relax_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(program)), NULL);
     relax_context_release_(ctx);
     relax_vm *vm = NULL;
     relax_tensor *in = NULL;
     relax_value arg, result = { 0 };
     assert_int_equal(relax_vm_create_(exe, NULL, &vm, NULL), RELAX_OK);
-    assert_int_equal(relax_tensor_create_(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &in, NULL), RELAX_OK);
+    assert_int_equal(relax_tensor_create_(RELAX_FLOAT32, (int64_t[]){ 2 }, 1, NULL, &in, NULL),
+                     RELAX_OK);
     memset(relax_tensor_data_(in), 0, 2 * sizeof(float));
     relax_value_set_tensor_(&arg, in);
     assert_int_equal(relax_vm_call_(vm, "main", 4, &arg, 1, &result, NULL), RELAX_OK);
@@ -72,7 +77,8 @@ static void a_thousand_times(void **state)
         assert_int_equal(dlclose(library), 0);
         assert_null(dlopen(path, RTLD_NOLOAD | RTLD_NOW));
         if (i == WARM)
-            mappings = lines_of("/proc/self/maps"), descriptors = fault_entries("/proc/self/fd"), threads = fault_entries("/proc/self/task");
+            mappings = lines_of("/proc/self/maps"), descriptors = fault_entries("/proc/self/fd"),
+            threads = fault_entries("/proc/self/task");
     }
     assert_true(mappings > 0);
     if (lines_of("/proc/self/maps") > mappings + 1) /* the heap may have been cut in two */

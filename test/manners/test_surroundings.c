@@ -1,5 +1,6 @@
-/* test_surroundings.c: the library leaves the process as it found it: errno, locale, rounding mode and exception flags, descriptors,
- * signal handlers, threads; and nothing of these changes what it does. Every step of every program of test/fault is watched.
+/* test_surroundings.c: the library leaves the process as it found it: errno, locale, rounding
+ * mode and exception flags, descriptors, signal handlers, threads; and nothing of these changes
+ * what it does. Every step of every program of test/fault is watched.
  */
 #include "../fault/world.h"
 
@@ -10,7 +11,11 @@
 
 /* ---- what a process has */
 
-typedef struct surroundings { int descriptors, threads, rounding, flags; char locale[64]; void (*handlers[32])(int); } surroundings;
+typedef struct surroundings {
+    int descriptors, threads, rounding, flags;
+    char locale[64];
+    void (*handlers[32])(int);
+} surroundings;
 
 static void look(surroundings *s)
 {
@@ -27,14 +32,17 @@ static void look(surroundings *s)
     }
 }
 
-static void expect_same(const surroundings *a, const surroundings *b, const char *name, const char *act)
+static void expect_same(const surroundings *a, const surroundings *b, const char *name,
+                        const char *act)
 {
     if (a->descriptors != b->descriptors || a->threads != b->threads)
-        fail_msg("%s, %s: %d descriptors and %d threads, before %d and %d", name, act, b->descriptors, b->threads, a->descriptors, a->threads);
+        fail_msg("%s, %s: %d descriptors and %d threads, before %d and %d", name, act,
+                 b->descriptors, b->threads, a->descriptors, a->threads);
     if (a->rounding != b->rounding || a->flags != b->flags)
-        fail_msg("%s, %s: rounding mode %d, exception flags %#x, before %d, %#x", name, act, b->rounding, (unsigned)b->flags, a->rounding,
-                 (unsigned)a->flags);
-    if (strcmp(a->locale, b->locale) != 0 || memcmp(a->handlers, b->handlers, sizeof a->handlers) != 0)
+        fail_msg("%s, %s: rounding mode %d, exception flags %#x, before %d, %#x", name, act,
+                 b->rounding, (unsigned)b->flags, a->rounding, (unsigned)a->flags);
+    if (strcmp(a->locale, b->locale) != 0 ||
+        memcmp(a->handlers, b->handlers, sizeof a->handlers) != 0)
         fail_msg("%s, %s: the locale or a signal handler was changed", name, act);
 }
 
@@ -68,7 +76,9 @@ static uint64_t watch(const program *p, const char *pass, const step *s, bool in
     return digest;
 }
 
-static void each_step(void (*then)(size_t index, uint64_t digest, const char *name, const char *act), bool in_vain)
+static void each_step(void (*then)(size_t index, uint64_t digest, const char *name,
+                                   const char *act),
+                      bool in_vain)
 {
     static const step pass_step = { "pass", MODULE, IS_CHECKED, step_pass, true, HOST };
     size_t index = 0;
@@ -146,15 +156,25 @@ static void rounding_modes_do_not_matter(void **state)
     fesetround(FE_TONEAREST);
 }
 
-/* Numbers in texts, one by one: what is read under one mode and locale prints as it does under any other. */
+/* Numbers in texts, one by one: what is read under one mode and locale prints as it does under
+ * any other. */
 static void numbers_in_texts(void **state)
 {
-    static const char *const numbers[] = { "0.1", "1e+300", "2.5", "1e-40", "3.1415926535897931", "123456789.125", "1.0000000000000002" };
+    static const char *const numbers[] = { "0.1",
+                                           "1e+300",
+                                           "2.5",
+                                           "1e-40",
+                                           "3.1415926535897931",
+                                           "123456789.125",
+                                           "1.0000000000000002" };
     static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
     (void)state;
     for (size_t i = 0; i < N(numbers); i++) {
         char text[256], first[4096] = "";
-        snprintf(text, sizeof text, "@R.function\ndef f(x: R.Tensor((2,), \"float64\")):\n    y = R.add(x, R.const(%s, \"float64\"))\n    return y\n", numbers[i]);
+        snprintf(text, sizeof text,
+                 "@R.function\ndef f(x: R.Tensor((2,), \"float64\")):\n    y = R.add(x, "
+                 "R.const(%s, \"float64\"))\n    return y\n",
+                 numbers[i]);
         for (size_t k = 0; k < 2 * N(modes); k++) {
             setlocale(LC_ALL, k < N(modes) ? "C" : "de_DE.UTF-8");
             fesetround(modes[k % N(modes)]);
@@ -173,8 +193,8 @@ static void numbers_in_texts(void **state)
     }
 }
 
-/* What the API folds while it builds: how many numbers an arange has (3.0 / 0.3 is a little more than 10), a literal stored as another
- * dtype, sums of literals, floats made of integers. */
+/* What the API folds while it builds: how many numbers an arange has (3.0 / 0.3 is a little
+ * more than 10), a literal stored as another dtype, sums of literals, floats made of integers. */
 static relax_module *build_numbers(relax_context *ctx)
 {
     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
@@ -183,7 +203,9 @@ static relax_module *build_numbers(relax_context *ctx)
     relax_prim_expr *tenth = relax_prim_float(ctx, RELAX_FLOAT64, 0.1);
     relax_tir_begin_block(t, Z("fill"));
     at = relax_tir_axis(t, RELAX_AXIS_SPATIAL, Z("i"), three);
-    const relax_prim_expr *both[] = { tenth, relax_prim_binary(ctx, RELAX_PRIM_ADD, tenth, relax_prim_float(ctx, RELAX_FLOAT64, 0.2)) };
+    const relax_prim_expr *both[] = { tenth, relax_prim_binary(
+                                                 ctx, RELAX_PRIM_ADD, tenth,
+                                                 relax_prim_float(ctx, RELAX_FLOAT64, 0.2)) };
     relax_tir_init(t, to, &at, 1, tenth);
     relax_tir_store(t, to, &at, 1, relax_tir_call(t, Z("pow"), both, 2));
     relax_tir_store(t, to, &at, 1, tenth);
@@ -194,9 +216,14 @@ static relax_module *build_numbers(relax_context *ctx)
     relax_builder_begin_function(b, Z("main"), NULL, 0, NULL);
     const relax_expr *range[3];
     for (int i = 0; i < 3; i++)
-        range[i] = relax_prim_value(ctx, relax_prim_float(ctx, RELAX_FLOAT64, i == 0 ? 0 : i == 1 ? 3.0 : 0.3));
-    const relax_expr *y = relax_builder_emit(b, relax_r_arange_with(ctx, range[0], range[1], range[2], RELAX_FLOAT64), Z("y"), 0);
-    const relax_attr *slope = relax_attr_map_with(ctx, NULL, Z("alpha"), relax_attr_int(ctx, ((int64_t)1 << 53) + 3));
+        range[i] = relax_prim_value(ctx, relax_prim_float(ctx, RELAX_FLOAT64,
+                                                          i == 0   ? 0
+                                                          : i == 1 ? 3.0
+                                                                   : 0.3));
+    const relax_expr *y = relax_builder_emit(
+        b, relax_r_arange_with(ctx, range[0], range[1], range[2], RELAX_FLOAT64), Z("y"), 0);
+    const relax_attr *slope =
+        relax_attr_map_with(ctx, NULL, Z("alpha"), relax_attr_int(ctx, ((int64_t)1 << 53) + 3));
     y = relax_builder_emit(b, relax_call_op(ctx, Z("nn.leakyrelu"), &y, 1, slope, 0), Z("z"), 0);
     relax_builder_end_function(b, y);
     relax_module *m = relax_module_builder_finish(mb);
@@ -264,8 +291,13 @@ static void forks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_changed), cmocka_unit_test(nothing_is_changed_by_failures), cmocka_unit_test(locales_do_not_matter),
-        cmocka_unit_test(rounding_modes_do_not_matter), cmocka_unit_test(numbers_in_texts), cmocka_unit_test(numbers_of_builders), cmocka_unit_test(forks),
+        cmocka_unit_test(nothing_is_changed),
+        cmocka_unit_test(nothing_is_changed_by_failures),
+        cmocka_unit_test(locales_do_not_matter),
+        cmocka_unit_test(rounding_modes_do_not_matter),
+        cmocka_unit_test(numbers_in_texts),
+        cmocka_unit_test(numbers_of_builders),
+        cmocka_unit_test(forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

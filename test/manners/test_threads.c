@@ -1,5 +1,6 @@
-/* test_threads.c: two threads, each with a context of its own, a machine of its own over one executable, and values that go between them.
- * Built with TSAN=1 it is the proof that nothing is shared in secret.
+/* test_threads.c: two threads, each with a context of its own, a machine of its own over one
+ * executable, and values that go between them. Built with TSAN=1 it is the proof that nothing
+ * is shared in secret.
  */
 #include "../fault/world.h"
 
@@ -7,13 +8,19 @@
 
 enum { ROUNDS = 30 };
 
-typedef struct worker { const program *program; relax_executable *shared; uint64_t digest; bool good; } worker;
+typedef struct worker {
+    const program *program;
+    relax_executable *shared;
+    uint64_t digest;
+    bool good;
+} worker;
 
 static bool one_round(worker *t, world *w)
 {
     *w = (world){ 0 };
     world_open(w, t->program, NULL);
-    bool good = world_reach(w, MACHINE) && step_check(w) && step_print(w) && step_pipeline(w) && step_call(w);
+    bool good = world_reach(w, MACHINE) && step_check(w) && step_print(w) && step_pipeline(w) &&
+                step_call(w);
     world_forget(w);
     relax_vm_release(w->vm);
     w->vm = NULL;
@@ -46,7 +53,8 @@ static void two_threads(void **state)
         first = (world){ 0 };
         world_open(&first, &programs[i], NULL);
         assert_true(world_reach(&first, EXECUTABLE));
-        worker t[2] = { { &programs[i], first.exe, 0, false }, { &programs[i], first.exe, 0, false } };
+        worker t[2] = { { &programs[i], first.exe, 0, false },
+                        { &programs[i], first.exe, 0, false } };
         pthread_t threads[2];
         for (int k = 0; k < 2; k++)
             assert_int_equal(pthread_create(&threads[k], NULL, work, &t[k]), 0);

@@ -2,9 +2,10 @@
  *
  *     operator ; argument | argument ; name=value name=value ; result or "error"
  *
- * Tensors: dtype[sizes], dtype#rank, dtype alone when nothing more is known ("?" unknown dtype); <sizes> a shape literal,
- * <#2> a shape variable of rank 2, dtype@0 a tensor whose shape is the first variable among the arguments; $3 a scalar
- * value; (a b) a tuple. Sizes are expressions over p, q, r (at least 0). */
+ * Tensors: dtype[sizes], dtype#rank, dtype alone when nothing more is known ("?" unknown
+ * dtype); <sizes> a shape literal, <#2> a shape variable of rank 2, dtype@0 a tensor whose
+ * shape is the first variable among the arguments; $3 a scalar value; (a b) a tuple. Sizes are
+ * expressions over p, q, r (at least 0). */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +15,16 @@
 
 #include "op/op.h"
 
-typedef struct reader { rlx_context *ctx; const char *at; const rlx_prim_var *vars[3]; const rlx_expr *args[16]; rlx_scope scope; int count; } reader;
+typedef struct reader {
+    rlx_context *ctx;
+    const char *at;
+    const rlx_prim_var *vars[3];
+    const rlx_expr *args[16];
+    rlx_scope scope;
+    int count;
+} reader;
 
-/* ---- the small language ------------------------------------------------------------------------------- */
+/* ---- the small language --------------------------------------------------------------------- */
 
 static const rlx_prim *read_sum(reader *r);
 
@@ -56,7 +64,10 @@ static const rlx_prim *read_product(reader *r)
 {
     const rlx_prim *p = read_atom(r);
     for (;;) {
-        enum rlx_node_kind kind = *r->at == '*' ? RLX_NODE_MUL : *r->at == '%' ? RLX_NODE_FLOOR_MOD : *r->at == '/' ? RLX_NODE_FLOOR_DIV : RLX_NODE_NONE;
+        enum rlx_node_kind kind = *r->at == '*'   ? RLX_NODE_MUL
+                                  : *r->at == '%' ? RLX_NODE_FLOOR_MOD
+                                  : *r->at == '/' ? RLX_NODE_FLOOR_DIV
+                                                  : RLX_NODE_NONE;
         if (kind == RLX_NODE_NONE)
             return p;
         r->at += kind == RLX_NODE_FLOOR_DIV ? 2 : 1;
@@ -87,9 +98,11 @@ static size_t read_sizes(reader *r, char close, const rlx_prim **out)
 
 static rlx_dtype read_dtype(reader *r)
 {
-    static const struct { const char *text; rlx_dtype dtype; } names[] = {
-        { "f32", RELAX_FLOAT32 }, { "f16", RELAX_FLOAT16 }, { "f64", RELAX_FLOAT64 }, { "i64", RELAX_INT64 }, { "i32", RELAX_INT32 },
-        { "i8", RELAX_INT8 },     { "u8", RELAX_UINT8 },    { "b1", RELAX_BOOL },     { "?", RELAX_VOID },
+    static const struct { const char *text; rlx_dtype dtype;
+    } names[] = {
+        { "f32", RELAX_FLOAT32 }, { "f16", RELAX_FLOAT16 }, { "f64", RELAX_FLOAT64 },
+        { "i64", RELAX_INT64 },   { "i32", RELAX_INT32 },   { "i8", RELAX_INT8 },
+        { "u8", RELAX_UINT8 },    { "b1", RELAX_BOOL },     { "?", RELAX_VOID },
     };
     for (size_t i = 0; i < RLX_COUNT(names); i++)
         if (strncmp(r->at, names[i].text, strlen(names[i].text)) == 0)
@@ -142,7 +155,8 @@ static const rlx_sinfo *read_sinfo(reader *r)
     if (*r->at == '@') {
         const rlx_expr *shape = r->args[r->at[1] - '0'];
         r->at += 2;
-        return rlx_tensor_info(r->ctx, shape, t, rlx_as_shape_sinfo(rlx_as_var(shape)->sinfo)->ndim, NULL);
+        return rlx_tensor_info(r->ctx, shape, t,
+                               rlx_as_shape_sinfo(rlx_as_var(shape)->sinfo)->ndim, NULL);
     }
     if (*r->at != '[')
         return rlx_tensor_info(r->ctx, NULL, t, -1, NULL);
@@ -172,7 +186,8 @@ static const rlx_expr *read_arg(reader *r)
     if (shape && shape->has_values)
         return rlx_shape(r->ctx, shape->values, shape->num_values);
     snprintf(name, sizeof name, "v%d", r->count++);
-    r->args[r->count - 1] = &rlx_var_new(r->ctx, false, rlx_string_z(r->ctx, name), -1, s, RLX_NO_PLACE)->node;
+    r->args[r->count - 1] =
+        &rlx_var_new(r->ctx, false, rlx_string_z(r->ctx, name), -1, s, RLX_NO_PLACE)->node;
     return r->args[r->count - 1];
 }
 
@@ -219,7 +234,7 @@ static const rlx_attr *read_attrs(reader *r)
     return n ? rlx_attrs_new(r->ctx, keys, values, n) : NULL;
 }
 
-/* ---- one line --------------------------------------------------------------------------------------------------- */
+/* ---- one line ------------------------------------------------------------------------------- */
 
 static const rlx_sinfo *infer_line(reader *r, const char *op, const char *args, const char *attrs)
 {
@@ -235,10 +250,12 @@ static const rlx_sinfo *infer_line(reader *r, const char *op, const char *args, 
 
 static bool same(reader *r, const rlx_sinfo *got, const rlx_sinfo *want)
 {
-    return rlx_fit(r->ctx, &r->scope, got, want, NULL) == RLX_FIT_YES && rlx_fit(r->ctx, &r->scope, want, got, NULL) == RLX_FIT_YES;
+    return rlx_fit(r->ctx, &r->scope, got, want, NULL) == RLX_FIT_YES &&
+           rlx_fit(r->ctx, &r->scope, want, got, NULL) == RLX_FIT_YES;
 }
 
-static bool check_line(int number, const char *op, const char *args, const char *attrs, const char *want)
+static bool check_line(int number, const char *op, const char *args, const char *attrs,
+                       const char *want)
 {
     reader r = { .ctx = rlx_context_create(NULL, 0) };
     r.ctx->ops = rlx_op_table_get();
@@ -259,7 +276,8 @@ static bool check_line(int number, const char *op, const char *args, const char 
         good = got && same(&r, got, read_sinfo(&r)) && r.ctx->diags.num_diags == 0;
     }
     if (!good)
-        print_error("line %d: %s ; %s ; %s: %s, expected %s (%s)\n", number, op, args, attrs, got ? rlx_show(r.ctx, got) : "error", want,
+        print_error("line %d: %s ; %s ; %s: %s, expected %s (%s)\n", number, op, args, attrs,
+                    got ? rlx_show(r.ctx, got) : "error", want,
                     r.ctx->diags.first ? r.ctx->diags.first->message : "");
     rlx_scope_free(&r.scope);
     rlx_context_release(r.ctx);

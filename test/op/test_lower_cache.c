@@ -1,4 +1,5 @@
-/* lower_cache: a call lowered through the cache is the call lowered without it: same PrimFunc, own arguments. */
+/* lower_cache: a call lowered through the cache is the call lowered without it: same PrimFunc,
+ * own arguments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,8 @@
 
 enum { MAX_DIMS = 4 };
 
-/* Shapes of the arguments: letters are shape variables, digits literals; "'2" is a literal scalar. Then: is the PrimFunc
- * that of row `like`? -1: of no row before. */
+/* Shapes of the arguments: letters are shape variables, digits literals; "'2" is a literal
+ * scalar. Then: is the PrimFunc that of row `like`? -1: of no row before. */
 static const struct { const char *op, *args[3]; int like; } cases[] = {
     { "add", { "n4", "n4" }, -1 },
     { "add", { "m4", "m4" }, 0 },
@@ -50,7 +51,8 @@ static void open_bench(bench *b)
     b->cache = rlx_lower_cache_create(b->ctx, b->mb);
     assert_non_null(b->cache);
     for (size_t i = 0; i < 3; i++) {
-        const rlx_prim_var *v = rlx_prim_var_new(b->ctx, rlx_string_z(b->ctx, names[i]), RELAX_INT64, RLX_NO_PLACE);
+        const rlx_prim_var *v =
+            rlx_prim_var_new(b->ctx, rlx_string_z(b->ctx, names[i]), RELAX_INT64, RLX_NO_PLACE);
         assert_true(rlx_scope_add(&b->scope, v, true));
         b->size[i] = &v->node;
     }
@@ -75,7 +77,8 @@ static const rlx_expr *argument(const bench *b, const char *shape, bool is_bool)
         char c = shape[i];
         dims[i] = c <= '9' ? rlx_int64(ctx, c - '0') : b->size[c == 'n' ? 0 : c == 'm' ? 1 : 2];
     }
-    const rlx_sinfo *info = rlx_tensor_info(ctx, rlx_shape(ctx, dims, n), is_bool ? RELAX_BOOL : RELAX_FLOAT32, (int)n, NULL);
+    const rlx_sinfo *info = rlx_tensor_info(ctx, rlx_shape(ctx, dims, n),
+                                            is_bool ? RELAX_BOOL : RELAX_FLOAT32, (int)n, NULL);
     return &rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1, info, RLX_NO_PLACE)->node;
 }
 
@@ -107,7 +110,8 @@ static void test_rows(void **state)
         const rlx_call *call = call_of(&b, i);
         const rlx_sinfo *result = rlx_op_infer(b.ctx, &b.scope, NULL, call, false);
         assert_non_null(result);
-        const rlx_call *have = rlx_as_call(rlx_op_lower_cached(b.cache, &b.scope, call, result, NULL));
+        const rlx_call *have =
+            rlx_as_call(rlx_op_lower_cached(b.cache, &b.scope, call, result, NULL));
         const rlx_call *want = rlx_as_call(rlx_op_lower(b.mb, &b.scope, call, result, NULL));
         assert_non_null(have);
         assert_same_call(have, want);
@@ -126,10 +130,13 @@ static void test_arguments(void **state)
 {
     bench b;
     open_bench(&b);
-    const rlx_expr *x = argument(&b, "n4", false), *y = argument(&b, "n4", false), *pairs[][2] = { { x, x }, { x, y }, { y, x } };
+    const rlx_expr *x = argument(&b, "n4", false), *y = argument(&b, "n4", false),
+                   *pairs[][2] = { { x, x }, { x, y }, { y, x } };
     for (size_t i = 0; i < RLX_COUNT(pairs); i++) {
-        const rlx_call *call = rlx_as_call(rlx_call_op_z(b.ctx, "add", pairs[i], 2, NULL, RLX_NO_PLACE));
-        const rlx_call *tir = rlx_as_call(rlx_op_lower_cached(b.cache, &b.scope, call, rlx_as_var(x)->sinfo, NULL));
+        const rlx_call *call =
+            rlx_as_call(rlx_call_op_z(b.ctx, "add", pairs[i], 2, NULL, RLX_NO_PLACE));
+        const rlx_call *tir =
+            rlx_as_call(rlx_op_lower_cached(b.cache, &b.scope, call, rlx_as_var(x)->sinfo, NULL));
         const rlx_tuple *inputs = rlx_as_tuple(tir->args[1]);
         assert_ptr_equal(inputs->fields[0], pairs[i][0]);
         assert_ptr_equal(inputs->fields[1], pairs[i][1]);
@@ -144,13 +151,16 @@ static void test_fields(void **state)
     open_bench(&b);
     const rlx_expr *both[2] = { argument(&b, "n4", false), argument(&b, "m4", false) };
     const rlx_sinfo *infos[2] = { rlx_as_var(both[0])->sinfo, rlx_as_var(both[1])->sinfo };
-    const rlx_var *t = rlx_var_new(b.ctx, false, rlx_string_z(b.ctx, "t"), -1, rlx_tuple_info(b.ctx, infos, 2), RLX_NO_PLACE);
+    const rlx_var *t = rlx_var_new(b.ctx, false, rlx_string_z(b.ctx, "t"), -1,
+                                   rlx_tuple_info(b.ctx, infos, 2), RLX_NO_PLACE);
     const rlx_expr *tuples[] = { rlx_tuple_new(b.ctx, both, 2, RLX_NO_PLACE), &t->node };
     const rlx_expr *gv = NULL;
     for (size_t i = 0; i < 2; i++) {
-        const rlx_call *call = rlx_as_call(rlx_call_op_z(b.ctx, "concat", &tuples[i], 1, NULL, RLX_NO_PLACE));
+        const rlx_call *call =
+            rlx_as_call(rlx_call_op_z(b.ctx, "concat", &tuples[i], 1, NULL, RLX_NO_PLACE));
         const rlx_sinfo *result = rlx_op_infer(b.ctx, &b.scope, NULL, call, false);
-        const rlx_call *tir = rlx_as_call(rlx_op_lower_cached(b.cache, &b.scope, call, result, NULL));
+        const rlx_call *tir =
+            rlx_as_call(rlx_op_lower_cached(b.cache, &b.scope, call, result, NULL));
         const rlx_tuple *inputs = rlx_as_tuple(tir->args[1]);
         assert_true(!gv || gv == tir->args[0]);
         gv = tir->args[0];
@@ -165,6 +175,8 @@ static void test_fields(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_arguments), cmocka_unit_test(test_fields) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+                                        cmocka_unit_test(test_arguments),
+                                        cmocka_unit_test(test_fields) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

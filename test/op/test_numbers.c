@@ -1,6 +1,7 @@
-/* Numbers: every case of numbers.txt (calls and what numpy gives for them) is built, inferred, lowered and run
- * by the evaluator and as kernel bytecode, with literal sizes, with one variable for each size, and with a variable of its own for every dimension, where nothing
- * is proved and the kernel must check. */
+/* Numbers: every case of numbers.txt (calls and what numpy gives for them) is built, inferred,
+ * lowered and run by the evaluator and as kernel bytecode, with literal sizes, with one
+ * variable for each size, and with a variable of its own for every dimension, where nothing is
+ * proved and the kernel must check. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ typedef struct number_case {
     bool loose;
 } number_case;
 
-/* ---- reading the file ------------------------------------------------------------------------------- */
+/* ---- reading the file ----------------------------------------------------------------------- */
 
 static int read_ints(const char *text, int64_t *out)
 {
@@ -76,8 +77,10 @@ static void read_array(char *line, array *a)
 
 static int kind_of(const char *tag)
 {
-    static const struct { const char *tag; int kind; } kinds[] = {
-        { "shape", IS_SHAPE }, { "scalar", IS_SCALAR }, { "tuple", IS_TUPLE }, { "bounds", IS_TUPLE_NAMED }, { "bound", IS_SCALAR_NAMED },
+    static const struct { const char *tag; int kind;
+    } kinds[] = {
+        { "shape", IS_SHAPE },        { "scalar", IS_SCALAR },      { "tuple", IS_TUPLE },
+        { "bounds", IS_TUPLE_NAMED }, { "bound", IS_SCALAR_NAMED },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(tag, kinds[i].tag))
@@ -94,11 +97,14 @@ static void read_line(number_case *c, char *line)
     if (!strcmp(tag, "op"))
         snprintf(c->op, sizeof c->op, "%s", rest);
     else if (!strcmp(tag, "attr"))
-        sscanf(rest, "%31s %15s %63s", c->attrs[c->num_attrs].name, c->attrs[c->num_attrs].type, c->attrs[c->num_attrs].value), c->num_attrs++;
+        sscanf(rest, "%31s %15s %63s", c->attrs[c->num_attrs].name, c->attrs[c->num_attrs].type,
+               c->attrs[c->num_attrs].value),
+            c->num_attrs++;
     else if (!strcmp(tag, "arg"))
         read_array(rest, &c->args[c->num_args++]);
     else if (kind_of(tag))
-        c->args[c->num_args].ndim = kind_of(tag), snprintf(c->args[c->num_args++].text, 64, "%s", rest);
+        c->args[c->num_args].ndim = kind_of(tag),
+        snprintf(c->args[c->num_args++].text, 64, "%s", rest);
     else if (!strcmp(tag, "out"))
         read_array(rest, &c->outs[c->num_outs++]);
     else if (!strcmp(tag, "fault"))
@@ -130,7 +136,7 @@ static bool read_case(FILE *f, number_case *c, int *line_number)
     return c->op[0] != 0;
 }
 
-/* ---- building the call --------------------------------------------------------------------------------- */
+/* ---- building the call ---------------------------------------------------------------------- */
 
 enum mode { MODE_LITERAL, MODE_SHARED, MODE_LOOSE, MODE_COUNT };
 
@@ -171,13 +177,15 @@ static const rlx_expr *scalar_expr(bench *b, const char *text)
     rlx_dtype t;
     sscanf(text, "%31s %31s", name, value);
     assert_true(rlx_dtype_parse(rlx_slice_z(name), &t));
-    const rlx_prim *p = rlx_dtype_is_float(t) ? rlx_float(b->ctx, t, atof(value)) : rlx_int(b->ctx, t, atoll(value));
+    const rlx_prim *p = rlx_dtype_is_float(t) ? rlx_float(b->ctx, t, atof(value))
+                                              : rlx_int(b->ctx, t, atoll(value));
     return rlx_prim_value_new(b->ctx, p);
 }
 
 static const rlx_expr *number_expr(bench *b, enum mode mode, int64_t value)
 {
-    const rlx_prim *p = mode == MODE_LITERAL || value < 0 ? rlx_int64(b->ctx, value) : size_of(b, mode, value);
+    const rlx_prim *p =
+        mode == MODE_LITERAL || value < 0 ? rlx_int64(b->ctx, value) : size_of(b, mode, value);
     return rlx_prim_value_new(b->ctx, p);
 }
 
@@ -208,7 +216,8 @@ static const rlx_expr *arg_expr(bench *b, enum mode mode, const array *a, int i)
     for (int k = 0; k < a->ndim; k++)
         dims[k] = size_of(b, mode, a->shape[k]);
     snprintf(name, sizeof name, "a%d", i);
-    const rlx_sinfo *s = rlx_tensor_info(b->ctx, rlx_shape(b->ctx, dims, (size_t)a->ndim), a->dtype, a->ndim, NULL);
+    const rlx_sinfo *s =
+        rlx_tensor_info(b->ctx, rlx_shape(b->ctx, dims, (size_t)a->ndim), a->dtype, a->ndim, NULL);
     return &rlx_var_new(b->ctx, false, rlx_string_z(b->ctx, name), -1, s, RLX_NO_PLACE)->node;
 }
 
@@ -248,7 +257,7 @@ static const rlx_attr *attrs_of(rlx_context *ctx, const number_case *c)
     return c->num_attrs ? rlx_attrs_new(ctx, keys, values, (size_t)c->num_attrs) : NULL;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static double element(const array *a, const unsigned char *bytes, size_t i)
 {
@@ -283,17 +292,19 @@ static size_t count_of(const array *a)
     return n;
 }
 
-static bool same_numbers(const number_case *c, const array *want, const unsigned char *got, enum mode mode)
+static bool same_numbers(const number_case *c, const array *want, const unsigned char *got,
+                         enum mode mode)
 {
     size_t size = rlx_dtype_bytes(want->dtype);
     for (size_t i = 0; i < count_of(want); i++) {
-        bool same = rlx_dtype_is_float(want->dtype) ? near(element(want, got, i), element(want, want->bytes, i), c->tol)
-                                                    : memcmp(got + i * size, want->bytes + i * size, size) == 0;
+        bool same = rlx_dtype_is_float(want->dtype)
+                        ? near(element(want, got, i), element(want, want->bytes, i), c->tol)
+                        : memcmp(got + i * size, want->bytes + i * size, size) == 0;
         if (same)
             continue;
         if (rlx_dtype_is_float(want->dtype))
-            print_error("line %d: %s mode %d: element %zu is %.9g, expected %.9g\n", c->line, c->op, mode, i, element(want, got, i),
-                        element(want, want->bytes, i));
+            print_error("line %d: %s mode %d: element %zu is %.9g, expected %.9g\n", c->line,
+                        c->op, mode, i, element(want, got, i), element(want, want->bytes, i));
         else
             print_error("line %d: %s mode %d: element %zu differs\n", c->line, c->op, mode, i);
         return false;
@@ -332,11 +343,12 @@ static bool right_sizes(bench *b, const number_case *c, const rlx_sinfo *result)
     return !t || t->num_fields == (size_t)c->num_outs;
 }
 
-/* ---- one case -------------------------------------------------------------------------------------------------- */
+/* ---- one case ------------------------------------------------------------------------------- */
 
 enum outcome { PASSED, FAILED, NOT_LOWERED };
 
-/* The PrimFunc's arguments: inputs in the order of the call, then the outputs, of the sizes that are stated. */
+/* The PrimFunc's arguments: inputs in the order of the call, then the outputs, of the sizes
+ * that are stated. */
 typedef struct run {
     const rlx_prim_func *f;
     rlx_tir_arg args[MAX_INPUTS + MAX_OUTS];
@@ -346,7 +358,8 @@ typedef struct run {
 
 static _Alignas(64) unsigned char out_data[MAX_OUTS][MAX_BYTES], in_data[MAX_ARGS][MAX_BYTES];
 
-static void add_input(bench *b, const number_case *c, const rlx_expr *input, const rlx_expr *const *exprs, run *r)
+static void add_input(bench *b, const number_case *c, const rlx_expr *input,
+                      const rlx_expr *const *exprs, run *r)
 {
     rlx_assignment values = { b->vars, b->values, b->num_vars };
     const rlx_prim_value *p = rlx_as_prim_value(input);
@@ -359,11 +372,15 @@ static void add_input(bench *b, const number_case *c, const rlx_expr *input, con
     for (int k = 0; k < c->num_args && !p; k++)
         if (input == exprs[k]) {
             memcpy(in_data[k], c->args[k].bytes, MAX_BYTES);
-            *arg = (rlx_tir_arg){ .dtype = c->args[k].dtype, .data = in_data[k], .shape = c->args[k].shape, .ndim = c->args[k].ndim };
+            *arg = (rlx_tir_arg){ .dtype = c->args[k].dtype,
+                                  .data = in_data[k],
+                                  .shape = c->args[k].shape,
+                                  .ndim = c->args[k].ndim };
         }
 }
 
-static void prepare_run(bench *b, const number_case *c, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs, run *r)
+static void prepare_run(bench *b, const number_case *c, rlx_module_builder *mb,
+                        const rlx_call *tir, const rlx_expr *const *exprs, run *r)
 {
     memset(r, 0, sizeof *r);
     r->f = rlx_as_prim_func(rlx_module_builder_function(mb, rlx_as_global_var(tir->args[0])));
@@ -378,8 +395,12 @@ static void prepare_run(bench *b, const number_case *c, rlx_module_builder *mb, 
         const rlx_shape_expr *s = rlx_as_shape_expr(t->shape);
         rlx_assignment values = { b->vars, b->values, b->num_vars };
         for (size_t k = 0; k < s->num_values; k++)
-            assert_true(rlx_prim_evaluate(s->values[k], &values, &b->ctx->memory, &r->sizes[i][k]));
-        r->args[r->num_args++] = (rlx_tir_arg){ .dtype = t->dtype, .data = out_data[i], .shape = r->sizes[i], .ndim = (int32_t)s->num_values };
+            assert_true(
+                rlx_prim_evaluate(s->values[k], &values, &b->ctx->memory, &r->sizes[i][k]));
+        r->args[r->num_args++] = (rlx_tir_arg){ .dtype = t->dtype,
+                                                .data = out_data[i],
+                                                .shape = r->sizes[i],
+                                                .ndim = (int32_t)s->num_values };
     }
 }
 
@@ -403,8 +424,11 @@ static bool run_bytecode(bench *b, run *r, rlx_fault *why)
             continue;
         }
         bool truth = rlx_dtype_is_bool(t);
-        tensors[i] = (DLTensor){ .data = r->args[i].data, .device = { 1, 0 }, .ndim = r->args[i].ndim,
-                                 .dtype = { (uint8_t)(truth ? 6 : rlx_dtype_code(t)), (uint8_t)(truth ? 8 : rlx_dtype_bits(t)), 1 },
+        tensors[i] = (DLTensor){ .data = r->args[i].data,
+                                 .device = { 1, 0 },
+                                 .ndim = r->args[i].ndim,
+                                 .dtype = { (uint8_t)(truth ? 6 : rlx_dtype_code(t)),
+                                            (uint8_t)(truth ? 8 : rlx_dtype_bits(t)), 1 },
                                  .shape = (int64_t *)r->args[i].shape };
         values[i].type_index = RELAX_VALUE_TENSOR_VIEW;
         values[i].v.p = &tensors[i];
@@ -413,7 +437,8 @@ static bool run_bytecode(bench *b, run *r, rlx_fault *why)
         rlx_buf_free(&bytes);
         return rlx_fail(why, RLX_CG07, "the kernel cannot be written");
     }
-    assert_true(rlx_kernel_load(&b->ctx->memory, (const uint8_t *)bytes.data, bytes.len, &kernel, why));
+    assert_true(
+        rlx_kernel_load(&b->ctx->memory, (const uint8_t *)bytes.data, bytes.len, &kernel, why));
     rlx_kernel_env_init(&env, &b->ctx->memory);
     bool ran = rlx_kernel_call(kernel, &env, values, (int32_t)r->num_args, why);
     rlx_kernel_env_free(&env);
@@ -422,12 +447,14 @@ static bool run_bytecode(bench *b, run *r, rlx_fault *why)
     return ran;
 }
 
-static enum outcome judge(const number_case *c, enum mode mode, const char *how, bool ran, const rlx_fault *why)
+static enum outcome judge(const number_case *c, enum mode mode, const char *how, bool ran,
+                          const rlx_fault *why)
 {
     if (c->fault[0]) {
         if (!ran && strcmp(rlx_code_row(why->code)->name, c->fault) == 0)
             return PASSED;
-        print_error("line %d: %s mode %d, %s: expected %s, %s\n", c->line, c->op, mode, how, c->fault, ran ? "but it ran" : why->text);
+        print_error("line %d: %s mode %d, %s: expected %s, %s\n", c->line, c->op, mode, how,
+                    c->fault, ran ? "but it ran" : why->text);
         return FAILED;
     }
     if (!ran)
@@ -444,14 +471,17 @@ static bool agree(const array *want, const unsigned char *first, const unsigned 
     for (size_t i = 0; i < count_of(want); i++) {
         if (memcmp(first + i * size, second + i * size, size) == 0)
             continue;
-        if (!rlx_dtype_is_float(want->dtype) || !near(element(want, first, i), element(want, second, i), 0))
+        if (!rlx_dtype_is_float(want->dtype) ||
+            !near(element(want, first, i), element(want, second, i), 0))
             return false;
     }
     return true;
 }
 
 /* Both ways to run; where there are numbers both give the same bits. */
-static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx_module_builder *mb, const rlx_call *tir, const rlx_expr *const *exprs)
+static enum outcome evaluate(bench *b, const number_case *c, enum mode mode,
+                             rlx_module_builder *mb, const rlx_call *tir,
+                             const rlx_expr *const *exprs)
 {
     static unsigned char first[MAX_OUTS][MAX_BYTES];
     rlx_fault why = { 0 };
@@ -464,7 +494,8 @@ static enum outcome evaluate(bench *b, const number_case *c, enum mode mode, rlx
     enum outcome fast = judge(c, mode, "bytecode", run_bytecode(b, &r, &why), &why);
     for (int i = 0; i < c->num_outs; i++)
         if (slow == PASSED && fast == PASSED && !agree(&c->outs[i], first[i], out_data[i])) {
-            print_error("line %d: %s mode %d: evaluator and bytecode differ\n", c->line, c->op, mode);
+            print_error("line %d: %s mode %d: evaluator and bytecode differ\n", c->line, c->op,
+                        mode);
             return FAILED;
         }
     return slow == PASSED ? fast : slow;
@@ -483,9 +514,12 @@ static enum outcome lower_and_run(bench *b, const number_case *c, enum mode mode
     bool joined = is_joined(c);
     if (joined)
         tuple = rlx_tuple_new(b->ctx, exprs, (size_t)c->num_args, RLX_NO_PLACE);
-    const rlx_expr *e = rlx_call_op_z(b->ctx, c->op, joined ? &tuple : exprs, joined ? 1 : (size_t)c->num_args, attrs_of(b->ctx, c), RLX_NO_PLACE);
+    const rlx_expr *e =
+        rlx_call_op_z(b->ctx, c->op, joined ? &tuple : exprs, joined ? 1 : (size_t)c->num_args,
+                      attrs_of(b->ctx, c), RLX_NO_PLACE);
     const rlx_call *call = rlx_as_call(e);
-    const rlx_sinfo *result = call ? rlx_op_infer(b->ctx, &b->scope, NULL, call, mode != MODE_LITERAL) : NULL;
+    const rlx_sinfo *result =
+        call ? rlx_op_infer(b->ctx, &b->scope, NULL, call, mode != MODE_LITERAL) : NULL;
     if (!result)
         return mode == MODE_LITERAL ? FAILED : NOT_LOWERED;
     rlx_module_builder *mb = rlx_module_builder_create(b->ctx, NULL);
@@ -493,12 +527,14 @@ static enum outcome lower_and_run(bench *b, const number_case *c, enum mode mode
     enum outcome out = NOT_LOWERED;
     const rlx_call *tir = rlx_as_call(rlx_op_lower(mb, &b->scope, call, result, &why));
     if (tir && !c->fault[0] && !right_sizes(b, c, tir->sinfo_args[0])) {
-        print_error("line %d: %s mode %d: result stated as %s\n", c->line, c->op, mode, rlx_show(b->ctx, tir->sinfo_args[0]));
+        print_error("line %d: %s mode %d: result stated as %s\n", c->line, c->op, mode,
+                    rlx_show(b->ctx, tir->sinfo_args[0]));
         out = FAILED;
     } else if (tir) {
         out = evaluate(b, c, mode, mb, tir, exprs);
     } else if (mode == MODE_LITERAL || !why) {
-        print_error("line %d: %s mode %d: not lowered: %s\n", c->line, c->op, mode, why ? why : "an error");
+        print_error("line %d: %s mode %d: not lowered: %s\n", c->line, c->op, mode,
+                    why ? why : "an error");
         out = FAILED;
     }
     rlx_module_builder_free(mb);
@@ -533,14 +569,15 @@ static void all_cases(void **state)
         if (!c.loose || mode == MODE_LOOSE)
             count[run_case(&c, mode)]++;
     fclose(f);
-    print_message("%d right, %d wrong, %d not lowered\n", count[PASSED], count[FAILED], count[NOT_LOWERED]);
+    print_message("%d right, %d wrong, %d not lowered\n", count[PASSED], count[FAILED],
+                  count[NOT_LOWERED]);
     assert_int_equal(count[FAILED], 0);
     assert_true(count[PASSED] > 1000);
     if (mode == MODE_LITERAL)
         assert_int_equal(count[NOT_LOWERED], 0);
 }
 
-/* ---- without memory ---------------------------------------------------------------------------------------------- */
+/* ---- without memory ------------------------------------------------------------------------- */
 
 /* Inference and lowering with the allocation number `fail_at` refused; how many there were. */
 static size_t attempt(const number_case *c, size_t fail_at)
@@ -559,7 +596,9 @@ static size_t attempt(const number_case *c, size_t fail_at)
     const rlx_attr *attrs = attrs_of(b.ctx, c);
     size_t before = f.calls;
     f.fail_at = fail_at ? before + fail_at : 0;
-    const rlx_call *call = rlx_as_call(rlx_call_op_z(b.ctx, c->op, is_joined(c) ? &tuple : exprs, is_joined(c) ? 1 : (size_t)c->num_args, attrs, RLX_NO_PLACE));
+    const rlx_call *call =
+        rlx_as_call(rlx_call_op_z(b.ctx, c->op, is_joined(c) ? &tuple : exprs,
+                                  is_joined(c) ? 1 : (size_t)c->num_args, attrs, RLX_NO_PLACE));
     const rlx_sinfo *result = call ? rlx_op_infer(b.ctx, &b.scope, NULL, call, true) : NULL;
     rlx_module_builder *mb = result ? rlx_module_builder_create(b.ctx, NULL) : NULL;
     const rlx_expr *tir = mb ? rlx_op_lower(mb, &b.scope, call, result, NULL) : NULL;

@@ -1,4 +1,5 @@
-/* Rows: names, parameters, printed attributes and defaults against the surface of TVMScript; calls made from them. */
+/* Rows: names, parameters, printed attributes and defaults against the surface of TVMScript;
+ * calls made from them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,12 +9,18 @@
 
 #include "op/op.h"
 
-/* Names (several share a signature), parameters in order with defaults of attributes, printed attributes in order. */
-static const struct { const char *names, *params, *printed; } surface[] = {
+/* Names (several share a signature), parameters in order with defaults of attributes, printed
+ * attributes in order. */
+static const struct { const char *names, *params, *printed;
+} surface[] = {
     { "add subtract multiply divide floor_divide power mod floor_mod", "x1 x2", "" },
     { "equal greater greater_equal less less_equal not_equal maximum minimum", "x1 x2", "" },
-    { "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift right_shift", "x1 x2", "" },
-    { "abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh exp floor log logical_not negative round", "x", "" },
+    { "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift "
+      "right_shift",
+      "x1 x2", "" },
+    { "abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh exp floor log logical_not "
+      "negative round",
+      "x", "" },
     { "rsqrt sigmoid sign sin sinh square sqrt tan tanh erf isfinite isinf isnan", "x", "" },
     { "clip", "x min max", "" },
     { "ewise_fma", "x1 x2 x3", "" },
@@ -57,55 +64,88 @@ static const struct { const char *names, *params, *printed; } surface[] = {
     { "argmax argmin", "x axis=None keepdims=False", "axis keepdims" },
     { "sort", "x axis=-1 descending=False", "axis descending" },
     { "argsort", "data axis=-1 descending=False dtype=int32", "axis descending dtype" },
-    { "topk", "data k=1 axis=-1 ret_type=both largest=True dtype=int32", "k axis ret_type largest dtype" },
+    { "topk", "data k=1 axis=-1 ret_type=both largest=True dtype=int32",
+      "k axis ret_type largest dtype" },
     { "unique", "x sorted return_index return_inverse return_counts axis", "" },
     { "multinomial_from_uniform", "prob uniform_sample sample_indices dtype=int64", "dtype" },
     { "quantize", "data scale zero_point axis=-1 out_dtype=int8", "out_dtype axis" },
     { "dequantize", "data scale zero_point axis=-1 out_dtype=float32", "out_dtype axis" },
     { "image.resize2d",
-      "data size roi=[0.0, 0.0, 0.0, 0.0] layout=NCHW method=linear coordinate_transformation_mode=half_pixel rounding_method=round "
+      "data size roi=[0.0, 0.0, 0.0, 0.0] layout=NCHW method=linear "
+      "coordinate_transformation_mode=half_pixel rounding_method=round "
       "cubic_alpha=-0.5 cubic_exclude=0 extrapolation_value=0.0 out_dtype=void",
-      "roi layout method coordinate_transformation_mode rounding_method cubic_alpha cubic_exclude extrapolation_value out_dtype" },
-    { "nn.conv1d", "data weight strides=[1] padding=[0] dilation=[1] groups=1 data_layout=NCW kernel_layout=OIW out_layout=None out_dtype=void",
+      "roi layout method coordinate_transformation_mode rounding_method cubic_alpha cubic_exclude "
+      "extrapolation_value out_dtype" },
+    { "nn.conv1d",
+      "data weight strides=[1] padding=[0] dilation=[1] groups=1 data_layout=NCW "
+      "kernel_layout=OIW out_layout=None out_dtype=void",
       "strides padding dilation groups data_layout kernel_layout out_layout out_dtype" },
-    { "nn.conv2d", "data weight strides=[1] padding=[0] dilation=[1] groups=1 data_layout=NCHW kernel_layout=OIHW out_layout=None out_dtype=void",
+    { "nn.conv2d",
+      "data weight strides=[1] padding=[0] dilation=[1] groups=1 data_layout=NCHW "
+      "kernel_layout=OIHW out_layout=None out_dtype=void",
       "strides padding dilation groups data_layout kernel_layout out_layout out_dtype" },
-    { "nn.conv3d", "data weight strides=[1] padding=[0] dilation=[1] groups=1 data_layout=NCDHW kernel_layout=OIDHW out_layout=None out_dtype=void",
+    { "nn.conv3d",
+      "data weight strides=[1] padding=[0] dilation=[1] groups=1 data_layout=NCDHW "
+      "kernel_layout=OIDHW out_layout=None out_dtype=void",
       "strides padding dilation groups data_layout kernel_layout out_layout out_dtype" },
     { "nn.conv1d_transpose",
-      "data weight strides=[1] padding=[0] output_padding=[0] dilation=[1] groups=1 data_layout=NCW kernel_layout=IOW out_layout=None out_dtype=void",
-      "strides padding output_padding dilation groups data_layout kernel_layout out_layout out_dtype" },
+      "data weight strides=[1] padding=[0] output_padding=[0] dilation=[1] groups=1 "
+      "data_layout=NCW kernel_layout=IOW out_layout=None out_dtype=void",
+      "strides padding output_padding dilation groups data_layout kernel_layout out_layout "
+      "out_dtype" },
     { "nn.conv2d_transpose",
-      "data weight strides=[1] padding=[0] output_padding=[0] dilation=[1] groups=1 data_layout=NCHW kernel_layout=IOHW out_layout=None out_dtype=void",
-      "strides padding output_padding dilation groups data_layout kernel_layout out_layout out_dtype" },
+      "data weight strides=[1] padding=[0] output_padding=[0] dilation=[1] groups=1 "
+      "data_layout=NCHW kernel_layout=IOHW out_layout=None out_dtype=void",
+      "strides padding output_padding dilation groups data_layout kernel_layout out_layout "
+      "out_dtype" },
     { "nn.pad", "data pad_width pad_mode=constant pad_value=0.0", "pad_width pad_value pad_mode" },
-    { "nn.max_pool1d nn.avg_pool1d", "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False count_include_pad=False layout=NCW out_layout=None",
+    { "nn.max_pool1d nn.avg_pool1d",
+      "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False "
+      "count_include_pad=False layout=NCW out_layout=None",
       "pool_size strides dilation padding ceil_mode count_include_pad layout out_layout" },
-    { "nn.max_pool2d nn.avg_pool2d", "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False count_include_pad=False layout=NCHW out_layout=None",
+    { "nn.max_pool2d nn.avg_pool2d",
+      "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False "
+      "count_include_pad=False layout=NCHW out_layout=None",
       "pool_size strides dilation padding ceil_mode count_include_pad layout out_layout" },
-    { "nn.max_pool3d nn.avg_pool3d", "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False count_include_pad=False layout=NCDHW out_layout=None",
+    { "nn.max_pool3d nn.avg_pool3d",
+      "data pool_size=[1] strides=[1] padding=[0] dilation=[1] ceil_mode=False "
+      "count_include_pad=False layout=NCDHW out_layout=None",
       "pool_size strides dilation padding ceil_mode count_include_pad layout out_layout" },
-    { "nn.adaptive_avg_pool1d", "data output_size=None layout=NCW out_layout=None", "output_size layout out_layout" },
-    { "nn.adaptive_avg_pool2d", "data output_size=None layout=NCHW out_layout=None", "output_size layout out_layout" },
-    { "nn.adaptive_avg_pool3d", "data output_size=None layout=NCDHW out_layout=None", "output_size layout out_layout" },
+    { "nn.adaptive_avg_pool1d", "data output_size=None layout=NCW out_layout=None",
+      "output_size layout out_layout" },
+    { "nn.adaptive_avg_pool2d", "data output_size=None layout=NCHW out_layout=None",
+      "output_size layout out_layout" },
+    { "nn.adaptive_avg_pool3d", "data output_size=None layout=NCDHW out_layout=None",
+      "output_size layout out_layout" },
     { "nn.leakyrelu", "data alpha=0.01", "alpha" },
     { "nn.softmax nn.log_softmax", "data axis=-1", "axis" },
     { "nn.softplus", "data beta=1.0 threshold=20.0", "beta threshold" },
-    { "nn.batch_norm", "data gamma beta moving_mean moving_var axis epsilon=1e-05 center=True scale=True momentum=0.1 training=True",
+    { "nn.batch_norm",
+      "data gamma beta moving_mean moving_var axis epsilon=1e-05 center=True scale=True "
+      "momentum=0.1 training=True",
       "axis epsilon center scale momentum training" },
-    { "nn.layer_norm", "data gamma beta axes epsilon=1e-05 center=True scale=True", "axes epsilon center scale" },
-    { "nn.group_norm", "data gamma beta num_groups channel_axis axes epsilon=1e-05 center=True scale=True",
+    { "nn.layer_norm", "data gamma beta axes epsilon=1e-05 center=True scale=True",
+      "axes epsilon center scale" },
+    { "nn.group_norm",
+      "data gamma beta num_groups channel_axis axes epsilon=1e-05 center=True scale=True",
       "num_groups channel_axis axes epsilon center scale" },
     { "nn.rms_norm", "data weight axes=[-1] epsilon=1e-05", "axes epsilon" },
     { "nn.dropout", "data rate=0.5", "rate" },
     { "nn.cross_entropy_with_logits", "predictions labels", "" },
-    { "nn.nll_loss", "predictions targets weights reduction=mean ignore_index=-100", "reduction ignore_index" },
-    { "nn.attention", "query key value scale=None causal_mask=None window_size=None", "scale causal_mask window_size" },
-    { "nn.attention_bias", "query key value bias scale=None causal_mask=None window_size=None", "scale causal_mask window_size" },
-    { "nn.attention_var_len", "queries keys values seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale=None causal_mask=None window_size=None",
+    { "nn.nll_loss", "predictions targets weights reduction=mean ignore_index=-100",
+      "reduction ignore_index" },
+    { "nn.attention", "query key value scale=None causal_mask=None window_size=None",
+      "scale causal_mask window_size" },
+    { "nn.attention_bias", "query key value bias scale=None causal_mask=None window_size=None",
+      "scale causal_mask window_size" },
+    { "nn.attention_var_len",
+      "queries keys values seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale=None "
+      "causal_mask=None window_size=None",
       "scale causal_mask window_size" },
     { "grad.no_grad grad.start_checkpoint grad.end_checkpoint", "input", "" },
-    { "grad.nll_loss_backward", "output_grad predictions targets weights reduction=mean ignore_index=-100", "reduction ignore_index" },
+    { "grad.nll_loss_backward",
+      "output_grad predictions targets weights reduction=mean ignore_index=-100",
+      "reduction ignore_index" },
     { "grad.take_backward", "output_grad x indices axis=None", "axis" },
     { "ccl.allreduce", "x op_type=sum in_group=True", "op_type in_group" },
     { "ccl.allgather", "x num_workers in_group=True", "num_workers in_group" },
@@ -121,7 +161,8 @@ static const struct { const char *names, *params, *printed; } surface[] = {
     { "vm.call_tir_dyn", "func args", "" },
     { "call_tir", "gvar args out_sinfo tir_vars", "" },
     { "call_tir_inplace", "gvar args inplace_indices out_sinfo tir_vars", "inplace_indices" },
-    { "call_tir_with_grad", "gvar args out_sinfo te_grad_name te_grad_kwargs={} tir_vars", "te_grad_name te_grad_kwargs" },
+    { "call_tir_with_grad", "gvar args out_sinfo te_grad_name te_grad_kwargs={} tir_vars",
+      "te_grad_name te_grad_kwargs" },
     { "call_dps_packed", "func args out_sinfo", "" },
     { "call_pure_packed call_builtin_with_ctx", "func args sinfo_args", "" },
     { "call_inplace_packed", "func args inplace_indices sinfo_args", "inplace_indices" },
@@ -144,7 +185,8 @@ static const rlx_op_attr *attr_named(const rlx_op_row *row, const char *name, si
 static void put(char *out, size_t room, const char *name, size_t len, const rlx_op_attr *a)
 {
     size_t at = strlen(out);
-    snprintf(out + at, room - at, "%s%.*s%s%s", at ? " " : "", (int)len, name, a && a->deflt ? "=" : "", a && a->deflt ? a->deflt : "");
+    snprintf(out + at, room - at, "%s%.*s%s%s", at ? " " : "", (int)len, name,
+             a && a->deflt ? "=" : "", a && a->deflt ? a->deflt : "");
 }
 
 /* Parameters of the TVMScript function as the row has them. */
@@ -212,7 +254,10 @@ static void rows_are_complete(void **state)
 
 static void finding(void **state)
 {
-    static const char *const unknown[] = { "", "relax", "relax.", "R.", "ad", "adda", "relax.relax.add", "nn", "nn.", "call_packed", "Add" };
+    static const char *const unknown[] = {
+        "",   "relax", "relax.",      "R.", "ad", "adda", "relax.relax.add",
+        "nn", "nn.",   "call_packed", "Add"
+    };
     for (size_t i = 0; i < RLX_COUNT(unknown); i++)
         assert_null(rlx_op_find(rlx_slice_z(unknown[i])));
     assert_null(rlx_op_find((rlx_slice){ NULL, 0 }));
@@ -221,7 +266,7 @@ static void finding(void **state)
     assert_null(rlx_op_suggest(RLX_SLICE("a_name_like_no_operator_at_all")));
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static rlx_context *fresh(void)
 {
@@ -234,7 +279,9 @@ static rlx_context *fresh(void)
 static const rlx_expr *tensor(rlx_context *ctx, int64_t a, int64_t b)
 {
     int64_t shape[2] = { a, b };
-    return &rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1, rlx_tensor_ints(ctx, shape, 2, RELAX_FLOAT32), RLX_NO_PLACE)->node;
+    return &rlx_var_new(ctx, false, rlx_string_z(ctx, "x"), -1,
+                        rlx_tensor_ints(ctx, shape, 2, RELAX_FLOAT32), RLX_NO_PLACE)
+                ->node;
 }
 
 static const rlx_attr *one(rlx_context *ctx, const char *name, const rlx_attr *value)
@@ -243,8 +290,10 @@ static const rlx_attr *one(rlx_context *ctx, const char *name, const rlx_attr *v
     return rlx_attrs_new(ctx, &key, &value, 1);
 }
 
-/* A call with one attribute given: every other has its default, this one its declared type; or the code of the error. */
-static const struct { const char *op, *attr, *value, *want; } conversions[] = {
+/* A call with one attribute given: every other has its default, this one its declared type; or
+ * the code of the error. */
+static const struct { const char *op, *attr, *value, *want;
+} conversions[] = {
     { "nn.softmax", "axis", "1", "axis=1" },
     { "nn.softmax", "axis", "true", "axis=1" },
     { "nn.softmax", "axis", "text", "OP12" },
@@ -267,9 +316,11 @@ static const struct { const char *op, *attr, *value, *want; } conversions[] = {
     { "split", "indices_or_sections", "1", "indices_or_sections=1 axis=0" },
     { "split", "indices_or_sections", "list", "indices_or_sections=[0, 1] axis=0" },
     { "nn.max_pool2d", "pool_size", "1",
-      "pool_size=[1, 1] strides=[1, 1] dilation=[1, 1] padding=[0, 0, 0, 0] ceil_mode=False count_include_pad=False layout=NCHW out_layout=NCHW" },
+      "pool_size=[1, 1] strides=[1, 1] dilation=[1, 1] padding=[0, 0, 0, 0] ceil_mode=False "
+      "count_include_pad=False layout=NCHW out_layout=NCHW" },
     { "nn.max_pool2d", "padding", "list",
-      "pool_size=[1, 1] strides=[1, 1] dilation=[1, 1] padding=[0, 1, 0, 1] ceil_mode=False count_include_pad=False layout=NCHW out_layout=NCHW" },
+      "pool_size=[1, 1] strides=[1, 1] dilation=[1, 1] padding=[0, 1, 0, 1] ceil_mode=False "
+      "count_include_pad=False layout=NCHW out_layout=NCHW" },
     { "nn.max_pool1d", "strides", "list", "OP12" },
     { "abs", "axis", "1", "OP07" },
 };
@@ -285,7 +336,8 @@ static const rlx_attr *value_of(rlx_context *ctx, const char *v)
         return rlx_attr_none(ctx);
     if (!strcmp(v, "float"))
         return rlx_attr_float_new(ctx, 0.5);
-    return !strcmp(v, "list") ? rlx_attr_list_new(ctx, items, 2) : rlx_attr_string_new(ctx, rlx_slice_z(v));
+    return !strcmp(v, "list") ? rlx_attr_list_new(ctx, items, 2)
+                              : rlx_attr_string_new(ctx, rlx_slice_z(v));
 }
 
 static void put_value(char *out, size_t room, const rlx_node *v)
@@ -322,24 +374,31 @@ static void converting(void **state)
         rlx_context *ctx = fresh();
         char got[512] = "";
         const rlx_expr *x = tensor(ctx, 2, 3);
-        const rlx_attr *given = conversions[i].attr ? one(ctx, conversions[i].attr, value_of(ctx, conversions[i].value)) : NULL;
-        const rlx_call *call = rlx_as_call(rlx_call_op_z(ctx, conversions[i].op, &x, 1, given, RLX_NO_PLACE));
+        const rlx_attr *given = conversions[i].attr ? one(ctx, conversions[i].attr,
+                                                          value_of(ctx, conversions[i].value))
+                                                    : NULL;
+        const rlx_call *call =
+            rlx_as_call(rlx_call_op_z(ctx, conversions[i].op, &x, 1, given, RLX_NO_PLACE));
         const rlx_attrs *a = call ? rlx_as_attrs(call->attrs) : NULL;
         for (size_t k = 0; a && k < a->num_keys; k++) {
             strncat(got, k ? " " : "", sizeof got - strlen(got) - 1);
-            strncat(got, rlx_as_attr_string(a->keys[k])->value->data, sizeof got - strlen(got) - 1);
+            strncat(got, rlx_as_attr_string(a->keys[k])->value->data,
+                    sizeof got - strlen(got) - 1);
             strncat(got, "=", sizeof got - strlen(got) - 1);
             put_value(got, sizeof got, a->values[k]);
         }
         if (!call)
-            snprintf(got, sizeof got, "%s", ctx->diags.first ? ctx->diags.first->code->name : "nothing");
+            snprintf(got, sizeof got, "%s",
+                     ctx->diags.first ? ctx->diags.first->code->name : "nothing");
         if (strcmp(got, conversions[i].want))
-            fail_msg("%s(%s=%s) is %s, expected %s", conversions[i].op, conversions[i].attr, conversions[i].value, got, conversions[i].want);
+            fail_msg("%s(%s=%s) is %s, expected %s", conversions[i].op, conversions[i].attr,
+                     conversions[i].value, got, conversions[i].want);
         rlx_context_release(ctx);
     }
 }
 
-static const char *code_of_call(rlx_context *ctx, const char *op, const rlx_expr *const *args, size_t n)
+static const char *code_of_call(rlx_context *ctx, const char *op, const rlx_expr *const *args,
+                                size_t n)
 {
     rlx_diags_clear(&ctx->diags);
     assert_null(rlx_call_op_z(ctx, op, args, n, NULL, RLX_NO_PLACE));
@@ -349,7 +408,8 @@ static const char *code_of_call(rlx_context *ctx, const char *op, const rlx_expr
 static void counting_arguments(void **state)
 {
     rlx_context *ctx = fresh();
-    const rlx_expr *x[4] = { tensor(ctx, 2, 3), tensor(ctx, 2, 3), tensor(ctx, 2, 3), tensor(ctx, 2, 3) };
+    const rlx_expr *x[4] = { tensor(ctx, 2, 3), tensor(ctx, 2, 3), tensor(ctx, 2, 3),
+                             tensor(ctx, 2, 3) };
     assert_string_equal(code_of_call(ctx, "add", x, 1), "OP08");
     assert_string_equal(code_of_call(ctx, "add", x, 3), "OP08");
     assert_string_equal(code_of_call(ctx, "abs", x, 0), "OP08");
@@ -373,19 +433,21 @@ static void completing(void **state)
     assert_int_equal(rlx_attr_as_dtype(rlx_call_attr(call, "dtype")), RELAX_INT64);
     call = rlx_as_call(rlx_call_op_z(ctx, "memory.view", &x, 1, NULL, RLX_NO_PLACE));
     assert_int_equal(call->num_args, 4);
-    const rlx_expr *sizes[2] = { ten, ten }, *args[2] = { x, rlx_tuple_new(ctx, sizes, 2, RLX_NO_PLACE) };
+    const rlx_expr *sizes[2] = { ten, ten },
+                   *args[2] = { x, rlx_tuple_new(ctx, sizes, 2, RLX_NO_PLACE) };
     call = rlx_as_call(rlx_call_op_z(ctx, "reshape", args, 2, NULL, RLX_NO_PLACE));
     assert_non_null(rlx_as_shape_expr(call->args[1]));
     rlx_context_release(ctx);
 }
 
-/* ---- failing allocations ------------------------------------------------------------------------------------------- */
+/* ---- failing allocations -------------------------------------------------------------------- */
 
 typedef struct failing { size_t left; } failing;
 static void *fail_alloc(void *user, size_t size, size_t align)
 {
     failing *f = user;
-    return f->left && --f->left ? aligned_alloc(align < 16 ? 16 : align, (size + 63) & ~(size_t)63) : NULL;
+    return f->left && --f->left ? aligned_alloc(align < 16 ? 16 : align, (size + 63) & ~(size_t)63)
+                                : NULL;
 }
 static void *fail_resize(void *user, void *p, size_t old_size, size_t size, size_t align)
 {
@@ -410,8 +472,11 @@ static void out_of_memory(void **state)
         const rlx_sinfo *s = rlx_tensor_ints(ctx, shape, 2, RELAX_FLOAT32);
         const rlx_string *name = s ? rlx_string_z(ctx, "x") : NULL;
         const rlx_var *x = name ? rlx_var_new(ctx, false, name, -1, s, RLX_NO_PLACE) : NULL;
-        const rlx_expr *args[2] = { x ? &x->node : NULL, x ? rlx_shape_ints(ctx, (int64_t[]){ 8, -1 }, 2) : NULL };
-        const rlx_call *call = args[1] ? rlx_as_call(rlx_call_op_z(ctx, "reshape", args, 2, NULL, RLX_NO_PLACE)) : NULL;
+        const rlx_expr *args[2] = { x ? &x->node : NULL,
+                                    x ? rlx_shape_ints(ctx, (int64_t[]){ 8, -1 }, 2) : NULL };
+        const rlx_call *call =
+            args[1] ? rlx_as_call(rlx_call_op_z(ctx, "reshape", args, 2, NULL, RLX_NO_PLACE))
+                    : NULL;
         const rlx_sinfo *r = call ? rlx_op_infer(ctx, NULL, NULL, call, false) : NULL;
         if (!r)
             assert_true(ctx->diags.out_of_memory);
@@ -424,8 +489,10 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spelling),   cmocka_unit_test(rows_are_complete),  cmocka_unit_test(finding),       cmocka_unit_test(converting),
-        cmocka_unit_test(completing), cmocka_unit_test(counting_arguments), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(spelling),      cmocka_unit_test(rows_are_complete),
+        cmocka_unit_test(finding),       cmocka_unit_test(converting),
+        cmocka_unit_test(completing),    cmocka_unit_test(counting_arguments),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests_name("rows of operators", tests, NULL, NULL);
 }

@@ -13,40 +13,60 @@
 
 #define L RLX_TIR_LIST
 
-/* Two stages with a temporary, a reduction, a gather behind a condition, a branch: most kinds of instructions. */
+/* Two stages with a temporary, a reduction, a gather behind a condition, a branch: most kinds
+ * of instructions. */
 static const rlx_prim_func *example(rlx_context *ctx)
 {
     rlx_tir t;
     rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
-    const rlx_prim *n = rlx_tir_dim(&t, "n"), *m = rlx_tir_int(&t, 6), *i, *j, *k, *zero = rlx_tir_int(&t, 0);
-    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)), *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(m, m));
-    const rlx_buffer *idx = rlx_tir_param(&t, "I", RELAX_INT32, L(n)), *o = rlx_tir_param(&t, "O", RELAX_FLOAT32, L(n, m));
-    const rlx_buffer *p = rlx_tir_alloc(&t, "P", RELAX_FLOAT32, L(n, m)), *s = rlx_tir_alloc(&t, "S", RELAX_FLOAT32, L(n));
+    const rlx_prim *n = rlx_tir_dim(&t, "n"), *m = rlx_tir_int(&t, 6), *i, *j, *k,
+                   *zero = rlx_tir_int(&t, 0);
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)),
+                     *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(m, m));
+    const rlx_buffer *idx = rlx_tir_param(&t, "I", RELAX_INT32, L(n)),
+                     *o = rlx_tir_param(&t, "O", RELAX_FLOAT32, L(n, m));
+    const rlx_buffer *p = rlx_tir_alloc(&t, "P", RELAX_FLOAT32, L(n, m)),
+                     *s = rlx_tir_alloc(&t, "S", RELAX_FLOAT32, L(n));
     rlx_tir_begin_block(&t, "mm");
-    i = rlx_tir_spatial(&t, "i", n), j = rlx_tir_spatial(&t, "j", m), k = rlx_tir_reduce(&t, "k", m);
+    i = rlx_tir_spatial(&t, "i", n), j = rlx_tir_spatial(&t, "j", m),
+    k = rlx_tir_reduce(&t, "k", m);
     rlx_tir_init(&t, p, L(i, j), rlx_tir_float(&t, RELAX_FLOAT32, 0));
-    rlx_tir_store(&t, p, L(i, j), rlx_tir_add(&t, rlx_tir_load(&t, p, L(i, j)), rlx_tir_mul(&t, rlx_tir_load(&t, a, L(i, k)), rlx_tir_load(&t, b, L(k, j)))));
+    rlx_tir_store(
+        &t, p, L(i, j),
+        rlx_tir_add(&t, rlx_tir_load(&t, p, L(i, j)),
+                    rlx_tir_mul(&t, rlx_tir_load(&t, a, L(i, k)), rlx_tir_load(&t, b, L(k, j)))));
     rlx_tir_end_block(&t);
     rlx_tir_begin_block(&t, "sum");
     i = rlx_tir_spatial(&t, "i", n), k = rlx_tir_reduce(&t, "k", m);
     rlx_tir_init(&t, s, L(i), rlx_tir_float(&t, RELAX_FLOAT32, 0));
-    rlx_tir_store(&t, s, L(i), rlx_tir_add(&t, rlx_tir_load(&t, s, L(i)), rlx_tir_load(&t, p, L(i, k))));
+    rlx_tir_store(&t, s, L(i),
+                  rlx_tir_add(&t, rlx_tir_load(&t, s, L(i)), rlx_tir_load(&t, p, L(i, k))));
     rlx_tir_end_block(&t);
     rlx_tir_begin_block(&t, "pick");
     i = rlx_tir_spatial(&t, "i", n), j = rlx_tir_spatial(&t, "j", m);
     const rlx_prim *at = rlx_tir_cast(&t, RELAX_INT64, rlx_tir_load(&t, idx, L(i)));
     const rlx_prim *x = rlx_tir_div(&t, rlx_tir_load(&t, p, L(i, j)), rlx_tir_load(&t, s, L(i)));
-    rlx_tir_store(&t, o, L(i, j), rlx_tir_if_then_else(&t, rlx_tir_ge(&t, at, zero), rlx_tir_add(&t, x, rlx_tir_load(&t, p, L(at, j))), x));
+    rlx_tir_store(&t, o, L(i, j),
+                  rlx_tir_if_then_else(&t, rlx_tir_ge(&t, at, zero),
+                                       rlx_tir_add(&t, x, rlx_tir_load(&t, p, L(at, j))), x));
     rlx_tir_end_block(&t);
     const rlx_prim *q = rlx_tir_for(&t, "q", NULL, n, RLX_FOR_SERIAL);
-    rlx_tir_if(&t, rlx_tir_gt(&t, rlx_tir_load(&t, idx, L(q)), rlx_tir_number(&t, RELAX_INT32, 1)));
-    rlx_tir_store(&t, idx, L(zero), rlx_tir_add(&t, rlx_tir_load(&t, idx, L(zero)), rlx_tir_load(&t, idx, L(q))));
+    rlx_tir_if(&t,
+               rlx_tir_gt(&t, rlx_tir_load(&t, idx, L(q)), rlx_tir_number(&t, RELAX_INT32, 1)));
+    rlx_tir_store(&t, idx, L(zero),
+                  rlx_tir_add(&t, rlx_tir_load(&t, idx, L(zero)), rlx_tir_load(&t, idx, L(q))));
     rlx_tir_end_if(&t);
     rlx_tir_end_for(&t);
     return rlx_tir_end(&t);
 }
 
-typedef struct call { float a[5 * 6], b[36], o[5 * 6]; int32_t idx[5]; int64_t shapes[4][2]; DLTensor t[4]; relax_value args[4]; } call;
+typedef struct call {
+    float a[5 * 6], b[36], o[5 * 6];
+    int32_t idx[5];
+    int64_t shapes[4][2];
+    DLTensor t[4];
+    relax_value args[4];
+} call;
 
 static void prepare(call *c)
 {
@@ -61,7 +81,8 @@ static void prepare(call *c)
     memcpy(c->shapes, (int64_t[4][2]){ { 5, 6 }, { 6, 6 }, { 5, 0 }, { 5, 6 } }, sizeof c->shapes);
     void *data[4] = { c->a, c->b, c->idx, c->o };
     for (int i = 0; i < 4; i++) {
-        c->t[i] = (DLTensor){ data[i], { 1, 0 }, i == 2 ? 1 : 2, i == 2 ? i32 : f32, c->shapes[i], NULL, 0 };
+        c->t[i] = (DLTensor){ data[i], { 1, 0 }, i == 2 ? 1 : 2, i == 2 ? i32 : f32, c->shapes[i],
+                              NULL,    0 };
         c->args[i] = (relax_value){ RELAX_VALUE_TENSOR_VIEW, 0, { .p = &c->t[i] } };
     }
 }
@@ -143,7 +164,8 @@ static void damaged_in_many_places(void **state)
         for (int k = 0; k < 1 + round % 6; k++) {
             seed = seed * 1664525u + 1013904223u;
             /* the words of code are the interesting ones; small numbers are more often valid */
-            copy[40 + (seed >> 8) % (bytes.len - 40)] = (uint8_t)(round & 1 ? seed >> 24 & 15 : seed >> 24);
+            copy[40 + (seed >> 8) % (bytes.len - 40)] =
+                (uint8_t)(round & 1 ? seed >> 24 & 15 : seed >> 24);
         }
         survives(copy, bytes.len);
     }
@@ -159,7 +181,13 @@ static void text_of_a_kernel(void **state)
     kc_write(ctx, example(ctx), &bytes);
     rlx_buf_init(&text, &ctx->memory);
     rlx_kernel_disassemble((const uint8_t *)bytes.data, bytes.len, &text);
-    static const char *const parts[] = { "kernel k", "param %0:A float32 rank 2", "temp %4:P float32", "contract ", "reduce ", "load_each ", "end" };
+    static const char *const parts[] = { "kernel k",
+                                         "param %0:A float32 rank 2",
+                                         "temp %4:P float32",
+                                         "contract ",
+                                         "reduce ",
+                                         "load_each ",
+                                         "end" };
     for (size_t i = 0; i < RLX_COUNT(parts); i++)
         if (!strstr(text.data, parts[i]))
             fail_msg("\"%s\" is missing in:\n%s", parts[i], text.data);
@@ -168,7 +196,7 @@ static void text_of_a_kernel(void **state)
     rlx_context_release(ctx);
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------ */
 
 static int code_of(const rlx_kernel *k, rlx_kernel_env *env, call *c, int32_t num_args)
 {
@@ -226,7 +254,7 @@ static void arguments(void **state)
     rlx_context_release(ctx);
 }
 
-/* ---- stopping ------------------------------------------------------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------------------------- */
 
 static void endless_loops_can_be_stopped(void **state)
 {
@@ -254,7 +282,7 @@ static void endless_loops_can_be_stopped(void **state)
     rlx_context_release(ctx);
 }
 
-/* ---- memory that runs out ---------------------------------------------------------------------------------------------- */
+/* ---- memory that runs out ------------------------------------------------------------------- */
 
 typedef struct failing { int left; } failing;
 
@@ -263,7 +291,8 @@ static void *fail_alloc(void *user, size_t size, size_t align)
     failing *f = user;
     if (f->left-- <= 0)
         return NULL;
-    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align, (size + align - 1) / align * align);
+    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align,
+                         (size + align - 1) / align * align);
 }
 
 static void plain_free(void *user, void *p, size_t size, size_t align)
@@ -327,8 +356,12 @@ static void every_allocation_fails_in_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_bytes), cmocka_unit_test(damaged_in_many_places), cmocka_unit_test(text_of_a_kernel),
-        cmocka_unit_test(arguments), cmocka_unit_test(endless_loops_can_be_stopped), cmocka_unit_test(every_allocation_fails_in_turn),
+        cmocka_unit_test(damaged_bytes),
+        cmocka_unit_test(damaged_in_many_places),
+        cmocka_unit_test(text_of_a_kernel),
+        cmocka_unit_test(arguments),
+        cmocka_unit_test(endless_loops_can_be_stopped),
+        cmocka_unit_test(every_allocation_fails_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <relax/vm.h>
 #include "runtime/runtime.h"
 
-/* ---- numbers that other programs rely on ---------------------------------------------------------------------- */
+/* ---- numbers that other programs rely on ---------------------------------------------------- */
 
 static void layouts_are_those_of_tvm_ffi(void **state)
 {
@@ -43,7 +43,7 @@ static void foreign_hosts_can_count_our_objects(void **state)
     o->deleter(o, 2);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static void plain_values(void **state)
 {
@@ -119,7 +119,8 @@ static void functions_end_once(void **state)
     assert_int_equal(relax_registry_register(reg, "a", 1, answer, &user, counts, NULL), RELAX_OK);
     assert_int_equal(relax_registry_register(reg, "a", 1, answer, &user, counts, NULL), RELAX_OK);
     assert_int_equal(user, 43); /* the first one is replaced */
-    assert_int_equal(relax_registry_register(reg, "\xff", 1, answer, &user, counts, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_registry_register(reg, "\xff", 1, answer, &user, counts, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(user, 44);
     assert_non_null(relax_registry_lookup(reg, "a", 1));
     assert_null(relax_registry_lookup(reg, "b", 1));
@@ -127,32 +128,41 @@ static void functions_end_once(void **state)
     assert_int_equal(user, 45);
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------- */
+/* ---- tensors -------------------------------------------------------------------------------- */
 
 static void tensors_check_what_they_are_made_of(void **state)
 {
     relax_tensor *t;
     relax_error *err;
-    int64_t negative[] = { 2, -1 }, huge[] = { INT64_MAX, 3 }, none[] = { INT64_MAX, 0, INT64_MAX };
+    int64_t negative[] = { 2, -1 }, huge[] = { INT64_MAX, 3 },
+            none[] = { INT64_MAX, 0, INT64_MAX };
     int32_t data[4] = { 1, 2, 3, 4 };
     int ended = 0;
-    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, negative, 2, NULL, &t, &err), RELAX_ERROR_RUNTIME);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, negative, 2, NULL, &t, &err),
+                     RELAX_ERROR_RUNTIME);
     assert_string_equal(relax_error_code(err), "RT05");
     relax_error_release(err);
-    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, huge, 2, NULL, &t, NULL), RELAX_ERROR_OUT_OF_MEMORY);
-    assert_int_equal(relax_tensor_create(RELAX_HANDLE, NULL, 0, NULL, &t, NULL), RELAX_ERROR_UNSUPPORTED);
-    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, NULL, 2, NULL, &t, NULL), RELAX_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, huge, 65, NULL, &t, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, huge, 2, NULL, &t, NULL),
+                     RELAX_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(relax_tensor_create(RELAX_HANDLE, NULL, 0, NULL, &t, NULL),
+                     RELAX_ERROR_UNSUPPORTED);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, NULL, 2, NULL, &t, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_tensor_create(RELAX_FLOAT32, huge, 65, NULL, &t, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     assert_null(t);
     assert_int_equal(relax_tensor_create(RELAX_FLOAT32, none, 3, NULL, &t, NULL), RELAX_OK);
     assert_int_equal(relax_tensor_bytes(t), 0);
     assert_null(relax_tensor_data(t));
     relax_tensor_release(t);
     int64_t three = 3;
-    assert_int_equal(relax_tensor_from_memory(RELAX_INT32, &three, 1, (char *)data + 1, &ended, counts, &t, NULL),
+    assert_int_equal(relax_tensor_from_memory(RELAX_INT32, &three, 1, (char *)data + 1, &ended,
+                                              counts, &t, NULL),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(ended, 1);
-    assert_int_equal(relax_tensor_from_memory(RELAX_INT32, &three, 1, data, &ended, counts, &t, NULL), RELAX_OK);
+    assert_int_equal(
+        relax_tensor_from_memory(RELAX_INT32, &three, 1, data, &ended, counts, &t, NULL),
+        RELAX_OK);
     int32_t out[3];
     assert_int_equal(relax_tensor_copy_out(t, out, sizeof out), RELAX_OK);
     assert_int_equal(out[2], 3);
@@ -161,13 +171,25 @@ static void tensors_check_what_they_are_made_of(void **state)
     assert_int_equal(ended, 2);
 }
 
-typedef struct lender { struct DLManagedTensorVersioned m; int64_t shape[2], strides[2]; float data[6]; int ended; } lender;
-static void end_lender(struct DLManagedTensorVersioned *self) { ((lender *)self->manager_ctx)->ended++; }
+typedef struct lender {
+    struct DLManagedTensorVersioned m;
+    int64_t shape[2], strides[2];
+    float data[6];
+    int ended;
+} lender;
+static void end_lender(struct DLManagedTensorVersioned *self)
+{
+    ((lender *)self->manager_ctx)->ended++;
+}
 static lender lend(void)
 {
-    return (lender){ .m = { .version = { 1, 1 }, .deleter = end_lender,
-                            .dl_tensor = { .device = { 1, 0 }, .ndim = 2, .dtype = { 2, 32, 1 } } },
-                     .shape = { 2, 3 }, .strides = { 3, 1 }, .data = { 0, 1, 2, 3, 4, 5 } };
+    return (
+        lender){ .m = { .version = { 1, 1 },
+                        .deleter = end_lender,
+                        .dl_tensor = { .device = { 1, 0 }, .ndim = 2, .dtype = { 2, 32, 1 } } },
+                 .shape = { 2, 3 },
+                 .strides = { 3, 1 },
+                 .data = { 0, 1, 2, 3, 4, 5 } };
 }
 static void point(lender *l)
 {
@@ -307,11 +329,16 @@ static void options_may_be_shorter_or_longer(void **state)
     assert_string_equal(relax_error_code(err), "LD01");
     relax_error_release(err);
     longer.more = 1;
-    assert_int_equal(relax_executable_load("x", 1, &longer.o, &exe, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_executable_load("x", 1, &longer.o, &exe, NULL),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     size_t shorter = sizeof(size_t);
-    assert_int_equal(relax_executable_load("x", 1, (relax_load_options *)(void *)&shorter, &exe, NULL), RELAX_ERROR_LOAD);
+    assert_int_equal(
+        relax_executable_load("x", 1, (relax_load_options *)(void *)&shorter, &exe, NULL),
+        RELAX_ERROR_LOAD);
     shorter = 1;
-    assert_int_equal(relax_executable_load("x", 1, (relax_load_options *)(void *)&shorter, &exe, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(
+        relax_executable_load("x", 1, (relax_load_options *)(void *)&shorter, &exe, NULL),
+        RELAX_ERROR_INVALID_ARGUMENT);
 }
 
 int main(void)

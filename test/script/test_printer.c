@@ -1,4 +1,5 @@
-/* Printing of IR made by constructors: what no text gives, lone nodes, deep and wide programs, failing memory. */
+/* Printing of IR made by constructors: what no text gives, lone nodes, deep and wide programs,
+ * failing memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,63 +41,96 @@ static void check(const rlx_node *n, const rlx_print_options *options, const cha
     rlx_buf_free(&b);
 }
 
-static const rlx_prim *size_var(const char *name) { return &rlx_prim_var_new(ctx, rlx_string_z(ctx, name), RELAX_INT64, 0)->node; }
-static const rlx_prim *typed_var(const char *name, rlx_dtype t) { return &rlx_prim_var_new(ctx, rlx_string_z(ctx, name), t, 0)->node; }
-static const rlx_var *named(const char *name, int32_t number, const rlx_sinfo *s) { return rlx_var_new(ctx, false, rlx_string_z(ctx, name), number, s, 0); }
-static const rlx_prim *bin(enum rlx_node_kind k, const rlx_prim *a, const rlx_prim *b) { return rlx_binary_new(ctx, k, a, b); }
+static const rlx_prim *size_var(const char *name)
+{
+    return &rlx_prim_var_new(ctx, rlx_string_z(ctx, name), RELAX_INT64, 0)->node;
+}
+static const rlx_prim *typed_var(const char *name, rlx_dtype t)
+{
+    return &rlx_prim_var_new(ctx, rlx_string_z(ctx, name), t, 0)->node;
+}
+static const rlx_var *named(const char *name, int32_t number, const rlx_sinfo *s)
+{
+    return rlx_var_new(ctx, false, rlx_string_z(ctx, name), number, s, 0);
+}
+static const rlx_prim *bin(enum rlx_node_kind k, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_binary_new(ctx, k, a, b);
+}
 
 /* ---- lone nodes */
 static void lone_nodes(void **state)
 {
-    const rlx_prim *n = size_var("n"), *dims[] = { n, rlx_int64(ctx, 4), bin(RLX_NODE_MUL, n, rlx_int64(ctx, 2)) };
+    const rlx_prim *n = size_var("n"),
+                   *dims[] = { n, rlx_int64(ctx, 4), bin(RLX_NODE_MUL, n, rlx_int64(ctx, 2)) };
     const rlx_sinfo *t = rlx_tensor_info(ctx, rlx_shape(ctx, dims, 3), RELAX_FLOAT32, 3, NULL);
     const rlx_sinfo *both[] = { t, rlx_object_info(ctx) };
     check(t, NULL, "R.Tensor((n, 4, n * 2), dtype=\"float32\")");
-    check(rlx_tuple_info(ctx, both, 2), NULL, "R.Tuple(R.Tensor((n, 4, n * 2), dtype=\"float32\"), R.Object)");
-    check(rlx_opaque_func_info(ctx, RLX_DERIVE_NAMED, rlx_string_z(ctx, "infer.x"), rlx_object_info(ctx), false), NULL,
-          "R.Callable(ret=R.Object, purity=False, derive_func=\"infer.x\")");
+    check(rlx_tuple_info(ctx, both, 2), NULL,
+          "R.Tuple(R.Tensor((n, 4, n * 2), dtype=\"float32\"), R.Object)");
+    check(rlx_opaque_func_info(ctx, RLX_DERIVE_NAMED, rlx_string_z(ctx, "infer.x"),
+                               rlx_object_info(ctx), false),
+          NULL, "R.Callable(ret=R.Object, purity=False, derive_func=\"infer.x\")");
     check(bin(RLX_NODE_ADD, n, rlx_int64(ctx, 1)), NULL, "n + 1");
     check(rlx_prim_value_new(ctx, rlx_int(ctx, RELAX_UINT8, 7)), NULL, "R.prim_value(T.uint8(7))");
     check(rlx_tuple_get(ctx, &named("t", -1, rlx_object_info(ctx))->node, 3, 0), NULL, "t[3]");
     check(rlx_string_imm_new(ctx, RLX_SLICE("a\x01\xff\"")), NULL, "R.str(\"a\\x01\\xFF\\\"\")");
-    check(rlx_attr_list_new(ctx, (const rlx_attr *const[]){ rlx_attr_none(ctx), rlx_attr_bool_new(ctx, true) }, 2), NULL, "[None, True]");
+    check(
+        rlx_attr_list_new(
+            ctx, (const rlx_attr *const[]){ rlx_attr_none(ctx), rlx_attr_bool_new(ctx, true) }, 2),
+        NULL, "[None, True]");
 }
 
 /* Dtypes that the text must say, and those that it need not. */
 static void literals(void **state)
 {
-    const rlx_prim *n = size_var("n"), *s = bin(RLX_NODE_ADD, rlx_int64(ctx, 1), rlx_int64(ctx, 2));
+    const rlx_prim *n = size_var("n"),
+                   *s = bin(RLX_NODE_ADD, rlx_int64(ctx, 1), rlx_int64(ctx, 2));
     check(rlx_int(ctx, RELAX_UINT64, -1), NULL, "T.uint64(18446744073709551615)");
     check(rlx_prim_value_new(ctx, s), NULL, "R.prim_value(T.Add(T.int64(1), T.int64(2)))");
-    check(rlx_prim_value_new(ctx, bin(RLX_NODE_MAX, n, rlx_int64(ctx, 2))), NULL, "R.prim_value(T.max(n, 2))");
-    check(rlx_prim_value_new(ctx, bin(RLX_NODE_ADD, n, rlx_int64(ctx, 0))), NULL, "R.prim_value(T.Add(n, T.int64(0)))");
-    check(rlx_prim_value_new(ctx, rlx_select_new(ctx, bin(RLX_NODE_GT, n, rlx_int64(ctx, 3)), rlx_int64(ctx, 1), rlx_int64(ctx, 2))), NULL,
-          "R.prim_value(T.Select(n > 3, T.int64(1), T.int64(2)))");
+    check(rlx_prim_value_new(ctx, bin(RLX_NODE_MAX, n, rlx_int64(ctx, 2))), NULL,
+          "R.prim_value(T.max(n, 2))");
+    check(rlx_prim_value_new(ctx, bin(RLX_NODE_ADD, n, rlx_int64(ctx, 0))), NULL,
+          "R.prim_value(T.Add(n, T.int64(0)))");
+    check(rlx_prim_value_new(ctx, rlx_select_new(ctx, bin(RLX_NODE_GT, n, rlx_int64(ctx, 3)),
+                                                 rlx_int64(ctx, 1), rlx_int64(ctx, 2))),
+          NULL, "R.prim_value(T.Select(n > 3, T.int64(1), T.int64(2)))");
     check(rlx_prim_value_new(ctx, rlx_float(ctx, RELAX_FLOAT64, 1e100)), NULL,
-          "R.prim_value(T.float64(10000000000000000159028911097599180468360808563945281389781327557747838772170381060813469985856815104.0))");
-    check(rlx_prim_value_new(ctx, rlx_float(ctx, RELAX_FLOAT32, -0.75)), NULL, "R.prim_value(T.float32(-0.75))");
+          "R.prim_value(T.float64("
+          "100000000000000001590289110975991804683608085639452813897813275577478387721703810608134"
+          "69985856815104.0))");
+    check(rlx_prim_value_new(ctx, rlx_float(ctx, RELAX_FLOAT32, -0.75)), NULL,
+          "R.prim_value(T.float32(-0.75))");
 }
 
 /* ---- names */
-static const rlx_function *function_of(const rlx_var *const *params, size_t count, const rlx_binding *const *bindings, size_t num, const rlx_expr *result,
-                                       const rlx_sinfo *ret)
+static const rlx_function *function_of(const rlx_var *const *params, size_t count,
+                                       const rlx_binding *const *bindings, size_t num,
+                                       const rlx_expr *result, const rlx_sinfo *ret)
 {
     const rlx_node *block = rlx_block_new(ctx, false, bindings, num, 0);
     const rlx_expr *body = rlx_seq(ctx, num ? &block : NULL, num ? 1 : 0, result, 0);
-    const rlx_attr *key = rlx_attr_string_new(ctx, RLX_SLICE("global_symbol")), *name = rlx_attr_string_new(ctx, RLX_SLICE("f"));
-    return rlx_function_new(ctx, (const rlx_expr *const *)params, count, body, ret, true, true, rlx_attrs_new(ctx, &key, &name, 1), NULL, 0);
+    const rlx_attr *key = rlx_attr_string_new(ctx, RLX_SLICE("global_symbol")),
+                   *name = rlx_attr_string_new(ctx, RLX_SLICE("f"));
+    return rlx_function_new(ctx, (const rlx_expr *const *)params, count, body, ret, true, true,
+                            rlx_attrs_new(ctx, &key, &name, 1), NULL, 0);
 }
 
 static void names_are_amended(void **state)
 {
-    static const struct { const char *hint; int32_t number; const char *want; } rows[] = {
-        { "x", -1, "x" }, { "lv", 12, "lv12" }, { "", -1, "v" }, { "a.b c", -1, "a_b_c" }, { "class", -1, "class_" },
-        { "3x", -1, "_3x" }, { "cls", -1, "cls_1" }, { "T", -1, "T_1" }, { "Module", -1, "Module" }, { "for", 1, "for1" },
+    static const struct { const char *hint; int32_t number; const char *want;
+    } rows[] = {
+        { "x", -1, "x" },         { "lv", 12, "lv12" },      { "", -1, "v" },
+        { "a.b c", -1, "a_b_c" }, { "class", -1, "class_" }, { "3x", -1, "_3x" },
+        { "cls", -1, "cls_1" },   { "T", -1, "T_1" },        { "Module", -1, "Module" },
+        { "for", 1, "for1" },
     };
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         const rlx_var *v = named(rows[i].hint, rows[i].number, rlx_object_info(ctx));
         char want[200];
-        snprintf(want, sizeof want, "# from tvm.script import relax as R\n\n@R.function\ndef f(%s: R.Object) -> R.Object:\n    return %s",
+        snprintf(want, sizeof want,
+                 "# from tvm.script import relax as R\n\n@R.function\ndef f(%s: R.Object) -> "
+                 "R.Object:\n    return %s",
                  rows[i].want, rows[i].want);
         check(&function_of(&v, 1, NULL, 0, &v->node, rlx_object_info(ctx))->node, NULL, want);
     }
@@ -112,30 +146,39 @@ static void suffixes(void **state)
         v[i] = named(hints[i], -1, o);
     check(&function_of(v, 5, NULL, 0, &v[3]->node, o)->node, NULL,
           "# from tvm.script import relax as R\n\n@R.function\n"
-          "def f(x_2: R.Object, x: R.Object, x_1: R.Object, x_3: R.Object, x_1_1: R.Object) -> R.Object:\n    return x_3");
+          "def f(x_2: R.Object, x: R.Object, x_1: R.Object, x_3: R.Object, x_1_1: R.Object) -> "
+          "R.Object:\n    return x_3");
 }
 
 /* One function object under two names: its variables are defined twice. */
 static void a_function_printed_twice(void **state)
 {
     const rlx_var *v = named("x", -1, rlx_object_info(ctx));
-    const rlx_function *f = rlx_function_new(ctx, (const rlx_expr *const[]){ &v->node }, 1, rlx_seq(ctx, NULL, 0, &v->node, 0), rlx_object_info(ctx), true, false,
-                                             rlx_attrs_in_order(ctx, NULL, NULL, 0), NULL, 0);
-    const rlx_expr *names[] = { &rlx_global_var_new(ctx, rlx_string_z(ctx, "b"), 0)->node, &rlx_global_var_new(ctx, rlx_string_z(ctx, "a"), 0)->node };
+    const rlx_function *f = rlx_function_new(
+        ctx, (const rlx_expr *const[]){ &v->node }, 1, rlx_seq(ctx, NULL, 0, &v->node, 0),
+        rlx_object_info(ctx), true, false, rlx_attrs_in_order(ctx, NULL, NULL, 0), NULL, 0);
+    const rlx_expr *names[] = { &rlx_global_var_new(ctx, rlx_string_z(ctx, "b"), 0)->node,
+                                &rlx_global_var_new(ctx, rlx_string_z(ctx, "a"), 0)->node };
     const rlx_node *both[] = { &f->node, &f->node };
     check(&rlx_module_new(ctx, names, both, 2, NULL, NULL, 0)->node, NULL,
-          "# from tvm.script import ir as I\n# from tvm.script import relax as R\n\n@I.ir_module\nclass Module:\n"
-          "    @R.function(pure=False, private=True)\n    def a(x: R.Object) -> R.Object:\n        return x\n\n"
-          "    @R.function(pure=False, private=True)\n    def b(x: R.Object) -> R.Object:\n        return x");
+          "# from tvm.script import ir as I\n# from tvm.script import relax as "
+          "R\n\n@I.ir_module\nclass Module:\n"
+          "    @R.function(pure=False, private=True)\n    def a(x: R.Object) -> R.Object:\n       "
+          " return x\n\n"
+          "    @R.function(pure=False, private=True)\n    def b(x: R.Object) -> R.Object:\n       "
+          " return x");
 }
 
 /* ---- options */
 static void options(void **state)
 {
-    const rlx_var *x = named("x", -1, rlx_tensor_ints(ctx, (const int64_t[]){ 2 }, 1, RELAX_FLOAT32)), *y = named("y", -1, x->sinfo);
+    const rlx_var *x = named("x", -1,
+                             rlx_tensor_ints(ctx, (const int64_t[]){ 2 }, 1, RELAX_FLOAT32)),
+                  *y = named("y", -1, x->sinfo);
     float two[] = { 1, 2 };
     const rlx_expr *k = rlx_constant_new(ctx, RELAX_FLOAT32, (const int64_t[]){ 2 }, 1, two, 0);
-    const rlx_expr *call = rlx_call_new(ctx, rlx_op_node(ctx, rlx_op_find(RLX_SLICE("add"))), (const rlx_expr *const[]){ &x->node, k }, 2, NULL, 0,
+    const rlx_expr *call = rlx_call_new(ctx, rlx_op_node(ctx, rlx_op_find(RLX_SLICE("add"))),
+                                        (const rlx_expr *const[]){ &x->node, k }, 2, NULL, 0,
                                         rlx_attrs_in_order(ctx, NULL, NULL, 0), 0);
     const rlx_binding *b = rlx_bind(ctx, y, call, 0);
     const rlx_function *f = function_of(&x, 1, &b, 1, &y->node, x->sinfo);
@@ -150,10 +193,13 @@ static void options(void **state)
     const rlx_module *m = rlx_module_new(ctx, &name, fs, 1, NULL, NULL, 0);
     check(&m->node, &(rlx_print_options){ .standalone = true },
           "# from tvm.script import relax as R\n\n@R.function\n"
-          "def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n    return x");
+          "def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n    "
+          "return x");
     check(&m->node, &(rlx_print_options){ .module_name = "Net" },
-          "# from tvm.script import ir as I\n# from tvm.script import relax as R\n\n@I.ir_module\nclass Net:\n    @R.function\n"
-          "    def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n        return x");
+          "# from tvm.script import ir as I\n# from tvm.script import relax as "
+          "R\n\n@I.ir_module\nclass Net:\n    @R.function\n"
+          "    def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), "
+          "dtype=\"float32\"):\n        return x");
 }
 
 /* Text is appended to what the buffer holds; inserts go where they belong all the same. */
@@ -163,23 +209,30 @@ static void appends(void **state)
     rlx_buf_init(&b, &ctx->memory);
     rlx_buf_lit(&b, "before|\n");
     const rlx_var *x = named("x", -1, rlx_object_info(ctx));
-    rlx_script_print(&ctx->memory, &function_of(&x, 1, NULL, 0, &x->node, rlx_object_info(ctx))->node, NULL, &b);
-    assert_string_equal(b.data, "before|\n# from tvm.script import relax as R\n\n@R.function\ndef f(x: R.Object) -> R.Object:\n    return x");
+    rlx_script_print(&ctx->memory,
+                     &function_of(&x, 1, NULL, 0, &x->node, rlx_object_info(ctx))->node, NULL, &b);
+    assert_string_equal(b.data, "before|\n# from tvm.script import relax as R\n\n@R.function\ndef "
+                                "f(x: R.Object) -> R.Object:\n    return x");
     rlx_buf_free(&b);
 }
 
 /* ---- statements */
 static void lone_statements(void **state)
 {
-    const rlx_prim *i = typed_var("i", RELAX_INT32), *eight = rlx_int(ctx, RELAX_INT32, 8), *zero = rlx_int(ctx, RELAX_INT32, 0);
-    const rlx_buffer *a = rlx_buffer_new(ctx, rlx_string_z(ctx, "A"), RELAX_FLOAT32, &eight, 1, NULL, 0);
+    const rlx_prim *i = typed_var("i", RELAX_INT32), *eight = rlx_int(ctx, RELAX_INT32, 8),
+                   *zero = rlx_int(ctx, RELAX_INT32, 0);
+    const rlx_buffer *a =
+        rlx_buffer_new(ctx, rlx_string_z(ctx, "A"), RELAX_FLOAT32, &eight, 1, NULL, 0);
     const rlx_stmt *s = rlx_store(ctx, a, rlx_float(ctx, RELAX_FLOAT32, 1), &i, 1, 0);
     check(s, NULL, "A = T.Buffer((8,))\ni = T.int32()\nA[i] = T.float32(1.0)");
-    check(rlx_for(ctx, rlx_as_prim_var(i), zero, eight, RLX_FOR_SERIAL, s, 0), NULL, "for i in range(8):\n    A = T.Buffer((8,))\n    A[i] = T.float32(1.0)");
+    check(rlx_for(ctx, rlx_as_prim_var(i), zero, eight, RLX_FOR_SERIAL, s, 0), NULL,
+          "for i in range(8):\n    A = T.Buffer((8,))\n    A[i] = T.float32(1.0)");
     check(rlx_seq_stmt_new(ctx, NULL, 0, 0), NULL, "pass");
     const rlx_var *y = named("y", -1, rlx_object_info(ctx));
-    check(rlx_bind(ctx, y, rlx_string_imm_new(ctx, RLX_SLICE("s")), 0), NULL, "y: R.Object = R.str(\"s\")");
-    check(rlx_match(ctx, NULL, rlx_object_info(ctx), &y->node, 0), NULL, "_ = R.match_cast(y, R.Object)");
+    check(rlx_bind(ctx, y, rlx_string_imm_new(ctx, RLX_SLICE("s")), 0), NULL,
+          "y: R.Object = R.str(\"s\")");
+    check(rlx_match(ctx, NULL, rlx_object_info(ctx), &y->node, 0), NULL,
+          "_ = R.match_cast(y, R.Object)");
 }
 
 /* ---- depth and width */
@@ -211,11 +264,16 @@ static void deep_expressions(void **state)
         no = rlx_not(ctx, no);
         a = rlx_attr_list_new(ctx, &a, 1);
     }
-    assert_int_equal(printed_length(t), DEEP * 3 + 10);                                      /* ( ... ,) around R.str("x") */
-    assert_int_equal(printed_length(s), DEEP * 9 + 8);                                       /* R.Tuple(...) around R.Object */
-    assert_int_equal(printed_length(left), DEEP * 4 + 1);                                    /* n + n + n ... */
-    assert_int_equal(printed_length(right), DEEP * 4 + 1 + 2 * (DEEP - 1));                  /* n * (n * (n ... */
-    assert_int_equal(printed_length(no), DEEP * 4 + 5);                                      /* not not ... n < n */
+    /* ( ... ,) around R.str("x") */
+    assert_int_equal(printed_length(t), DEEP * 3 + 10);
+    /* R.Tuple(...) around R.Object */
+    assert_int_equal(printed_length(s), DEEP * 9 + 8);
+    /* n + n + n ... */
+    assert_int_equal(printed_length(left), DEEP * 4 + 1);
+    /* n * (n * (n ... */
+    assert_int_equal(printed_length(right), DEEP * 4 + 1 + 2 * (DEEP - 1));
+    /* not not ... n < n */
+    assert_int_equal(printed_length(no), DEEP * 4 + 5);
     assert_int_equal(printed_length(a), DEEP * 2 + 4);
 }
 
@@ -235,7 +293,9 @@ static void deep_statements(void **state)
     assert_in_range(printed_length(s), DEEP * 18, DEEP * 24);
     const rlx_expr *body = rlx_seq(ctx, NULL, 0, rlx_string_imm_new(ctx, RLX_SLICE("x")), 0);
     for (int i = 0; i < 300; i++) {
-        const rlx_function *f = rlx_function_new(ctx, NULL, 0, body, rlx_object_info(ctx), true, true, rlx_attrs_in_order(ctx, NULL, NULL, 0), NULL, 0);
+        const rlx_function *f =
+            rlx_function_new(ctx, NULL, 0, body, rlx_object_info(ctx), true, true,
+                             rlx_attrs_in_order(ctx, NULL, NULL, 0), NULL, 0);
         const rlx_var *g = named("g", i, rlx_object_info(ctx));
         const rlx_binding *b = rlx_bind(ctx, g, &f->node, 0);
         const rlx_node *block = rlx_block_new(ctx, false, &b, 1, 0);
@@ -256,7 +316,9 @@ static void many_names(void **state)
         b[i] = rlx_bind(ctx, next, &v->node, 0);
         v = next;
     }
-    assert_in_range(printed_length(&function_of(&x, 1, b, MANY, &v->node, rlx_object_info(ctx))->node), MANY * 28, MANY * 40);
+    assert_in_range(
+        printed_length(&function_of(&x, 1, b, MANY, &v->node, rlx_object_info(ctx))->node),
+        MANY * 28, MANY * 40);
     free(b);
 }
 
@@ -291,22 +353,28 @@ static void *refusing_resize(void *user, void *ptr, size_t old_size, size_t new_
 
 static const char program[] =
     "@I.ir_module\nclass Module:\n"
-    "    @T.prim_func\n    def k(a: T.handle, B: T.Buffer((4,), \"float32\")):\n        n = T.int64()\n        A = T.match_buffer(a, (n,))\n"
-    "        tx = T.launch_thread(\"threadIdx.x\", 4)\n        v: T.int32 = tx + 1\n        with T.block(\"b\"):\n            T.reads(B[0:4])\n"
+    "    @T.prim_func\n    def k(a: T.handle, B: T.Buffer((4,), \"float32\")):\n        n = "
+    "T.int64()\n        A = T.match_buffer(a, (n,))\n"
+    "        tx = T.launch_thread(\"threadIdx.x\", 4)\n        v: T.int32 = tx + 1\n        with "
+    "T.block(\"b\"):\n            T.reads(B[0:4])\n"
     "            T.writes(B[v])\n            B[v] = T.exp(B[tx])\n\n"
-    "    @R.function(pure=False)\n    def main(c: R.Tensor((), \"bool\"), x: R.Tensor((\"m\", \"m + 1\"), \"float32\")) -> R.Object:\n"
+    "    @R.function(pure=False)\n    def main(c: R.Tensor((), \"bool\"), x: R.Tensor((\"m\", \"m "
+    "+ 1\"), \"float32\")) -> R.Object:\n"
     "        R.func_attr({\"a\": [1, {\"b\": 2}]})\n        k = R.const([1.0, 2.0], \"float32\")\n"
     "        @R.function\n        def g(y: R.Object) -> R.Object:\n            return y\n"
     "        if c:\n            z = R.exp(x)\n        else:\n            z = R.log(x)\n"
     "        with R.dataflow():\n            w = R.add(z, z)\n            R.output(w)\n"
-    "        t = (w, (k, R.str(\"a\")))\n        u = R.call_packed(\"f\", t, q=[1, 2], sinfo_args=R.Object)\n        r = Module.h(u)\n        return r\n\n"
+    "        t = (w, (k, R.str(\"a\")))\n        u = R.call_packed(\"f\", t, q=[1, 2], "
+    "sinfo_args=R.Object)\n        r = Module.h(u)\n        return r\n\n"
     "    @R.function\n    def h(x: R.Object) -> R.Object:\n        return x\n";
 
-/* Every allocation in turn: the buffer says that it failed, nothing stays behind, nothing is damaged. */
+/* Every allocation in turn: the buffer says that it failed, nothing stays behind, nothing is
+ * damaged. */
 static void failing_memory(void **state)
 {
     rlx_parsed parsed = { 0 };
-    uint32_t source = rlx_diags_add_source(&ctx->diags, RLX_SLICE("program"), program, sizeof program - 1);
+    uint32_t source =
+        rlx_diags_add_source(&ctx->diags, RLX_SLICE("program"), program, sizeof program - 1);
     bool ok = rlx_script_parse(ctx, source, NULL, &parsed);
     if (!parsed.module) {
         rlx_buf why;
@@ -321,7 +389,8 @@ static void failing_memory(void **state)
         refusing r = { .fail_at = ++at };
         rlx_memory m;
         rlx_buf b;
-        r.allocator = (relax_allocator){ sizeof(relax_allocator), &r, refusing_alloc, refusing_resize, refusing_free };
+        r.allocator = (relax_allocator){ sizeof(relax_allocator), &r, refusing_alloc,
+                                         refusing_resize, refusing_free };
         assert_true(rlx_memory_init(&m, &r.allocator, SIZE_MAX));
         rlx_buf_init(&b, &m);
         rlx_script_print(&m, &parsed.module->node, NULL, &b);
@@ -337,8 +406,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_context, drop_context)
-        TEST(lone_nodes), TEST(literals), TEST(names_are_amended), TEST(suffixes), TEST(a_function_printed_twice), TEST(options),
-        TEST(appends), TEST(lone_statements), TEST(deep_expressions), TEST(deep_statements), TEST(many_names), TEST(failing_memory),
+        TEST(lone_nodes),
+        TEST(literals),
+        TEST(names_are_amended),
+        TEST(suffixes),
+        TEST(a_function_printed_twice),
+        TEST(options),
+        TEST(appends),
+        TEST(lone_statements),
+        TEST(deep_expressions),
+        TEST(deep_statements),
+        TEST(many_names),
+        TEST(failing_memory),
     };
     return cmocka_run_group_tests_name("printer", tests, NULL, NULL);
 }

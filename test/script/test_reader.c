@@ -44,7 +44,7 @@ static const rlx_block *block_of(const rlx_function *f, size_t i)
     return rlx_as_block(s->blocks[i]);
 }
 
-/* ---- what is read ------------------------------------------------------------------------------------------ */
+/* ---- what is read --------------------------------------------------------------------------- */
 
 static const char program[] =
     "from tvm.script import ir as I, relax as R, tir as T\n"
@@ -83,14 +83,17 @@ static void a_module_is_read(void **state)
     const rlx_seq_expr *body = rlx_as_seq_expr(f->body);
     assert_int_equal(body->num_blocks, 2);
     assert_int_equal(block_of(f, 0)->node.kind, RLX_NODE_DATAFLOW_BLOCK);
-    assert_int_equal(block_of(f, 0)->num_bindings, 3); /* the nested call has a binding of its own */
+    /* the nested call has a binding of its own */
+    assert_int_equal(block_of(f, 0)->num_bindings, 3);
     const rlx_var *b = rlx_as_var(rlx_as_var_binding(block_of(f, 0)->bindings[2])->var);
     assert_int_equal(b->node.kind, RLX_NODE_VAR); /* an output */
     assert_string_equal(b->name->data, "b");
-    const rlx_if_expr *choice = rlx_as_if_expr(rlx_as_var_binding(block_of(f, 1)->bindings[1])->value);
+    const rlx_if_expr *choice =
+        rlx_as_if_expr(rlx_as_var_binding(block_of(f, 1)->bindings[1])->value);
     assert_non_null(choice);
     /* a branch that ends with a leaf has no binding for it, the other one a renamed one */
-    const rlx_seq_expr *then = rlx_as_seq_expr(choice->true_branch), *otherwise = rlx_as_seq_expr(choice->false_branch);
+    const rlx_seq_expr *then = rlx_as_seq_expr(choice->true_branch),
+                       *otherwise = rlx_as_seq_expr(choice->false_branch);
     assert_string_equal(rlx_as_var(then->body)->name->data, "c_then");
     assert_int_equal(otherwise->num_blocks, 0);
     done(r);
@@ -133,16 +136,18 @@ static void places_are_kept(void **state)
 /* Everything the text binds to n is one variable per function. */
 static void shape_variables_are_per_function(void **state)
 {
-    reading r = read_text("@R.function\n"
-                          "def f(x: R.Tensor((\"n + 1\",), \"float32\"), y: R.Tensor((\"n\",), \"float32\")):\n"
-                          "    n = T.int64()\n"
-                          "    z = R.match_cast(y, R.Tensor((n,), \"float32\"))\n"
-                          "    return z\n"
-                          "@R.function\n"
-                          "def g(y: R.Tensor((\"n\",), \"float32\")):\n"
-                          "    return y\n");
+    reading r = read_text(
+        "@R.function\n"
+        "def f(x: R.Tensor((\"n + 1\",), \"float32\"), y: R.Tensor((\"n\",), \"float32\")):\n"
+        "    n = T.int64()\n"
+        "    z = R.match_cast(y, R.Tensor((n,), \"float32\"))\n"
+        "    return z\n"
+        "@R.function\n"
+        "def g(y: R.Tensor((\"n\",), \"float32\")):\n"
+        "    return y\n");
     const rlx_function *f = function_of(r, "f"), *g = function_of(r, "g");
-    const rlx_tensor_sinfo *fy = rlx_as_tensor_sinfo(rlx_as_var(f->params[1])->sinfo), *gy = rlx_as_tensor_sinfo(rlx_as_var(g->params[0])->sinfo);
+    const rlx_tensor_sinfo *fy = rlx_as_tensor_sinfo(rlx_as_var(f->params[1])->sinfo),
+                           *gy = rlx_as_tensor_sinfo(rlx_as_var(g->params[0])->sinfo);
     const rlx_match_cast *cast = rlx_as_match_cast(block_of(f, 0)->bindings[0]);
     const rlx_prim *n = rlx_as_shape_expr(fy->shape)->values[0];
     assert_ptr_equal(rlx_as_shape_expr(rlx_as_tensor_sinfo(cast->sinfo)->shape)->values[0], n);
@@ -156,12 +161,15 @@ static void several_units_and_spellings(void **state)
     static const char *const texts[] = {
         "@R.func\ndef f(x: R.Tensor[(n, 4), \"f32\"]):\n    return x\n",
         "@R.function\ndef f(x: R.Any) -> R.Any:\n    return x\n",
-        "@R.function(private=True)\ndef f(x: R.Object):\n    return x\n@R.function\ndef g(x: R.Object):\n    return f(x)\n",
+        "@R.function(private=True)\ndef f(x: R.Object):\n    return x\n@R.function\ndef g(x: "
+        "R.Object):\n    return f(x)\n",
         "@R.function\ndef f(x: R.Tensor((2,), \"float32\")): return R.dot(x, x)\n",
         "\xef\xbb\xbf@R.function\r\ndef f(x: R.Object):\r\n    return x\r\n",
-        "@R.function\ndef f(x: R.Tensor((2,), \"float32\"), s: R.Shape([2])):\n    y = R.match_shape(x, (m,))\n    return y\n",
+        "@R.function\ndef f(x: R.Tensor((2,), \"float32\"), s: R.Shape([2])):\n    y = "
+        "R.match_shape(x, (m,))\n    return y\n",
         "@R.function\ndef f(x: R.Object):\n\treturn x",
-        "@T.prim_func\ndef f(A: T.Buffer[(4,), \"int32\"]):\n    with T.sblock(\"b\"):\n        A[0] = 1\n",
+        "@T.prim_func\ndef f(A: T.Buffer[(4,), \"int32\"]):\n    with T.sblock(\"b\"):\n        "
+        "A[0] = 1\n",
     };
     for (size_t i = 0; i < RLX_COUNT(texts); i++) {
         reading r = read_text(texts[i]);
@@ -176,12 +184,17 @@ static void one_annotation_or_expression(void **state)
     rlx_context *c = rlx_context_create(NULL, 0);
     c->ops = rlx_op_table_get();
     const rlx_prim_var *n = rlx_prim_var_new(c, rlx_string_z(c, "n"), RELAX_INT64, RLX_NO_PLACE);
-    static const char sinfo[] = "R.Tensor((n, 4), \"float32\")", prim[] = "n * 2 + 1", bad[] = "R.Tensor((n, 4), \"floot32\")";
-    uint32_t a = rlx_diags_add_source(&c->diags, RLX_SLICE("a"), sinfo, sizeof sinfo - 1), b = rlx_diags_add_source(&c->diags, RLX_SLICE("b"), prim, sizeof prim - 1);
+    static const char sinfo[] = "R.Tensor((n, 4), \"float32\")", prim[] = "n * 2 + 1",
+                      bad[] = "R.Tensor((n, 4), \"floot32\")";
+    uint32_t a = rlx_diags_add_source(&c->diags, RLX_SLICE("a"), sinfo, sizeof sinfo - 1),
+             b = rlx_diags_add_source(&c->diags, RLX_SLICE("b"), prim, sizeof prim - 1);
     uint32_t d = rlx_diags_add_source(&c->diags, RLX_SLICE("d"), bad, sizeof bad - 1);
     const rlx_prim *dims[] = { &n->node, rlx_int64(c, 4) };
-    assert_ptr_equal(rlx_script_parse_sinfo(c, a, &n, 1), rlx_tensor_info(c, rlx_shape(c, dims, 2), RELAX_FLOAT32, -1, NULL));
-    const rlx_prim *want = rlx_binary_new(c, RLX_NODE_ADD, rlx_binary_new(c, RLX_NODE_MUL, &n->node, rlx_int64(c, 2)), rlx_int64(c, 1));
+    assert_ptr_equal(rlx_script_parse_sinfo(c, a, &n, 1),
+                     rlx_tensor_info(c, rlx_shape(c, dims, 2), RELAX_FLOAT32, -1, NULL));
+    const rlx_prim *want =
+        rlx_binary_new(c, RLX_NODE_ADD, rlx_binary_new(c, RLX_NODE_MUL, &n->node, rlx_int64(c, 2)),
+                       rlx_int64(c, 1));
     assert_ptr_equal(rlx_script_parse_prim(c, b, &n, 1), want);
     assert_int_equal(rlx_error_count(c), 0);
     assert_null(rlx_script_parse_sinfo(c, d, &n, 1));
@@ -191,13 +204,20 @@ static void one_annotation_or_expression(void **state)
     rlx_context_release(c);
 }
 
-/* ---- what is reported ------------------------------------------------------------------------------------------ */
+/* ---- what is reported ----------------------------------------------------------------------- */
 
-#define R_FUNC(body) "@R.function\ndef f(x: R.Tensor((\"n\",), \"float32\"), c: R.Tensor((), \"bool\")):\n" body
+#define R_FUNC(body) \
+    "@R.function\ndef f(x: R.Tensor((\"n\",), \"float32\"), c: R.Tensor((), \"bool\")):\n" body
 #define T_FUNC(body) "@T.prim_func\ndef f(A: T.Buffer((4, 4), \"float32\"), n: T.int32):\n" body
 
 /* text, code and line of each error (0: any further ones are not looked at) */
-static const struct { const char *text; struct { const char *code; uint32_t line; } want[3]; } mistakes[] = {
+static const struct {
+    const char *text;
+    struct {
+        const char *code;
+        uint32_t line;
+    } want[3];
+} mistakes[] = {
     { "", { { "PA33", 1 } } },
     { "# nothing\n", { { "PA33", 1 } } },
     { "@R.function\ndef f(x: R.Object):\n    return x\n\xff\n", { { "PA07", 4 } } },
@@ -205,7 +225,8 @@ static const struct { const char *text; struct { const char *code; uint32_t line
     { R_FUNC("    y = R.exp(x\n    return y\n"), { { "PA03", 3 } } },
     { R_FUNC("    y = R.exp(x))\n    return x\n"), { { "PA03", 3 } } },
     { R_FUNC("    y = R.exp[x)\n    return x\n"), { { "PA03", 3 } } },
-    { R_FUNC("    y = R.exp(x\n    z = R.abs(x)\n    w = R.foo(z)\n    return z\n"), { { "PA03", 3 }, { "PA11", 5 } } },
+    { R_FUNC("    y = R.exp(x\n    z = R.abs(x)\n    w = R.foo(z)\n    return z\n"),
+      { { "PA03", 3 }, { "PA11", 5 } } },
     { R_FUNC("    y = R.str(\"abc)\n    return x\n"), { { "PA06", 3 } } },
     { R_FUNC("    y = R.str(\"\\xZZ\")\n    return x\n"), { { "PA06", 3 } } },
     { R_FUNC("    y = 12ab\n    return x\n"), { { "PA05", 3 } } },
@@ -217,15 +238,22 @@ static const struct { const char *text; struct { const char *code; uint32_t line
     { "@R.function\ndef f(x: R.Object):\nreturn x\n", { { "PA22", 2 } } },
     { R_FUNC("    y = = x\n    z = R.bar(x)\n    return x\n"), { { "PA04", 3 }, { "PA11", 4 } } },
     { R_FUNC("    y = z = x\n    return x\n"), { { "PA16", 3 } } },
-    { R_FUNC("    import os; y = [i for i in x]\n    return x\n"), { { "PA15", 3 }, { "PA04", 3 } } },
+    { R_FUNC("    import os; y = [i for i in x]\n    return x\n"),
+      { { "PA15", 3 }, { "PA04", 3 } } },
     { R_FUNC("    y = unknown\n    return y\n"), { { "PA10", 3 } } },
     /* names that are known elsewhere: the criterion they break */
-    { R_FUNC("    with R.dataflow():\n        a = R.exp(x)\n        b = R.sin(a)\n        R.output(b)\n    y = R.add(a, b)\n    return y\n"), { { "WF01", 7 } } },
+    { R_FUNC("    with R.dataflow():\n        a = R.exp(x)\n        b = R.sin(a)\n        "
+             "R.output(b)\n    y = R.add(a, b)\n    return y\n"),
+      { { "WF01", 7 } } },
     { R_FUNC("    y = R.add(y, x)\n    return y\n"), { { "WF02", 3 } } },
     { R_FUNC("    a = R.exp(b)\n    b = R.sin(x)\n    return a\n"), { { "WF03", 3 } } },
-    { R_FUNC("    if c:\n        t = R.exp(x)\n        y = t\n    else:\n        y = x\n    z = R.exp(t)\n    return z\n"), { { "WF03", 8 } } },
-    { R_FUNC("    z = R.reshape(x, R.shape([m, 2]))\n    m = T.int64()\n    return z\n"), { { "WF05", 3 } } },
-    { "@R.function\ndef f(x: R.Tensor((\"n\",))) -> R.Tensor((k,), \"float32\"):\n    return x\n", { { "WF04", 2 } } },
+    { R_FUNC("    if c:\n        t = R.exp(x)\n        y = t\n    else:\n        y = x\n    z = "
+             "R.exp(t)\n    return z\n"),
+      { { "WF03", 8 } } },
+    { R_FUNC("    z = R.reshape(x, R.shape([m, 2]))\n    m = T.int64()\n    return z\n"),
+      { { "WF05", 3 } } },
+    { "@R.function\ndef f(x: R.Tensor((\"n\",))) -> R.Tensor((k,), \"float32\"):\n    return x\n",
+      { { "WF04", 2 } } },
     { R_FUNC("    y = R.exq(x)\n    return y\n"), { { "PA11", 3 } } },
     { R_FUNC("    y = R.sum(x, axes=1)\n    return y\n"), { { "PA12", 3 } } },
     { R_FUNC("    y = R.exp()\n    return y\n"), { { "PA12", 3 } } },
@@ -244,16 +272,26 @@ static const struct { const char *text; struct { const char *code; uint32_t line
     { R_FUNC("    x.y = x\n    return x\n"), { { "PA26", 3 } } },
     { R_FUNC("    f(x) = x\n    return x\n"), { { "PA26", 3 } } },
     { R_FUNC("    R.output(x)\n    return x\n"), { { "PA27", 3 } } },
-    { R_FUNC("    with R.dataflow():\n        y = x\n        R.output(x)\n    return x\n"), { { "PA27", 5 } } },
-    { R_FUNC("    with R.dataflow():\n        y = R.exp(x)\n        R.output(y)\n        z = R.exp(x)\n    return y\n"), { { "PA27", 6 } } },
-    { R_FUNC("    with R.dataflow():\n        if c:\n            y = x\n        else:\n            y = x\n    return x\n"), { { "PA15", 4 } } },
+    { R_FUNC("    with R.dataflow():\n        y = x\n        R.output(x)\n    return x\n"),
+      { { "PA27", 5 } } },
+    { R_FUNC("    with R.dataflow():\n        y = R.exp(x)\n        R.output(y)\n        z = "
+             "R.exp(x)\n    return y\n"),
+      { { "PA27", 6 } } },
+    { R_FUNC("    with R.dataflow():\n        if c:\n            y = x\n        else:\n           "
+             " y = x\n    return x\n"),
+      { { "PA15", 4 } } },
     { R_FUNC("    if c:\n        y = x\n    return x\n"), { { "PA32", 3 } } },
-    { R_FUNC("    if c:\n        y = x\n    else:\n        z = x\n    return x\n"), { { "PA32", 3 } } },
-    { R_FUNC("    if c:\n        return x\n    else:\n        y = x\n    return x\n"), { { "PA15", 4 } } },
+    { R_FUNC("    if c:\n        y = x\n    else:\n        z = x\n    return x\n"),
+      { { "PA32", 3 } } },
+    { R_FUNC("    if c:\n        return x\n    else:\n        y = x\n    return x\n"),
+      { { "PA15", 4 } } },
     { R_FUNC("    a, b = x\n    return a\n"), { { "PA12", 3 } } },
     { R_FUNC("    return R.match_cast(x, R.Object)\n"), { { "PA15", 3 } } },
-    { R_FUNC("    R.func_attr({\"a\": 1})\n    R.func_attr({\"a\": 2})\n    return x\n"), { { "PA13", 4 } } },
-    { "@R.function(private=True)\ndef f(x: R.Object):\n    R.func_attr({\"global_symbol\": \"f\"})\n    return x\n", { { "PA23", 3 } } },
+    { R_FUNC("    R.func_attr({\"a\": 1})\n    R.func_attr({\"a\": 2})\n    return x\n"),
+      { { "PA13", 4 } } },
+    { "@R.function(private=True)\ndef f(x: R.Object):\n    R.func_attr({\"global_symbol\": "
+      "\"f\"})\n    return x\n",
+      { { "PA23", 3 } } },
     { R_FUNC("    @T.prim_func\n    def g():\n        pass\n    return x\n"), { { "PA15", 4 } } },
     { "@R.function\ndef f(x):\n    return x\n", { { "PA17", 2 } } },
     { "@R.function\ndef f(x: R.Object, x: R.Object):\n    return x\n", { { "PA13", 2 } } },
@@ -262,27 +300,36 @@ static const struct { const char *text; struct { const char *code; uint32_t line
     { "def f(x: R.Object):\n    return x\n", { { "PA23", 1 } } },
     { "@R.funktion\ndef f(x: R.Object):\n    return x\n", { { "PA23", 1 } } },
     { "@R.function(pure=1)\ndef f(x: R.Object):\n    return x\n", { { "PA23", 1 } } },
-    { "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return cls.g(x)\n", { { "PA10", 5 } } },
-    { "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return M.g(x)\n", { { "PA10", 5 } } },
+    { "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return "
+      "cls.g(x)\n",
+      { { "PA10", 5 } } },
+    { "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return M.g(x)\n",
+      { { "PA10", 5 } } },
     { "@I.ir_module\nclass M:\n    x: int\n", { { "PA15", 3 } } },
     { "class M:\n    pass\n", { { "PA23", 1 } } },
     { "metadata = tvm.ir.load_json(\"{\")\n", { { "PA19", 1 } } },
-    { "metadata = tvm.ir.load_json(\"\"\"{\"root\": 7, \"nodes\": []}\"\"\")\n", { { "PA19", 1 } } },
+    { "metadata = tvm.ir.load_json(\"\"\"{\"root\": 7, \"nodes\": []}\"\"\")\n",
+      { { "PA19", 1 } } },
     { T_FUNC("    A[0] = 1.0\n"), { { "PA31", 3 } } },
     { T_FUNC("    A[0, 0] = n / 2\n"), { { "PA18", 3 } } },
     { T_FUNC("    A[0, 0.5] = 1.0\n"), { { "PA18", 3 } } },
     { T_FUNC("    A[0, 0] = T.foo(1)\n"), { { "PA11", 3 } } },
     { T_FUNC("    A[0, 0] = T.int8(300)\n"), { { "PA24", 3 } } },
     { T_FUNC("    for i, j in T.grid(4):\n        A[i, j] = 0.0\n"), { { "PA30", 3 } } },
-    { T_FUNC("    for i in n:\n        A[i, 0] = 0.0\n    A[0] = 1.0\n"), { { "PA30", 3 }, { "PA31", 5 } } },
+    { T_FUNC("    for i in n:\n        A[i, 0] = 0.0\n    A[0] = 1.0\n"),
+      { { "PA30", 3 }, { "PA31", 5 } } },
     { T_FUNC("    x = n\n    x = n + 1\n"), { { "PA13", 4 } } },
-    { T_FUNC("    with T.block(\"b\"):\n        T.reads()\n        T.reads()\n"), { { "PA13", 5 } } },
-    { T_FUNC("    with T.block(\"b\"):\n        v = T.axis.remap(\"S\", [n])\n"), { { "PA30", 4 } } },
+    { T_FUNC("    with T.block(\"b\"):\n        T.reads()\n        T.reads()\n"),
+      { { "PA13", 5 } } },
+    { T_FUNC("    with T.block(\"b\"):\n        v = T.axis.remap(\"S\", [n])\n"),
+      { { "PA30", 4 } } },
     { T_FUNC("    T.where(n > 0)\n"), { { "PA15", 3 } } },
     { T_FUNC("    y = R.exp(n)\n"), { { "PA12", 3 } } },
     { T_FUNC("    if n > 0:\n        T.func_attr({\"a\": 1})\n"), { { "PA15", 4 } } },
     /* one broken function does not hide the mistakes of the next */
-    { "@R.function\ndef f(x: R.Object:\n    return x\n@R.function\ndef g(x: R.Object):\n    return y\n", { { "PA04", 2 }, { "PA10", 6 } } },
+    { "@R.function\ndef f(x: R.Object:\n    return x\n@R.function\ndef g(x: R.Object):\n    "
+      "return y\n",
+      { { "PA04", 2 }, { "PA10", 6 } } },
 };
 
 static void mistakes_are_found(void **state)
@@ -301,8 +348,10 @@ static void mistakes_are_found(void **state)
                 print_error("error %zu is missing:\n%s\n", k, mistakes[i].text);
             assert_non_null(d);
             assert_true(rlx_diags_locate(&r.ctx->diags, d->place, &line, &column, &chars));
-            if (strcmp(d->code->name, mistakes[i].want[k].code) != 0 || line != mistakes[i].want[k].line)
-                print_error("%s:%u %s, in:\n%s\n", d->code->name, line, d->message, mistakes[i].text);
+            if (strcmp(d->code->name, mistakes[i].want[k].code) != 0 ||
+                line != mistakes[i].want[k].line)
+                print_error("%s:%u %s, in:\n%s\n", d->code->name, line, d->message,
+                            mistakes[i].text);
             assert_string_equal(d->code->name, mistakes[i].want[k].code);
             assert_int_equal(line, mistakes[i].want[k].line);
         }
@@ -319,7 +368,8 @@ static void nul_bytes_are_refused(void **state)
     done(r);
 }
 
-/* Where only inference failed, the program is still there, and what follows from the error is not said again. */
+/* Where only inference failed, the program is still there, and what follows from the error is
+ * not said again. */
 static void inference_errors_leave_a_module(void **state)
 {
     reading r = read_text("@R.function\n"
@@ -334,7 +384,7 @@ static void inference_errors_leave_a_module(void **state)
     done(r);
 }
 
-/* ---- hostile texts --------------------------------------------------------------------------------------------------- */
+/* ---- hostile texts -------------------------------------------------------------------------- */
 
 static char *repeated(const char *head, const char *part, size_t times, const char *tail)
 {
@@ -350,7 +400,8 @@ static char *repeated(const char *head, const char *part, size_t times, const ch
 
 static void nesting_is_bounded(void **state)
 {
-    static const struct { const char *head, *part, *tail; } deep[] = {
+    static const struct { const char *head, *part, *tail;
+    } deep[] = {
         { R_FUNC("    y = "), "(", "\n    return x\n" },
         { R_FUNC("    y = "), "[", "\n    return x\n" },
         { R_FUNC("    y = "), "-", "x\n    return x\n" },
@@ -362,7 +413,8 @@ static void nesting_is_bounded(void **state)
         { R_FUNC("    y = "), "lambda: ", "x\n    return x\n" },
         { R_FUNC("    y = "), "R.exp(", "x\n    return x\n" },
         { R_FUNC("    if c:\n        y = x\n"), "    elif c:\n        y = x\n", "    return x\n" },
-        { T_FUNC("    if n > 0:\n        A[0, 0] = 1.0\n"), "    elif n > 0:\n        A[0, 0] = 1.0\n", "" },
+        { T_FUNC("    if n > 0:\n        A[0, 0] = 1.0\n"),
+          "    elif n > 0:\n        A[0, 0] = 1.0\n", "" },
     };
     for (size_t i = 0; i < RLX_COUNT(deep); i++) {
         char *text = repeated(deep[i].head, deep[i].part, 30000, deep[i].tail);
@@ -382,7 +434,8 @@ static void length_is_not_bounded(void **state)
     assert_true(r.ok);
     done(r);
     free(text);
-    text = repeated("@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    y = (", "x, ", 5000, ")\n    return y\n");
+    text = repeated("@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    y = (", "x, ", 5000,
+                    ")\n    return y\n");
     r = read_text(text);
     assert_true(r.ok);
     done(r);
@@ -394,7 +447,8 @@ static void blocks_are_bounded(void **state)
     size_t len = 0, levels = 400;
     char *text = malloc(200 + levels * (levels + 40));
     assert_non_null(text);
-    len = (size_t)sprintf(text, "@T.prim_func\ndef f(A: T.Buffer((4, 4), \"float32\"), n: T.int32):\n");
+    len = (size_t)sprintf(text,
+                          "@T.prim_func\ndef f(A: T.Buffer((4, 4), \"float32\"), n: T.int32):\n");
     for (size_t i = 0; i < levels; i++)
         len += (size_t)sprintf(text + len, "%*sif n > 0:\n", (int)i + 1, "");
     len += (size_t)sprintf(text + len, "%*spass\n", (int)levels + 1, "");
@@ -463,13 +517,15 @@ static void changed_bytes_do_no_harm(void **state)
     }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 typedef struct failing { size_t count, fail_at; } failing;
 static void *fail_alloc(void *user, size_t size, size_t align)
 {
     failing *f = user;
-    return ++f->count >= f->fail_at ? NULL : aligned_alloc(align < 16 ? 16 : align, (size + 255) & ~(size_t)255);
+    return ++f->count >= f->fail_at
+               ? NULL
+               : aligned_alloc(align < 16 ? 16 : align, (size + 255) & ~(size_t)255);
 }
 static void *fail_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
 {
@@ -496,7 +552,8 @@ static void every_allocation_may_fail(void **state)
             c->ops = rlx_op_table_get();
             rlx_parsed parsed;
             rlx_parse_options options = { 0 };
-            uint32_t s = rlx_diags_add_source(&c->diags, RLX_SLICE("t.py"), texts[t], strlen(texts[t]));
+            uint32_t s =
+                rlx_diags_add_source(&c->diags, RLX_SLICE("t.py"), texts[t], strlen(texts[t]));
             bool ok = s && rlx_script_parse(c, s, &options, &parsed);
             finished = f.count < n;
             assert_true(ok == finished || (s && ok));
@@ -510,11 +567,21 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_module_is_read), cmocka_unit_test(blocks_are_completed), cmocka_unit_test(places_are_kept),
-        cmocka_unit_test(shape_variables_are_per_function), cmocka_unit_test(several_units_and_spellings), cmocka_unit_test(one_annotation_or_expression),
-        cmocka_unit_test(mistakes_are_found), cmocka_unit_test(nul_bytes_are_refused), cmocka_unit_test(inference_errors_leave_a_module),
-        cmocka_unit_test(nesting_is_bounded), cmocka_unit_test(length_is_not_bounded), cmocka_unit_test(blocks_are_bounded),
-        cmocka_unit_test(prefixes_do_no_harm), cmocka_unit_test(changed_bytes_do_no_harm), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_module_is_read),
+        cmocka_unit_test(blocks_are_completed),
+        cmocka_unit_test(places_are_kept),
+        cmocka_unit_test(shape_variables_are_per_function),
+        cmocka_unit_test(several_units_and_spellings),
+        cmocka_unit_test(one_annotation_or_expression),
+        cmocka_unit_test(mistakes_are_found),
+        cmocka_unit_test(nul_bytes_are_refused),
+        cmocka_unit_test(inference_errors_leave_a_module),
+        cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(length_is_not_bounded),
+        cmocka_unit_test(blocks_are_bounded),
+        cmocka_unit_test(prefixes_do_no_harm),
+        cmocka_unit_test(changed_bytes_do_no_harm),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,8 @@ static int32_t slot_of(void *user, const rlx_prim_var *v)
 
 static const rlx_prim *new_var(kit *k, const char *name, uintptr_t slot)
 {
-    const rlx_prim *v = (const rlx_prim *)rlx_prim_var_new(k->ctx, rlx_string_z(k->ctx, name), RELAX_INT64, RLX_NO_PLACE);
+    const rlx_prim *v = (const rlx_prim *)rlx_prim_var_new(k->ctx, rlx_string_z(k->ctx, name),
+                                                           RELAX_INT64, RLX_NO_PLACE);
     assert_true(rlx_ptrmap_put(&k->slots, v, slot));
     return v;
 }
@@ -33,7 +34,9 @@ static void begin(kit *k)
     rlx_writer_init(&k->w, &k->ctx->memory);
     rlx_ptrmap_init(&k->slots, &k->ctx->memory);
     rlx_ptrmap_init(&k->fresh, &k->ctx->memory);
-    k->e = (rlx_encoder){ .ctx = k->ctx, .out = &k->w, .slot_of = slot_of, .user = k, .fresh = &k->fresh };
+    k->e = (rlx_encoder){
+        .ctx = k->ctx, .out = &k->w, .slot_of = slot_of, .user = k, .fresh = &k->fresh
+    };
     k->n = new_var(k, "n", 0);
     k->m = new_var(k, "m", 1);
 }
@@ -59,8 +62,9 @@ static int64_t value(kit *k, const rlx_prim *p, int64_t n, int64_t m, bool *ok)
 }
 
 static const enum rlx_node_kind kinds[] = {
-    RLX_NODE_ADD, RLX_NODE_SUB, RLX_NODE_MUL, RLX_NODE_DIV, RLX_NODE_MOD, RLX_NODE_FLOOR_DIV, RLX_NODE_FLOOR_MOD, RLX_NODE_MIN,
-    RLX_NODE_MAX, RLX_NODE_EQ, RLX_NODE_NE, RLX_NODE_LT, RLX_NODE_LE, RLX_NODE_GT, RLX_NODE_GE,
+    RLX_NODE_ADD,       RLX_NODE_SUB,       RLX_NODE_MUL, RLX_NODE_DIV, RLX_NODE_MOD,
+    RLX_NODE_FLOOR_DIV, RLX_NODE_FLOOR_MOD, RLX_NODE_MIN, RLX_NODE_MAX, RLX_NODE_EQ,
+    RLX_NODE_NE,        RLX_NODE_LT,        RLX_NODE_LE,  RLX_NODE_GT,  RLX_NODE_GE,
 };
 
 /* Every operator gives what the evaluator of arith gives, for numbers of both signs. */
@@ -71,10 +75,12 @@ static void test_operators(void **state)
     begin(&k);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const rlx_prim *p = rlx_binary_new(k.ctx, kinds[i], k.n, k.m);
-        const rlx_prim *wide = rlx_select_new(k.ctx, rlx_binary_new(k.ctx, RLX_NODE_LT, k.n, k.m), rlx_prim_dtype(p) == RELAX_INT64 ? p : k.n, k.m);
+        const rlx_prim *wide = rlx_select_new(k.ctx, rlx_binary_new(k.ctx, RLX_NODE_LT, k.n, k.m),
+                                              rlx_prim_dtype(p) == RELAX_INT64 ? p : k.n, k.m);
         for (size_t a = 0; a < 7; a++)
             for (size_t b = 0; b < 7; b++) {
-                const rlx_prim_var *vars[] = { (const rlx_prim_var *)k.n, (const rlx_prim_var *)k.m };
+                const rlx_prim_var *vars[] = { (const rlx_prim_var *)k.n,
+                                               (const rlx_prim_var *)k.m };
                 int64_t values[] = { numbers[a], numbers[b] }, want = 0;
                 rlx_assignment given = { vars, values, 2 };
                 bool fine, expected = rlx_prim_evaluate(p, &given, &k.ctx->memory, &want);
@@ -97,7 +103,8 @@ static void test_and_or_stop_early(void **state)
     bool fine;
     begin(&k);
     const rlx_prim *zero = rlx_int64(k.ctx, 0);
-    const rlx_prim *fails = rlx_binary_new(k.ctx, RLX_NODE_EQ, rlx_binary_new(k.ctx, RLX_NODE_FLOOR_DIV, k.m, k.n), zero);
+    const rlx_prim *fails = rlx_binary_new(
+        k.ctx, RLX_NODE_EQ, rlx_binary_new(k.ctx, RLX_NODE_FLOOR_DIV, k.m, k.n), zero);
     const rlx_prim *positive = rlx_binary_new(k.ctx, RLX_NODE_GT, k.n, zero);
     const rlx_prim *both = rlx_binary_new(k.ctx, RLX_NODE_AND, positive, fails);
     const rlx_prim *either = rlx_binary_new(k.ctx, RLX_NODE_OR, rlx_not(k.ctx, positive), fails);
@@ -117,11 +124,18 @@ static void test_calls_and_casts(void **state)
     bool fine;
     begin(&k);
     const rlx_prim *args[3] = { rlx_binary_new(k.ctx, RLX_NODE_LT, k.n, k.m), k.n, k.m };
-    assert_int_equal(value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "if_then_else", args, 3), 2, 5, &fine), 2);
-    assert_int_equal(value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "shift_left", args + 1, 2), 2, 5, &fine), 64);
-    assert_int_equal(value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "bitwise_xor", args + 1, 2), 6, 5, &fine), 3);
-    assert_int_equal(value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "abs", args + 1, 1), -6, 5, &fine), 6);
-    assert_int_equal(value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "likely", args + 1, 1), -6, 5, &fine), -6);
+    assert_int_equal(
+        value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "if_then_else", args, 3), 2, 5, &fine), 2);
+    assert_int_equal(
+        value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "shift_left", args + 1, 2), 2, 5, &fine),
+        64);
+    assert_int_equal(
+        value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "bitwise_xor", args + 1, 2), 6, 5, &fine),
+        3);
+    assert_int_equal(
+        value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "abs", args + 1, 1), -6, 5, &fine), 6);
+    assert_int_equal(
+        value(&k, rlx_prim_call_z(k.ctx, RELAX_INT64, "likely", args + 1, 1), -6, 5, &fine), -6);
     assert_int_equal(value(&k, rlx_cast(k.ctx, RELAX_BOOL, k.n), 5, 0, &fine), 1);
     assert_int_equal(value(&k, rlx_cast(k.ctx, RELAX_INT32, k.n), 5, 0, &fine), 5);
     assert_true(fine);
@@ -134,7 +148,8 @@ static void test_calls_and_casts(void **state)
     end(&k);
 }
 
-/* Without recursion: as deep as memory allows to the left; a shared graph that would be huge is refused. */
+/* Without recursion: as deep as memory allows to the left; a shared graph that would be huge is
+ * refused. */
 static void test_deep_and_wide(void **state)
 {
     kit k;
@@ -170,10 +185,17 @@ static void test_text(void **state)
 {
     kit k;
     begin(&k);
-    const rlx_prim *dims[] = { k.n, rlx_binary_new(k.ctx, RLX_NODE_MUL, k.n, rlx_int64(k.ctx, 2)), rlx_int64(k.ctx, 7) };
-    const rlx_sinfo *tensor = rlx_tensor_info(k.ctx, rlx_shape(k.ctx, dims, 3), RELAX_FLOAT16, 3, NULL);
-    const rlx_sinfo *fields[] = { tensor, rlx_shape_info(k.ctx, dims, 2), rlx_prim_info(k.ctx, RELAX_BOOL, NULL), rlx_object_info(k.ctx),
-                                  rlx_tensor_info(k.ctx, NULL, RELAX_VOID, 2, NULL), rlx_shape_info_rank(k.ctx, 3), rlx_tuple_info(k.ctx, NULL, 0) };
+    const rlx_prim *dims[] = { k.n, rlx_binary_new(k.ctx, RLX_NODE_MUL, k.n, rlx_int64(k.ctx, 2)),
+                               rlx_int64(k.ctx, 7) };
+    const rlx_sinfo *tensor =
+        rlx_tensor_info(k.ctx, rlx_shape(k.ctx, dims, 3), RELAX_FLOAT16, 3, NULL);
+    const rlx_sinfo *fields[] = { tensor,
+                                  rlx_shape_info(k.ctx, dims, 2),
+                                  rlx_prim_info(k.ctx, RELAX_BOOL, NULL),
+                                  rlx_object_info(k.ctx),
+                                  rlx_tensor_info(k.ctx, NULL, RELAX_VOID, 2, NULL),
+                                  rlx_shape_info_rank(k.ctx, 3),
+                                  rlx_tuple_info(k.ctx, NULL, 0) };
     const rlx_sinfo *cases[] = { tensor, rlx_tuple_info(k.ctx, fields, 7), fields[1], fields[4] };
     for (size_t i = 0; i < 4; i++) {
         rlx_buf have, want;
@@ -224,7 +246,8 @@ static void test_unknown_variable(void **state)
     kit k;
     rlx_desc_writer d;
     begin(&k);
-    const rlx_prim *lost = (const rlx_prim *)rlx_prim_var_new(k.ctx, rlx_string_z(k.ctx, "lost"), RELAX_INT64, RLX_NO_PLACE);
+    const rlx_prim *lost = (const rlx_prim *)rlx_prim_var_new(k.ctx, rlx_string_z(k.ctx, "lost"),
+                                                              RELAX_INT64, RLX_NO_PLACE);
     rlx_desc_begin(&d, &k.w);
     assert_false(rlx_sinfo_encode(&k.e, rlx_shape_info(k.ctx, &lost, 1), &d));
     assert_ptr_equal(k.e.unknown, lost);
@@ -236,8 +259,12 @@ static void test_unknown_variable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operators),   cmocka_unit_test(test_and_or_stop_early), cmocka_unit_test(test_calls_and_casts),
-        cmocka_unit_test(test_deep_and_wide), cmocka_unit_test(test_text),            cmocka_unit_test(test_binding),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_and_or_stop_early),
+        cmocka_unit_test(test_calls_and_casts),
+        cmocka_unit_test(test_deep_and_wide),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_binding),
         cmocka_unit_test(test_unknown_variable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

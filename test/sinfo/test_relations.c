@@ -1,4 +1,5 @@
-/* fit, overlap, least upper bound, erasure, mapping: a row for each line of the language's tables. */
+/* fit, overlap, least upper bound, erasure, mapping: a row for each line of the language's
+ * tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,8 @@ static const rlx_sinfo *parse(fixture *f, const char *text)
 enum { N = RLX_FIT_NO, K = RLX_FIT_KIND, V = RLX_FIT_VALUE, Y = RLX_FIT_YES };
 static const char fit_letters[] = "NKVY";
 
-static const struct { const char *a, *b; int want; const char *why; } fits[] = {
+static const struct { const char *a, *b; int want; const char *why;
+} fits[] = {
     { "Tensor[n](float32)", "Object", Y, NULL },
     { "Object", "Tensor(float32)", K, "it is R.Object, expected R.Tensor(dtype=\"float32\")" },
     { "Shape", "Tensor", N, NULL },
@@ -74,33 +76,41 @@ static const struct { const char *a, *b; int want; const char *why; } fits[] = {
     { "Tensor[](float32)", "Tensor[1](float32)", N, "rank is 0, expected 1" },
     { "Tensor[n](float32)", "Tensor[n](float32)@cuda:1", K, "device is unknown, expected cuda:1" },
     { "Tensor[n](float32)@cuda:1", "Tensor[n](float32)", Y, NULL },
-    { "Tensor[n](float32)@cuda:1", "Tensor[n](float32)@cuda:0", N, "device is cuda:1, expected cuda:0" },
+    { "Tensor[n](float32)@cuda:1", "Tensor[n](float32)@cuda:0", N,
+      "device is cuda:1, expected cuda:0" },
     { "Tensor[n](float32)@cuda:1", "Tensor[n](float32)@cuda:1", Y, NULL },
     { "Tuple(Tensor, Shape)", "Tuple(Tensor)", N, "number of fields is 2, expected 1" },
     { "Tuple(Tensor[n](float32), Shape(2))", "Tuple(Tensor, Object)", Y, NULL },
-    { "Tuple(Tensor, Tuple(Shape, Tensor[n](int32)))", "Tuple(Tensor, Tuple(Object, Tensor[n](float32)))", N,
+    { "Tuple(Tensor, Tuple(Shape, Tensor[n](int32)))",
+      "Tuple(Tensor, Tuple(Object, Tensor[n](float32)))", N,
       "field 1: field 1: dtype is int32, expected float32" },
-    { "Tuple(Shape, Shape[n])", "Tuple(Shape(2), Shape[m])", K, "field 0: rank is unknown, expected 2" },
+    { "Tuple(Shape, Shape[n])", "Tuple(Shape(2), Shape[m])", K,
+      "field 0: rank is unknown, expected 2" },
     /* functions (5.5) */
     { "Func(Tensor[a](float32) -> Tensor[a](float32))", "Callable", Y, NULL },
     { "impure Func(Tensor -> Tensor)", "Callable", Y, NULL },
     { "Packed", "Callable", Y, NULL },
     { "Func(Tensor -> Tensor(float32))", "Callable(Tensor)", Y, NULL },
     { "Func(Tensor -> Tensor)", "Callable(Tensor(float32))", K, NULL },
-    { "impure Func(Tensor -> Tensor)", "pure Callable(Tensor)", N, "an impure function is given where a pure one is expected" },
+    { "impure Func(Tensor -> Tensor)", "pure Callable(Tensor)", N,
+      "an impure function is given where a pure one is expected" },
     { "Packed", "Packed", Y, NULL },
     { "Packed", "Func(Tensor -> Tensor)", N, NULL },
     { "Packed", "impure Func(Tensor -> Tensor)", V, NULL },
     { "Callable", "Packed", V, NULL },
     { "impure Func(Tensor -> Tensor)", "Packed", N, NULL },
-    { "Func(Tensor, Tensor -> Tensor)", "Func(Tensor -> Tensor)", N, "number of parameters is 2, expected 1" },
-    { "Func(Tensor[a](float32) -> Tensor[a](float32))", "Func(Tensor[b](float32) -> Tensor[b](float32))", Y, NULL },
-    { "Func(Tensor[a](float32) -> Tensor[a](float32))", "impure Func(Tensor[b](float32) -> Tensor(1, float32))", Y, NULL },
+    { "Func(Tensor, Tensor -> Tensor)", "Func(Tensor -> Tensor)", N,
+      "number of parameters is 2, expected 1" },
+    { "Func(Tensor[a](float32) -> Tensor[a](float32))",
+      "Func(Tensor[b](float32) -> Tensor[b](float32))", Y, NULL },
+    { "Func(Tensor[a](float32) -> Tensor[a](float32))",
+      "impure Func(Tensor[b](float32) -> Tensor(1, float32))", Y, NULL },
     { "Func(Tensor(1, float32) -> Object)", "Func(Tensor[4](float32) -> Object)", Y, NULL },
     { "Func(Tensor[4](float32) -> Object)", "Func(Tensor[8](float32) -> Object)", N, NULL },
     { "Func(Tensor[4](float32) -> Object)", "Func(Tensor(float32) -> Object)", V, NULL },
     { "Func(Tensor[a, a](float32) -> Object)", "Func(Tensor[4, 8](float32) -> Object)", N, NULL },
-    { "Func(Tensor[a](float32) -> Tensor[a](float32))", "Func(Tensor[4](float32) -> Tensor[8](float32))", N, NULL },
+    { "Func(Tensor[a](float32) -> Tensor[a](float32))",
+      "Func(Tensor[4](float32) -> Tensor[8](float32))", N, NULL },
 };
 
 static void test_fit(void **state)
@@ -111,16 +121,21 @@ static void test_fit(void **state)
         rlx_fit_reason why;
         rlx_buf text;
         int want = fits[i].want;
-        enum rlx_fit got = rlx_fit(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].b), &why);
+        enum rlx_fit got =
+            rlx_fit(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].b), &why);
         rlx_buf_init(&text, &f->ctx->memory);
         if (got != RLX_FIT_YES)
             rlx_fit_explain(&text, &why);
-        if ((int)got != want || (fits[i].why && (!text.data || strcmp(text.data, fits[i].why) != 0))) {
-            print_error("fit(%s -> %s): wanted %c, got %c: %s\n", fits[i].a, fits[i].b, fit_letters[want], fit_letters[got], text.data ? text.data : "");
+        if ((int)got != want ||
+            (fits[i].why && (!text.data || strcmp(text.data, fits[i].why) != 0))) {
+            print_error("fit(%s -> %s): wanted %c, got %c: %s\n", fits[i].a, fits[i].b,
+                        fit_letters[want], fit_letters[got], text.data ? text.data : "");
             wrong++;
         }
-        assert_int_equal(rlx_fit(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].a), NULL), Y);
-        assert_int_equal(rlx_fit(f->ctx, &f->scope, parse(f, fits[i].b), rlx_object_info(f->ctx), NULL), Y);
+        assert_int_equal(
+            rlx_fit(f->ctx, &f->scope, parse(f, fits[i].a), parse(f, fits[i].a), NULL), Y);
+        assert_int_equal(
+            rlx_fit(f->ctx, &f->scope, parse(f, fits[i].b), rlx_object_info(f->ctx), NULL), Y);
         rlx_buf_free(&text);
     }
     assert_int_equal(wrong, 0);
@@ -132,9 +147,12 @@ static void test_fit_of_shape_variables(void **state)
     fixture *f = *state;
     rlx_context *ctx = f->ctx;
     const rlx_string *name = rlx_string_z(ctx, "s");
-    const rlx_expr *s = (const rlx_expr *)rlx_var_new(ctx, false, name, -1, parse(f, "Shape(2)"), 0);
-    const rlx_expr *t = (const rlx_expr *)rlx_var_new(ctx, false, name, -1, parse(f, "Shape[n, 4]"), 0);
-    const rlx_sinfo *by_s = rlx_tensor_info(ctx, s, RELAX_FLOAT32, 2, NULL), *by_t = rlx_tensor_info(ctx, t, RELAX_FLOAT32, 2, NULL);
+    const rlx_expr *s =
+        (const rlx_expr *)rlx_var_new(ctx, false, name, -1, parse(f, "Shape(2)"), 0);
+    const rlx_expr *t =
+        (const rlx_expr *)rlx_var_new(ctx, false, name, -1, parse(f, "Shape[n, 4]"), 0);
+    const rlx_sinfo *by_s = rlx_tensor_info(ctx, s, RELAX_FLOAT32, 2, NULL),
+                    *by_t = rlx_tensor_info(ctx, t, RELAX_FLOAT32, 2, NULL);
     assert_int_equal(rlx_fit(ctx, &f->scope, by_s, by_s, NULL), Y);
     assert_int_equal(rlx_fit(ctx, &f->scope, by_s, by_t, NULL), V);
     assert_int_equal(rlx_fit(ctx, &f->scope, by_t, parse(f, "Tensor[n, 4](float32)"), NULL), Y);
@@ -142,27 +160,42 @@ static void test_fit_of_shape_variables(void **state)
     assert_int_equal(rlx_fit(ctx, &f->scope, parse(f, "Tensor[n, 4](float32)"), by_s, NULL), V);
 }
 
-static const struct { const char *a, *b; bool want; } overlaps[] = {
-    { "Object", "Tensor", true }, { "Shape", "Tensor", false }, { "Tensor(int32)", "Tensor(float32)", false },
-    { "Tensor(2, float32)", "Tensor(3, float32)", false }, { "Tensor[n, 4](float32)", "Tensor[8, m](float32)", true },
-    { "Tensor[n, 4](float32)", "Tensor[n, 5](float32)", false }, { "Tensor[n](float32)", "Tensor[n + 1](float32)", false },
-    { "Shape[n]", "Shape[m]", true }, { "Shape(1)", "Shape(2)", false }, { "Prim(int64, n)", "Prim(int64, n + 1)", false },
-    { "Prim(int64)", "Prim(bool)", false }, { "Tuple(Tensor)", "Tuple(Tensor, Tensor)", false },
-    { "Tuple(Tensor(int32))", "Tuple(Tensor(float32))", false }, { "Tuple(Object)", "Tuple(Shape)", true },
-    { "Tensor(float32)@cuda:0", "Tensor(float32)@cuda:1", false }, { "Tensor(float32)", "Tensor(float32)@cuda:1", true },
-    { "impure Func(Tensor -> Tensor)", "Func(Tensor -> Tensor)", true }, { "Func(Tensor -> Tensor)", "Func(-> Tensor)", false },
-    { "Func(Tensor -> Tensor)", "Packed", false }, { "Func(Tensor -> Tensor)", "Callable", true }, { "Packed", "Func(Tensor -> Tensor)", true },
+static const struct { const char *a, *b; bool want;
+} overlaps[] = {
+    { "Object", "Tensor", true },
+    { "Shape", "Tensor", false },
+    { "Tensor(int32)", "Tensor(float32)", false },
+    { "Tensor(2, float32)", "Tensor(3, float32)", false },
+    { "Tensor[n, 4](float32)", "Tensor[8, m](float32)", true },
+    { "Tensor[n, 4](float32)", "Tensor[n, 5](float32)", false },
+    { "Tensor[n](float32)", "Tensor[n + 1](float32)", false },
+    { "Shape[n]", "Shape[m]", true },
+    { "Shape(1)", "Shape(2)", false },
+    { "Prim(int64, n)", "Prim(int64, n + 1)", false },
+    { "Prim(int64)", "Prim(bool)", false },
+    { "Tuple(Tensor)", "Tuple(Tensor, Tensor)", false },
+    { "Tuple(Tensor(int32))", "Tuple(Tensor(float32))", false },
+    { "Tuple(Object)", "Tuple(Shape)", true },
+    { "Tensor(float32)@cuda:0", "Tensor(float32)@cuda:1", false },
+    { "Tensor(float32)", "Tensor(float32)@cuda:1", true },
+    { "impure Func(Tensor -> Tensor)", "Func(Tensor -> Tensor)", true },
+    { "Func(Tensor -> Tensor)", "Func(-> Tensor)", false },
+    { "Func(Tensor -> Tensor)", "Packed", false },
+    { "Func(Tensor -> Tensor)", "Callable", true },
+    { "Packed", "Func(Tensor -> Tensor)", true },
 };
 
 static void test_overlap(void **state)
 {
     fixture *f = *state;
     for (size_t i = 0; i < RLX_COUNT(overlaps); i++)
-        if (rlx_overlap(f->ctx, &f->scope, parse(f, overlaps[i].a), parse(f, overlaps[i].b), NULL) != overlaps[i].want)
+        if (rlx_overlap(f->ctx, &f->scope, parse(f, overlaps[i].a), parse(f, overlaps[i].b),
+                        NULL) != overlaps[i].want)
             fail_msg("overlap(%s, %s): wanted %d", overlaps[i].a, overlaps[i].b, overlaps[i].want);
 }
 
-static const struct { const char *a, *b, *want; } lubs[] = {
+static const struct { const char *a, *b, *want;
+} lubs[] = {
     { "Tensor[n](float32)", "Tensor[n](float32)", "Tensor[n](float32)" },
     { "Object", "Tensor", "Object" },
     { "Shape", "Tensor", "Object" },
@@ -182,19 +215,24 @@ static const struct { const char *a, *b, *want; } lubs[] = {
     { "Tensor[n](float32)@cuda:1", "Tensor[m](float32)@cuda:1", "Tensor(1, float32)@cuda:1" },
     { "Tuple(Tensor, Shape)", "Tuple(Tensor)", "Object" },
     { "Tuple(Tensor, Shape(2))", "Tuple(Object, Shape(3))", "Tuple(Object, Shape)" },
-    { "Func(Tensor -> Tensor[n](float32))", "impure Func(Tensor -> Tensor[m](float32))", "impure Func(Tensor -> Tensor(1, float32))" },
-    { "Func(Tensor[a](float32) -> Tensor[a](float32))", "Func(Tensor[b](float32) -> Tensor[b](float32))",
+    { "Func(Tensor -> Tensor[n](float32))", "impure Func(Tensor -> Tensor[m](float32))",
+      "impure Func(Tensor -> Tensor(1, float32))" },
+    { "Func(Tensor[a](float32) -> Tensor[a](float32))",
+      "Func(Tensor[b](float32) -> Tensor[b](float32))",
       "Func(Tensor[a](float32) -> Tensor[a](float32))" },
-    { "Func(Tensor[4](float32) -> Shape)", "Func(Tensor(1, float32) -> Shape)", "Func(Tensor[4](float32) -> Shape)" },
+    { "Func(Tensor[4](float32) -> Shape)", "Func(Tensor(1, float32) -> Shape)",
+      "Func(Tensor[4](float32) -> Shape)" },
     { "Func(Tensor(int32) -> Shape)", "Func(Tensor(float32) -> Shape)", "pure Callable(Shape)" },
-    { "Func(Tensor[a](int32) -> Shape[a])", "Func(Tensor[a](float32) -> Shape[a])", "pure Callable(Shape(1))" },
+    { "Func(Tensor[a](int32) -> Shape[a])", "Func(Tensor[a](float32) -> Shape[a])",
+      "pure Callable(Shape(1))" },
     { "Func(Tensor -> Shape)", "Func(-> Shape)", "pure Callable(Shape)" },
     { "Packed", "Packed", "Packed" },
     { "Callable(Shape)", "Callable(Shape(2))", "Callable(Shape)" },
     { "Packed", "Func(Tensor -> Shape)", "Callable(Object)" },
 };
 
-static void show_difference(fixture *f, const char *what, size_t row, const rlx_sinfo *got, const char *want)
+static void show_difference(fixture *f, const char *what, size_t row, const rlx_sinfo *got,
+                            const char *want)
 {
     rlx_buf text;
     rlx_buf_init(&text, &f->ctx->memory);
@@ -209,29 +247,43 @@ static void test_lub(void **state)
     int wrong = 0;
     bool lost = false;
     for (size_t i = 0; i < RLX_COUNT(lubs); i++) {
-        const rlx_sinfo *a = parse(f, lubs[i].a), *b = parse(f, lubs[i].b), *want = parse(f, lubs[i].want);
-        const rlx_sinfo *got = rlx_lub(f->ctx, &f->scope, a, b), *back = rlx_lub(f->ctx, &f->scope, b, a);
+        const rlx_sinfo *a = parse(f, lubs[i].a), *b = parse(f, lubs[i].b),
+                        *want = parse(f, lubs[i].want);
+        const rlx_sinfo *got = rlx_lub(f->ctx, &f->scope, a, b),
+                        *back = rlx_lub(f->ctx, &f->scope, b, a);
         if (!rlx_equal(&f->ctx->memory, got, want, false, &lost)) {
             show_difference(f, "lub", i, got, lubs[i].want);
             wrong++;
         }
-        /* It covers both sides, whichever comes first; parameters against the arrow may cost certainty. */
+        /* It covers both sides, whichever comes first; parameters against the arrow may cost
+         * certainty. */
         int least = got->kind == RLX_NODE_FUNC_SINFO ? V : Y;
-        assert_true((int)rlx_fit(f->ctx, &f->scope, a, got, NULL) >= least && (int)rlx_fit(f->ctx, &f->scope, b, got, NULL) >= least);
-        assert_true((int)rlx_fit(f->ctx, &f->scope, got, back, NULL) >= least && (int)rlx_fit(f->ctx, &f->scope, back, got, NULL) >= least);
+        assert_true((int)rlx_fit(f->ctx, &f->scope, a, got, NULL) >= least &&
+                    (int)rlx_fit(f->ctx, &f->scope, b, got, NULL) >= least);
+        assert_true((int)rlx_fit(f->ctx, &f->scope, got, back, NULL) >= least &&
+                    (int)rlx_fit(f->ctx, &f->scope, back, got, NULL) >= least);
     }
     assert_int_equal(wrong, 0);
 }
 
 /* n is visible, m is not. */
-static const struct { const char *in, *want; } erasures[] = {
-    { "Object", "Object" }, { "Prim(int64, n)", "Prim(int64, n)" }, { "Prim(int64, m)", "Prim(int64)" }, { "Prim(int64, n + m)", "Prim(int64)" },
-    { "Shape[n, 4]", "Shape[n, 4]" }, { "Shape[n, m]", "Shape(2)" }, { "Shape(3)", "Shape(3)" },
-    { "Tensor[n, 4](float32)", "Tensor[n, 4](float32)" }, { "Tensor[n, m * 2](float32)@cuda:1", "Tensor(2, float32)@cuda:1" },
+static const struct { const char *in, *want;
+} erasures[] = {
+    { "Object", "Object" },
+    { "Prim(int64, n)", "Prim(int64, n)" },
+    { "Prim(int64, m)", "Prim(int64)" },
+    { "Prim(int64, n + m)", "Prim(int64)" },
+    { "Shape[n, 4]", "Shape[n, 4]" },
+    { "Shape[n, m]", "Shape(2)" },
+    { "Shape(3)", "Shape(3)" },
+    { "Tensor[n, 4](float32)", "Tensor[n, 4](float32)" },
+    { "Tensor[n, m * 2](float32)@cuda:1", "Tensor(2, float32)@cuda:1" },
     { "Tuple(Shape[m], Shape[n])", "Tuple(Shape(1), Shape[n])" },
-    { "Func(Tensor[a](float32), Shape[m] -> Tensor[a, n](float32))", "Func(Tensor[a](float32), Shape(1) -> Tensor[a, n](float32))" },
+    { "Func(Tensor[a](float32), Shape[m] -> Tensor[a, n](float32))",
+      "Func(Tensor[a](float32), Shape(1) -> Tensor[a, n](float32))" },
     { "impure Func(Tensor -> Shape[m])", "impure Func(Tensor -> Shape(1))" },
-    { "pure Callable(Shape[m])", "pure Callable(Shape(1))" }, { "Callable(Shape[n])", "Callable(Shape[n])" },
+    { "pure Callable(Shape[m])", "pure Callable(Shape(1))" },
+    { "Callable(Shape[n])", "Callable(Shape[n])" },
 };
 
 static bool is_n(void *user, const rlx_prim_var *v)
@@ -258,15 +310,23 @@ static void test_erase(void **state)
     }
     assert_int_equal(wrong, 0);
     /* a shape variable that goes may leave its sizes behind */
-    const rlx_var *v = rlx_var_new(f->ctx, false, rlx_string_z(f->ctx, "s"), -1, parse(f, "Shape[n, 4]"), 0);
+    const rlx_var *v =
+        rlx_var_new(f->ctx, false, rlx_string_z(f->ctx, "s"), -1, parse(f, "Shape[n, 4]"), 0);
     const rlx_sinfo *by_v = rlx_tensor_info(f->ctx, &v->node, RELAX_FLOAT32, 2, NULL);
-    assert_ptr_equal(rlx_erase(f->ctx, by_v, &(rlx_visible){ is_n, NULL, &f->names }), parse(f, "Tensor[n, 4](float32)"));
-    assert_ptr_equal(rlx_erase(f->ctx, by_v, &(rlx_visible){ NULL, NULL, NULL }), parse(f, "Tensor(2, float32)"));
+    assert_ptr_equal(rlx_erase(f->ctx, by_v, &(rlx_visible){ is_n, NULL, &f->names }),
+                     parse(f, "Tensor[n, 4](float32)"));
+    assert_ptr_equal(rlx_erase(f->ctx, by_v, &(rlx_visible){ NULL, NULL, NULL }),
+                     parse(f, "Tensor(2, float32)"));
 }
 
-static const struct { const char *in, *want; } statics[] = {
-    { "Object", "Object" }, { "Prim(int64, n)", "Prim(int64)" }, { "Shape[n]", "Shape(1)" }, { "Tensor[n](float32)@cuda:1", "Tensor(1, float32)" },
-    { "Tuple(Shape[n], Tensor)", "Tuple(Shape(1), Tensor)" }, { "impure Func(Tensor[a](float32) -> Shape[a])", "Func(Tensor(1, float32) -> Shape(1))" },
+static const struct { const char *in, *want;
+} statics[] = {
+    { "Object", "Object" },
+    { "Prim(int64, n)", "Prim(int64)" },
+    { "Shape[n]", "Shape(1)" },
+    { "Tensor[n](float32)@cuda:1", "Tensor(1, float32)" },
+    { "Tuple(Shape[n], Tensor)", "Tuple(Shape(1), Tensor)" },
+    { "impure Func(Tensor[a](float32) -> Shape[a])", "Func(Tensor(1, float32) -> Shape(1))" },
     { "pure Callable(Shape[n])", "Packed" },
 };
 
@@ -279,16 +339,20 @@ static void test_static_types(void **state)
 }
 
 /* Parameter, argument, what the parameter becomes. a and b are mappable. */
-static const struct { const char *param, *arg, *want; } mappings[] = {
+static const struct { const char *param, *arg, *want;
+} mappings[] = {
     { "Prim(int64, a)", "Prim(int64, n)", "Prim(int64, n)" },
     { "Prim(int64, a)", "Prim(int64)", "Prim(int64, a)" },
     { "Shape[a, a + b]", "Shape[n, m]", "Shape[n, n + b]" },
     { "Shape[a]", "Shape[n, m]", "Shape[a]" },
     { "Tensor[a, 4](float32)", "Tensor[n + 1, 4](int32)", "Tensor[n + 1, 4](float32)" },
     { "Tensor[a](float32)", "Tensor(1, float32)", "Tensor[a](float32)" },
-    { "Tuple(Shape[a], Shape[b, a])", "Tuple(Shape[b], Shape[a, 7])", "Tuple(Shape[b], Shape[a, b])" }, /* simultaneous */
+    /* simultaneous */
+    { "Tuple(Shape[a], Shape[b, a])", "Tuple(Shape[b], Shape[a, 7])",
+      "Tuple(Shape[b], Shape[a, b])" },
     { "Func(Shape[c] -> Shape[a])", "Func(Shape[7] -> Shape[8])", "Func(Shape[c] -> Shape[a])" },
-    { "Func(Shape[a, c] -> Shape[a])", "Func(Shape[7, 7] -> Shape[8])", "Func(Shape[7, c] -> Shape[7])" },
+    { "Func(Shape[a, c] -> Shape[a])", "Func(Shape[7, 7] -> Shape[8])",
+      "Func(Shape[7, c] -> Shape[7])" },
     { "Object", "Shape[n]", "Object" },
 };
 
@@ -296,7 +360,8 @@ static void test_mapping(void **state)
 {
     fixture *f = *state;
     bool lost = false;
-    const rlx_prim *binders[] = { &prim_name(&f->names, "a")->node, &prim_name(&f->names, "b")->node };
+    const rlx_prim *binders[] = { &prim_name(&f->names, "a")->node,
+                                  &prim_name(&f->names, "b")->node };
     for (size_t i = 0; i < RLX_COUNT(mappings); i++) {
         const rlx_sinfo *p = parse(f, mappings[i].param), *want = parse(f, mappings[i].want);
         rlx_mapping m;
@@ -304,7 +369,8 @@ static void test_mapping(void **state)
         rlx_mapping_add(&m, p, parse(f, mappings[i].arg), 0);
         const rlx_sinfo *got = rlx_mapping_apply(&m, p);
         if (!got || !rlx_equal(&f->ctx->memory, got, want, false, &lost)) {
-            show_difference(f, "mapping", i, got ? got : rlx_object_info(f->ctx), mappings[i].want);
+            show_difference(f, "mapping", i, got ? got : rlx_object_info(f->ctx),
+                            mappings[i].want);
             fail();
         }
         rlx_mapping_free(&m);
@@ -330,12 +396,14 @@ static void test_mapping_conflicts(void **state)
     rlx_mapping_free(&m);
 }
 
-/* The outer description owns a variable that stands alone in its own parameters; else the inner one; else the scope. */
+/* The outer description owns a variable that stands alone in its own parameters; else the inner
+ * one; else the scope. */
 static void test_binders(void **state)
 {
     fixture *f = *state;
     (void)prim_name(&f->names, "n");
-    const rlx_func_sinfo *s = rlx_as_func_sinfo(parse(f, "Func(Func(Shape[a, n, b] -> Shape[a]), Shape[a] -> Shape[a])"));
+    const rlx_func_sinfo *s = rlx_as_func_sinfo(
+        parse(f, "Func(Func(Shape[a, n, b] -> Shape[a]), Shape[a] -> Shape[a])"));
     const rlx_func_sinfo *inner = rlx_as_func_sinfo(s->params[0]);
     assert_int_equal(s->num_binders, 1);
     assert_ptr_equal(s->binders[0], prim_name(&f->names, "a"));
@@ -351,7 +419,8 @@ static void test_prim_func_signature(void **state)
     const rlx_prim *n32 = &rlx_prim_var_new(ctx, name, RELAX_INT32, 0)->node;
     const rlx_prim *shape[] = { rlx_cast(ctx, RELAX_INT64, n32), rlx_int(ctx, RELAX_INT32, 4) };
     const rlx_buffer *buffer = rlx_buffer_new(ctx, name, RELAX_FLOAT32, shape, 2, NULL, 0);
-    const rlx_prim *handle = &rlx_prim_var_new(ctx, name, RELAX_HANDLE, 0)->node, *plain = &rlx_prim_var_new(ctx, name, RELAX_HANDLE, 0)->node;
+    const rlx_prim *handle = &rlx_prim_var_new(ctx, name, RELAX_HANDLE, 0)->node,
+                   *plain = &rlx_prim_var_new(ctx, name, RELAX_HANDLE, 0)->node;
     const rlx_prim *scalar = &rlx_prim_var_new(ctx, name, RELAX_INT32, 0)->node;
     const rlx_prim *params[] = { handle, plain, scalar };
     const rlx_node *buffers[] = { &buffer->node, NULL, NULL };
@@ -363,7 +432,11 @@ static void test_prim_func_signature(void **state)
     const rlx_func_sinfo *s = rlx_as_func_sinfo(rlx_prim_func_signature(ctx, p));
     assert_non_null(s);
     assert_int_equal(s->num_binders, 1);
-    assert_int_equal(rlx_fit(ctx, NULL, &s->node, parse(f, "impure Func(Tensor[b, 4](float32), Object, Prim(int32) -> Tuple())"), NULL), Y);
+    assert_int_equal(
+        rlx_fit(ctx, NULL, &s->node,
+                parse(f, "impure Func(Tensor[b, 4](float32), Object, Prim(int32) -> Tuple())"),
+                NULL),
+        Y);
     assert_false(s->is_pure);
     p->ret_dtype = RELAX_INT32;
     s = rlx_as_func_sinfo(rlx_prim_func_signature(ctx, p));
@@ -393,8 +466,12 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_fit), CASE(test_fit_of_shape_variables), CASE(test_overlap), CASE(test_lub), CASE(test_erase), CASE(test_static_types),
-        CASE(test_mapping), CASE(test_mapping_conflicts), CASE(test_binders), CASE(test_prim_func_signature), CASE(test_deep_nesting),
+        CASE(test_fit),          CASE(test_fit_of_shape_variables),
+        CASE(test_overlap),      CASE(test_lub),
+        CASE(test_erase),        CASE(test_static_types),
+        CASE(test_mapping),      CASE(test_mapping_conflicts),
+        CASE(test_binders),      CASE(test_prim_func_signature),
+        CASE(test_deep_nesting),
     };
     return cmocka_run_group_tests_name("sinfo/relations", tests, NULL, NULL);
 }

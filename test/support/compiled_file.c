@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- layout --------------------------------------------------------------------------------------------------- */
+/* ---- layout --------------------------------------------------------------------------------- */
 
 static bool read_header(const unsigned char *file, size_t size, rlx_file_header *h)
 {
@@ -60,12 +60,15 @@ bool compiled_unpack(const unsigned char *file, size_t size, compiled_file *out)
 
 size_t compiled_pack(const compiled_file *f, unsigned char *out, size_t room)
 {
-    rlx_file_header h = { .major = RLX_FILE_MAJOR, .minor = RLX_FILE_MINOR, .num_sections = f->count };
+    rlx_file_header h = { .major = RLX_FILE_MAJOR,
+                          .minor = RLX_FILE_MINOR,
+                          .num_sections = f->count };
     size_t at = sizeof h + f->count * sizeof(rlx_file_section);
     if (at > room)
         return 0;
     for (uint32_t i = 0; i < f->count; i++) {
-        size_t begin = (at + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1), size = f->sections[i].size;
+        size_t begin = (at + RLX_FILE_ALIGN - 1) & ~(size_t)(RLX_FILE_ALIGN - 1),
+               size = f->sections[i].size;
         rlx_file_section s = { .kind = f->sections[i].kind, .offset = begin, .length = size };
         if (begin > room || size > room - begin)
             return 0;
@@ -88,9 +91,11 @@ void compiled_free(compiled_file *f)
     f->count = 0;
 }
 
-/* ---- a host ------------------------------------------------------------------------------------------------------ */
+/* ---- a host --------------------------------------------------------------------------------- */
 
-const compiled_limits compiled_usual_limits = { .load_memory = (size_t)64 << 20, .run_memory = (size_t)16 << 20, .timeout = 20000000 };
+const compiled_limits compiled_usual_limits = { .load_memory = (size_t)64 << 20,
+                                                .run_memory = (size_t)16 << 20,
+                                                .timeout = 20000000 };
 
 typedef struct budget { relax_allocator allocator; size_t live, limit; } budget;
 
@@ -132,15 +137,18 @@ typedef struct host {
 static void complain(host *h, const char *what, const relax_error *error)
 {
     if (!h->report->problem[0])
-        snprintf(h->report->problem, sizeof h->report->problem, "%s: %s: %.180s", what, error ? relax_error_code(error) : "-",
+        snprintf(h->report->problem, sizeof h->report->problem, "%s: %s: %.180s", what,
+                 error ? relax_error_code(error) : "-",
                  error ? relax_error_message(error, NULL) : "");
 }
 
 /* A failure must come with an error of one of the families in `letters`. */
-static void check_error(host *h, const char *what, relax_status status, relax_error *error, const char *letters)
+static void check_error(host *h, const char *what, relax_status status, relax_error *error,
+                        const char *letters)
 {
     const char *code = error ? relax_error_code(error) : "";
-    bool fits = code && strlen(code) == 4 && (!strncmp(code, letters, 2) || status == RELAX_ERROR_OUT_OF_MEMORY);
+    bool fits = code && strlen(code) == 4 &&
+                (!strncmp(code, letters, 2) || status == RELAX_ERROR_OUT_OF_MEMORY);
     if (status != RELAX_OK && !fits)
         complain(h, what, error);
     if (status == RELAX_OK && error)
@@ -152,7 +160,9 @@ static int echo(void *self, const relax_value *args, int32_t n, relax_value *res
 {
     if (n == 0)
         return relax_value_set_string(result, "nothing", 7);
-    return relax_value_keep(&args[0], result) == RELAX_OK ? 0 : relax_value_set_error(result, "ValueError", 10, "cannot keep", 11);
+    return relax_value_keep(&args[0], result) == RELAX_OK
+               ? 0
+               : relax_value_set_error(result, "ValueError", 10, "cannot keep", 11);
 }
 
 static int refuse(void *self, const relax_value *args, int32_t n, relax_value *result)
@@ -160,7 +170,8 @@ static int refuse(void *self, const relax_value *args, int32_t n, relax_value *r
     return relax_value_set_error(result, "ValueError", 10, "no", 2);
 }
 
-static void make_tensor(const relax_executable *exe, int32_t function, int32_t param, relax_value *out)
+static void make_tensor(const relax_executable *exe, int32_t function, int32_t param,
+                        relax_value *out)
 {
     relax_dtype dtype = relax_executable_param_dtype(exe, function, param);
     int32_t ndim = relax_executable_param_ndim(exe, function, param);
@@ -175,7 +186,8 @@ static void make_tensor(const relax_executable *exe, int32_t function, int32_t p
         elements *= (size_t)shape[i];
     }
     relax_value_set_null(out);
-    if (elements > 1 << 16 || relax_tensor_create(relax_dtype_size(dtype) ? dtype : RELAX_FLOAT32, shape, ndim, NULL, &t, NULL) != RELAX_OK)
+    if (elements > 1 << 16 || relax_tensor_create(relax_dtype_size(dtype) ? dtype : RELAX_FLOAT32,
+                                                  shape, ndim, NULL, &t, NULL) != RELAX_OK)
         return;
     for (size_t i = 0; i < relax_tensor_bytes(t); i++)
         ((unsigned char *)relax_tensor_data(t))[i] = i % 4 == 0;
@@ -183,7 +195,8 @@ static void make_tensor(const relax_executable *exe, int32_t function, int32_t p
     relax_tensor_release(t);
 }
 
-static void make_argument(const relax_executable *exe, int32_t function, int32_t param, relax_value *out)
+static void make_argument(const relax_executable *exe, int32_t function, int32_t param,
+                          relax_value *out)
 {
     static const int64_t dims[] = { 2, 3 };
     relax_value fields[2];
@@ -258,7 +271,8 @@ static void call_into(host *h, int32_t function, const relax_value *args, size_t
     for (size_t buffers = 0; buffers < 2; buffers++) {
         error = NULL;
         relax_vm_set_timeout(h->vm, h->limits->timeout);
-        relax_status s = relax_vm_call_into(h->vm, function, args, num_args, &buffer, buffers, &error);
+        relax_status s =
+            relax_vm_call_into(h->vm, function, args, num_args, &buffer, buffers, &error);
         check_error(h, "call with buffers", s, error, "RT");
     }
     relax_tensor_release(buffer);
@@ -306,12 +320,14 @@ static void run_all(host *h)
     relax_registry_release(h->registry);
 }
 
-static void begin(host *h, const compiled_limits *limits, size_t size, relax_load_options *o, compiled_report *report)
+static void begin(host *h, const compiled_limits *limits, size_t size, relax_load_options *o,
+                  compiled_report *report)
 {
     *h = (host){ .limits = limits, .report = report };
     *report = (compiled_report){ .calls = 0 };
     h->memory.limit = limits->load_memory + 2 * size;
-    h->memory.allocator = (relax_allocator){ sizeof(relax_allocator), &h->memory, budget_alloc, budget_resize, budget_free };
+    h->memory.allocator = (relax_allocator){ sizeof(relax_allocator), &h->memory, budget_alloc,
+                                             budget_resize, budget_free };
     relax_load_options_init(o, sizeof *o);
     o->allocator = &h->memory.allocator;
 }
@@ -334,7 +350,8 @@ static void finish(host *h, relax_status status, relax_error *error)
         complain(h, "memory was not given back", NULL);
 }
 
-void compiled_drive(const void *data, size_t size, const compiled_limits *limits, compiled_report *out)
+void compiled_drive(const void *data, size_t size, const compiled_limits *limits,
+                    compiled_report *out)
 {
     host h;
     relax_load_options o;
@@ -343,11 +360,13 @@ void compiled_drive(const void *data, size_t size, const compiled_limits *limits
     begin(&h, limits, size, &o, out);
     relax_status s = relax_executable_load(data, size, &o, &h.exe, &error);
     finish(&h, s, error);
-    if (!out->loaded && limits->every_loop && relax_disassemble(data, size, &text, NULL) == RELAX_OK)
+    if (!out->loaded && limits->every_loop &&
+        relax_disassemble(data, size, &text, NULL) == RELAX_OK)
         relax_bytes_release(text);
 }
 
-void compiled_drive_file(const char *path, bool map, const compiled_limits *limits, compiled_report *out)
+void compiled_drive_file(const char *path, bool map, const compiled_limits *limits,
+                         compiled_report *out)
 {
     host h;
     relax_load_options o;

@@ -54,7 +54,8 @@ void kc_c_before(rlx_context *ctx, const rlx_prim_func *f, const kc *c)
     if (!recording.every || recording.seen++ % recording.every)
         return;
     if (recording.len == recording.cap)
-        recording.all = realloc(recording.all, (recording.cap = recording.cap * 2 + 64) * sizeof *recording.all);
+        recording.all = realloc(recording.all,
+                                (recording.cap = recording.cap * 2 + 64) * sizeof *recording.all);
     record *r = &recording.all[recording.len++];
     memset(r, 0, sizeof *r);
     rlx_buf_init(&bytes, &ctx->memory);
@@ -63,7 +64,8 @@ void kc_c_before(rlx_context *ctx, const rlx_prim_func *f, const kc *c)
     memcpy(r->bytes, bytes.data, r->len = bytes.len);
     r->hints = malloc((hints.len + 1) * sizeof *r->hints);
     for (; r->num_hints < hints.len; r->num_hints++)
-        r->hints[r->num_hints] = (rlx_kernel_hint){ hints.data[r->num_hints].reg, copy_string(hints.data[r->num_hints].name) };
+        r->hints[r->num_hints] = (rlx_kernel_hint){ hints.data[r->num_hints].reg,
+                                                    copy_string(hints.data[r->num_hints].name) };
     rlx_vec_free(&ctx->memory, &hints);
     rlx_buf_free(&bytes);
     r->c = *c;
@@ -88,7 +90,8 @@ bool kc_has_compiler(const char *name)
     return system(command) == 0;
 }
 
-static void run_one(rlx_memory *m, const record *r, relax_kernel_fn *native, const char *compiler, size_t number)
+static void run_one(rlx_memory *m, const record *r, relax_kernel_fn *native, const char *compiler,
+                    size_t number)
 {
     rlx_kernel *k = NULL;
     rlx_fault why = { 0 };
@@ -100,7 +103,8 @@ static void run_one(rlx_memory *m, const record *r, relax_kernel_fn *native, con
         c.args[i].data = c.args[i].is_scalar ? NULL : copy_of(&c.args[i], c.args[i].data);
     int code = kc_call(m, k, &c, &why);
     if (code != r->code)
-        fail_msg("%s, kernel %zu: code %d (%s), the bytecode gave %d", compiler, number, code, why.text, r->code);
+        fail_msg("%s, kernel %zu: code %d (%s), the bytecode gave %d", compiler, number, code,
+                 why.text, r->code);
     for (int i = 0; i < c.count; i++) {
         if (!c.args[i].is_scalar && code == RLX_CODE_NONE)
             kc_expect_same(&c.args[i], i, r->after[i], c.args[i].data, compiler);
@@ -118,18 +122,26 @@ static void show_diags(rlx_context *ctx)
     }
 }
 
-static void run_unit(rlx_context *ctx, const record *records, size_t count, const char *compiler, const char *const *environment)
+static void run_unit(rlx_context *ctx, const record *records, size_t count, const char *compiler,
+                     const char *const *environment)
 {
     rlx_c_kernel kernels[PER_UNIT];
     rlx_native_unit unit;
-    rlx_native_options o = { .compiler = compiler, .environment = environment, .cpu = "native", .seconds = 200, .temp_dir = getenv("TMPDIR") };
+    rlx_native_options o = { .compiler = compiler,
+                             .environment = environment,
+                             .cpu = "native",
+                             .seconds = 200,
+                             .temp_dir = getenv("TMPDIR") };
     rlx_file_native_object expected = { .count = (uint32_t)count };
     rlx_native native;
     uint32_t started = 0;
     bool cancelled, changed;
     rlx_fault why = { 0 };
     for (size_t i = 0; i < count; i++)
-        kernels[i] = (rlx_c_kernel){ RLX_SLICE("k"), { records[i].bytes, records[i].len }, records[i].hints, records[i].num_hints };
+        kernels[i] = (rlx_c_kernel){ RLX_SLICE("k"),
+                                     { records[i].bytes, records[i].len },
+                                     records[i].hints,
+                                     records[i].num_hints };
     rlx_buf_init(&unit.source, &ctx->memory);
     rlx_buf_init(&unit.object, &ctx->memory);
     assert_true(rlx_c_write(ctx, kernels, count, false, NULL, &unit.source, unit.key));
@@ -155,7 +167,9 @@ extern char **environ;
 
 void kc_c_end(void)
 {
-    static const char *const compilers[] = { "gcc -O1", "clang -O1" }, *const thorough[] = { "gcc", "clang" };
+    static const char *const compilers[] = { "gcc -O1", "clang -O1" }, *const thorough[] = {
+        "gcc", "clang"
+    };
     const char *const *used = getenv("RELAX_LONG") ? thorough : compilers;
     rlx_context *ctx = rlx_context_create(NULL, 0);
     for (size_t k = 0; k < RLX_COUNT(compilers); k++) {
@@ -166,7 +180,9 @@ void kc_c_end(void)
             continue;
         }
         for (size_t i = 0; i < recording.len; i += PER_UNIT)
-            run_unit(ctx, recording.all + i, recording.len - i < PER_UNIT ? recording.len - i : PER_UNIT, used[k], (const char *const *)environ);
+            run_unit(ctx, recording.all + i,
+                     recording.len - i < PER_UNIT ? recording.len - i : PER_UNIT, used[k],
+                     (const char *const *)environ);
         print_message("%zu kernels as C agree (%s)\n", recording.len, used[k]);
     }
     for (size_t i = 0; i < recording.len; i++) {

@@ -1,8 +1,10 @@
-/* kernel_c.h: kernels that kernel_case.h has run, once more as generated C. Compiling is slow, so they are collected first:
+/* kernel_c.h: kernels that kernel_case.h has run, once more as generated C. Compiling is slow,
+ * so they are collected first:
  *
  *     kc_c_begin(1);  ... kc_run(...) any number of times ...  kc_c_end();
  *
- * kc_c_end compiles them with each compiler that is there and expects the very bits and codes of the bytecode. */
+ * kc_c_end compiles them with each compiler that is there and expects the very bits and codes
+ * of the bytecode. */
 #ifndef TEST_KERNEL_C_H
 #define TEST_KERNEL_C_H
 

@@ -40,9 +40,18 @@ static void fill(kc *c, kc_arg *a)
         case RELAX_FLOAT16: ((uint16_t *)a->data)[i] = rlx_float_to_half(f); break;
         case RELAX_BFLOAT16: ((uint16_t *)a->data)[i] = rlx_float_to_bfloat(f); break;
         case RELAX_BOOL: ((uint8_t *)a->data)[i] = bits & 1; break;
-        case RELAX_INT64: case RELAX_UINT64: ((int64_t *)a->data)[i] = (int64_t)(bits % 41) - 20; break;
-        case RELAX_INT32: case RELAX_UINT32: ((int32_t *)a->data)[i] = (int32_t)(bits % 41) - 20; break;
-        case RELAX_INT16: case RELAX_UINT16: ((int16_t *)a->data)[i] = (int16_t)(bits % 41 - 20); break;
+        case RELAX_INT64:
+        case RELAX_UINT64:
+            ((int64_t *)a->data)[i] = (int64_t)(bits % 41) - 20;
+            break;
+        case RELAX_INT32:
+        case RELAX_UINT32:
+            ((int32_t *)a->data)[i] = (int32_t)(bits % 41) - 20;
+            break;
+        case RELAX_INT16:
+        case RELAX_UINT16:
+            ((int16_t *)a->data)[i] = (int16_t)(bits % 41 - 20);
+            break;
         default: ((uint8_t *)a->data)[i] = (uint8_t)bits; break;
         }
     }
@@ -113,7 +122,8 @@ static int run_eval(rlx_context *ctx, const rlx_prim_func *f, const kc *c, void 
         data[i] = a->is_scalar ? NULL : copy_of(a);
         args[i] = (rlx_tir_arg){ a->dtype, data[i], a->shape, a->ndim, a->i, a->f };
     }
-    return rlx_tir_eval(&ctx->memory, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE : why.code;
+    return rlx_tir_eval(&ctx->memory, f, args, (size_t)c->count, NULL, &why) ? RLX_CODE_NONE
+                                                                             : why.code;
 }
 
 int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why)
@@ -165,8 +175,14 @@ static bool both_nan(rlx_dtype t, const unsigned char *a, const unsigned char *b
     switch (t) {
     case RELAX_FLOAT64: memcpy(&x, a, 8), memcpy(&y, b, 8); return x != x && y != y;
     case RELAX_FLOAT32: memcpy(&f, a, 4), memcpy(&g, b, 4); return f != f && g != g;
-    case RELAX_FLOAT16: memcpy(&h, a, 2), memcpy(&k, b, 2); f = rlx_half_to_float(h), g = rlx_half_to_float(k); return f != f && g != g;
-    case RELAX_BFLOAT16: memcpy(&h, a, 2), memcpy(&k, b, 2); f = rlx_bfloat_to_float(h), g = rlx_bfloat_to_float(k); return f != f && g != g;
+    case RELAX_FLOAT16:
+        memcpy(&h, a, 2), memcpy(&k, b, 2);
+        f = rlx_half_to_float(h), g = rlx_half_to_float(k);
+        return f != f && g != g;
+    case RELAX_BFLOAT16:
+        memcpy(&h, a, 2), memcpy(&k, b, 2);
+        f = rlx_bfloat_to_float(h), g = rlx_bfloat_to_float(k);
+        return f != f && g != g;
     default: return false;
     }
 }
@@ -175,12 +191,14 @@ void kc_expect_same(const kc_arg *a, int arg, const void *want, const void *got,
 {
     size_t n = rlx_dtype_bytes(a->dtype);
     for (size_t i = 0; i < kc_count(a); i++) {
-        const unsigned char *w = (const unsigned char *)want + i * n, *g = (const unsigned char *)got + i * n;
+        const unsigned char *w = (const unsigned char *)want + i * n,
+                            *g = (const unsigned char *)got + i * n;
         if (memcmp(w, g, n) == 0 || both_nan(a->dtype, w, g))
             continue;
         uint64_t x = 0, y = 0;
         memcpy(&x, w, n), memcpy(&y, g, n);
-        fail_msg("%s differs at element %zu of argument %d: wanted %llx, got %llx", who, i, arg, (unsigned long long)x, (unsigned long long)y);
+        fail_msg("%s differs at element %zu of argument %d: wanted %llx, got %llx", who, i, arg,
+                 (unsigned long long)x, (unsigned long long)y);
     }
 }
 
@@ -198,7 +216,8 @@ int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256])
     int code = run_eval(ctx, f, c, plain), flat_code = run_eval(ctx, flat, c, lowered);
     int kernel_code = run_kernel(ctx, f, c, message);
     if (code != flat_code || code != kernel_code)
-        fail_msg("codes differ: evaluator %d, lowered %d, kernel %d (%s)", code, flat_code, kernel_code, message);
+        fail_msg("codes differ: evaluator %d, lowered %d, kernel %d (%s)", code, flat_code,
+                 kernel_code, message);
     for (int i = 0; i < c->count && code == RLX_CODE_NONE; i++)
         if (!c->args[i].is_scalar) {
             kc_expect_same(&c->args[i], i, plain[i], lowered[i], "the lowered function");

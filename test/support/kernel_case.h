@@ -1,5 +1,5 @@
-/* kernel_case.h: one PrimFunc run by the evaluator, by the evaluator after lowering, and as a kernel; all must agree bit
- * for bit (any NaN equals any NaN) or fail with the same code. */
+/* kernel_case.h: one PrimFunc run by the evaluator, by the evaluator after lowering, and as a
+ * kernel; all must agree bit for bit (any NaN equals any NaN) or fail with the same code. */
 #ifndef TEST_KERNEL_CASE_H
 #define TEST_KERNEL_CASE_H
 
@@ -8,7 +8,15 @@
 #include "tir/tir.h"
 
 #define KC_MAX_ARGS 8
-typedef struct kc_arg { rlx_dtype dtype; bool is_scalar; int32_t ndim; int64_t shape[4]; int64_t i; double f; void *data; } kc_arg;
+typedef struct kc_arg {
+    rlx_dtype dtype;
+    bool is_scalar;
+    int32_t ndim;
+    int64_t shape[4];
+    int64_t i;
+    double f;
+    void *data;
+} kc_arg;
 typedef struct kc { kc_arg args[KC_MAX_ARGS]; int count; uint64_t seed; } kc;
 
 size_t kc_count(const kc_arg *a);
@@ -19,8 +27,9 @@ void *kc_tensor1(kc *c, rlx_dtype dtype, int64_t n);
 void *kc_tensor2(kc *c, rlx_dtype dtype, int64_t n, int64_t m);
 void kc_int(kc *c, rlx_dtype dtype, int64_t v);
 void kc_free(kc *c);
-/* Runs all three; the arguments then hold what the kernel wrote. Returns the code of the failure, RLX_CODE_NONE if there was
- * none. `text` (may be NULL) gets the kernel's message. Fails the test where they differ. */
+/* Runs all three; the arguments then hold what the kernel wrote. Returns the code of the
+ * failure, RLX_CODE_NONE if there was none. `text` (may be NULL) gets the kernel's message.
+ * Fails the test where they differ. */
 int kc_run(rlx_context *ctx, const rlx_prim_func *f, kc *c, char text[256]);
 /* Calls a loaded kernel; the arguments then hold what it wrote. */
 int kc_call(rlx_memory *m, rlx_kernel *k, kc *c, rlx_fault *why);

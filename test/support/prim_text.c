@@ -14,7 +14,8 @@ const rlx_prim_var *prim_name(prim_names *t, const char *name)
     if (t->count == PRIM_NAMES_MAX || strlen(name) >= sizeof t->names[0])
         return NULL;
     strcpy(t->names[t->count], name);
-    const rlx_prim_var *v = rlx_prim_var_new(t->ctx, rlx_string_z(t->ctx, name), RELAX_INT64, RLX_NO_PLACE);
+    const rlx_prim_var *v =
+        rlx_prim_var_new(t->ctx, rlx_string_z(t->ctx, name), RELAX_INT64, RLX_NO_PLACE);
     if (v && t->scope)
         rlx_scope_add(t->scope, v, true);
     return t->vars[t->count++] = v;
@@ -46,9 +47,15 @@ static void expect(reader *r, const char *token)
 
 static const rlx_prim *call(reader *r, const char *name)
 {
-    static const struct { const char *name; enum rlx_node_kind kind; } functions[] = {
-        { "min", RLX_NODE_MIN }, { "max", RLX_NODE_MAX }, { "truncdiv", RLX_NODE_DIV }, { "truncmod", RLX_NODE_MOD },
-        { "Add", RLX_NODE_ADD }, { "Mul", RLX_NODE_MUL }, { "FloorDiv", RLX_NODE_FLOOR_DIV },
+    static const struct { const char *name; enum rlx_node_kind kind;
+    } functions[] = {
+        { "min", RLX_NODE_MIN },
+        { "max", RLX_NODE_MAX },
+        { "truncdiv", RLX_NODE_DIV },
+        { "truncmod", RLX_NODE_MOD },
+        { "Add", RLX_NODE_ADD },
+        { "Mul", RLX_NODE_MUL },
+        { "FloorDiv", RLX_NODE_FLOOR_DIV },
     };
     rlx_context *ctx = r->t->ctx;
     const rlx_prim *a = compare(r);
@@ -98,11 +105,13 @@ static const rlx_prim *primary(reader *r)
 }
 
 /* Operators by level, weakest first; longer spellings first. */
-static const struct { const char *text; enum rlx_node_kind kind; int level; } operators[] = {
-    { "and", RLX_NODE_AND, 0 }, { "or", RLX_NODE_OR, 0 },
-    { "==", RLX_NODE_EQ, 1 }, { "!=", RLX_NODE_NE, 1 }, { "<=", RLX_NODE_LE, 1 }, { ">=", RLX_NODE_GE, 1 }, { "<", RLX_NODE_LT, 1 }, { ">", RLX_NODE_GT, 1 },
-    { "+", RLX_NODE_ADD, 2 }, { "-", RLX_NODE_SUB, 2 },
-    { "//", RLX_NODE_FLOOR_DIV, 3 }, { "*", RLX_NODE_MUL, 3 }, { "%", RLX_NODE_FLOOR_MOD, 3 },
+static const struct { const char *text; enum rlx_node_kind kind; int level;
+} operators[] = {
+    { "and", RLX_NODE_AND, 0 },     { "or", RLX_NODE_OR, 0 },        { "==", RLX_NODE_EQ, 1 },
+    { "!=", RLX_NODE_NE, 1 },       { "<=", RLX_NODE_LE, 1 },        { ">=", RLX_NODE_GE, 1 },
+    { "<", RLX_NODE_LT, 1 },        { ">", RLX_NODE_GT, 1 },         { "+", RLX_NODE_ADD, 2 },
+    { "-", RLX_NODE_SUB, 2 },       { "//", RLX_NODE_FLOOR_DIV, 3 }, { "*", RLX_NODE_MUL, 3 },
+    { "%", RLX_NODE_FLOOR_MOD, 3 },
 };
 
 static const rlx_prim *level(reader *r, int n)
@@ -111,7 +120,8 @@ static const rlx_prim *level(reader *r, int n)
     for (size_t i = 0; i < RLX_COUNT(operators); i++) {
         if (operators[i].level != n || r->bad || !take(r, operators[i].text))
             continue;
-        left = rlx_fold_binary(r->t->ctx, operators[i].kind, left, n == 3 ? primary(r) : level(r, n + 1));
+        left = rlx_fold_binary(r->t->ctx, operators[i].kind, left,
+                               n == 3 ? primary(r) : level(r, n + 1));
         i = (size_t)-1;
     }
     return left;

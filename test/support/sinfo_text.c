@@ -54,7 +54,8 @@ static const rlx_node *device(reader *r)
         return NULL;
     size_t n = strcspn(r->at, ":");
     rlx_context *ctx = r->t->ctx;
-    rlx_vdevice key = { .node = { .kind = RLX_NODE_VDEVICE }, .scope = rlx_string_z(ctx, "global") };
+    rlx_vdevice key = { .node = { .kind = RLX_NODE_VDEVICE },
+                        .scope = rlx_string_z(ctx, "global") };
     if (n)
         key.target = rlx_attr_string_new(ctx, (rlx_slice){ r->at, n });
     r->at += n + 1;
@@ -113,7 +114,8 @@ static const rlx_sinfo *func(reader *r, bool pure)
     expect(r, ")");
     if (r->bad)
         return NULL;
-    return rlx_close_binders(ctx, rlx_func_info(ctx, NULL, 0, params, n, ret, pure), in_scope, r->t);
+    return rlx_close_binders(ctx, rlx_func_info(ctx, NULL, 0, params, n, ret, pure), in_scope,
+                             r->t);
 }
 
 static const rlx_sinfo *callable(reader *r, bool pure)

@@ -9,11 +9,13 @@
 /* One text may have so much memory: small texts have no reason to need more. */
 #define MOST_BYTES ((uint64_t)512 << 20)
 
-/* ---- memory that is counted ------------------------------------------------------------------------------- */
+/* ---- memory that is counted ----------------------------------------------------------------- */
 
 static void *counted_alloc(void *user, size_t size, size_t align)
 {
-    void *p = align > sizeof(max_align_t) ? aligned_alloc(align, (size + align - 1) / align * align) : malloc(size);
+    void *p = align > sizeof(max_align_t)
+                  ? aligned_alloc(align, (size + align - 1) / align * align)
+                  : malloc(size);
     *(size_t *)user += p ? size : 0;
     return p;
 }
@@ -41,7 +43,7 @@ static void counted_free(void *user, void *ptr, size_t size, size_t align)
     free(ptr);
 }
 
-/* ---- what must hold ------------------------------------------------------------------------------------------ */
+/* ---- what must hold ------------------------------------------------------------------------- */
 
 typedef struct state {
     relax_context *ctx;
@@ -70,7 +72,8 @@ static int broken_by(state *s, const char *what)
     return 0;
 }
 
-/* The errors so far are ordinary ones: not ours, not memory; `located`: one of them has a place. */
+/* The errors so far are ordinary ones: not ours, not memory; `located`: one of them has a
+ * place. */
 static int sane_errors(state *s, int located)
 {
     relax_status status = relax_context_status(s->ctx);
@@ -83,7 +86,8 @@ static int sane_errors(state *s, int located)
         if (relax_bytes_size(shown) > 100000)
             broken(s, "a message that nobody can read", relax_bytes_data(shown));
         relax_bytes_release(shown);
-        if (relax_diagnostic_severity(s->ctx, i) == RELAX_SEVERITY_ERROR && relax_diagnostic_place(s->ctx, i))
+        if (relax_diagnostic_severity(s->ctx, i) == RELAX_SEVERITY_ERROR &&
+            relax_diagnostic_place(s->ctx, i))
             located = 0;
     }
     return located ? broken_by(s, "refused without a place") : 1;
@@ -94,18 +98,20 @@ static relax_module *read_text(state *s, const char *text, size_t len)
     return relax_module_parse(s->ctx, "m.py", 4, text, len);
 }
 
-/* Print, read, compare, print. A size that nothing binds is free: it corresponds to whatever stands in its place. Annotations
- * that are looser than their values, which passes leave behind, may come back tighter: then it is what was read that
- * must come back as it is. */
+/* Print, read, compare, print. A size that nothing binds is free: it corresponds to whatever
+ * stands in its place. Annotations that are looser than their values, which passes leave
+ * behind, may come back tighter: then it is what was read that must come back as it is. */
 static int round_trip(state *s, relax_module *module, const char *after)
 {
-    relax_bytes *first = relax_node_print(s->ctx, relax_module_as_node(module), NULL), *second = NULL;
+    relax_bytes *first = relax_node_print(s->ctx, relax_module_as_node(module), NULL),
+                *second = NULL;
     if (!first)
         return broken(s, "cannot be printed", "");
     relax_module *again = read_text(s, relax_bytes_data(first), relax_bytes_size(first));
     if (!again || relax_context_num_errors(s->ctx)) {
         broken_by(s, "what was printed is not accepted");
-    } else if (relax_node_equal(s->ctx, relax_module_as_node(module), relax_module_as_node(again), 1) != 1) {
+    } else if (relax_node_equal(s->ctx, relax_module_as_node(module), relax_module_as_node(again),
+                                1) != 1) {
         if (!after || !round_trip(s, again, NULL))
             broken(s, "what was printed reads as another module", relax_bytes_data(first));
     } else {
@@ -133,8 +139,10 @@ static int checked(state *s, relax_module *module)
 
 static int passes(state *s, relax_module *module)
 {
-    static const char *const names[] = { "normalize", "canonicalize_bindings", "fold_constant", "dead_code_elimination",
-                                         "legalize_ops", "to_non_dataflow", "call_tir_rewrite", "plan_memory" };
+    static const char *const names[] = { "normalize",        "canonicalize_bindings",
+                                         "fold_constant",    "dead_code_elimination",
+                                         "legalize_ops",     "to_non_dataflow",
+                                         "call_tir_rewrite", "plan_memory" };
     for (size_t i = 0; i < sizeof names / sizeof names[0] && module; i++) {
         relax_module *next = relax_run_pass(s->ctx, module, names[i], strlen(names[i]), NULL);
         if (!next || relax_context_num_errors(s->ctx)) {
@@ -176,7 +184,8 @@ static void run(state *s, enum text_case_way way, const relax_allocator *allocat
         sane_errors(s, 1);
         return;
     }
-    if (!round_trip(s, module, NULL) || way < TEXT_CASE_CHECK || !checked(s, module) || way < TEXT_CASE_COMPILE)
+    if (!round_trip(s, module, NULL) || way < TEXT_CASE_CHECK || !checked(s, module) ||
+        way < TEXT_CASE_COMPILE)
         return;
     if (passes(s, module))
         compile(s, module, allocator);
@@ -186,7 +195,8 @@ text_case_result text_case(const char *text, size_t len, enum text_case_way way)
 {
     text_case_result result = { 0 };
     size_t live = 0;
-    relax_allocator allocator = { sizeof allocator, &live, counted_alloc, counted_resize, counted_free };
+    relax_allocator allocator = { sizeof allocator, &live, counted_alloc, counted_resize,
+                                  counted_free };
     relax_context_options options;
     relax_context_options_init(&options, sizeof options);
     options.allocator = &allocator;

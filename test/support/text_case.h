@@ -1,4 +1,5 @@
-/* text_case.h: one text through everything that reads text, with what must hold whatever the text is. Public API only. */
+/* text_case.h: one text through everything that reads text, with what must hold whatever the
+ * text is. Public API only. */
 #ifndef TEXT_CASE_H
 #define TEXT_CASE_H
 
@@ -7,7 +8,8 @@
 enum text_case_way {
     TEXT_CASE_READ = 0,   /* read; what is accepted is printed, read again and compared */
     TEXT_CASE_CHECK = 1,  /* and checked, with its struct info derived anew */
-    TEXT_CASE_COMPILE = 2 /* and taken through every pass (printed and read after each), and compiled */
+    TEXT_CASE_COMPILE =
+        2 /* and taken through every pass (printed and read after each), and compiled */
 };
 
 typedef struct text_case_result {
@@ -18,8 +20,9 @@ typedef struct text_case_result {
     int compiled;
 } text_case_result;
 
-/* Holds: nothing crashes, memory goes back, internal errors do not occur, what is refused has an error with a place,
- * what is accepted prints, reads again as an equal module and prints the same, also after passes. */
+/* Holds: nothing crashes, memory goes back, internal errors do not occur, what is refused has
+ * an error with a place, what is accepted prints, reads again as an equal module and prints the
+ * same, also after passes. */
 text_case_result text_case(const char *text, size_t len, enum text_case_way way);
 
 #endif

@@ -6,7 +6,8 @@
 
 const rlx_module *text_module(rlx_context *ctx, const char *text)
 {
-    static const char head[] = "from tvm.script import ir as I\nfrom tvm.script import tir as T\nfrom tvm.script import relax as R\n\n";
+    static const char head[] = "from tvm.script import ir as I\nfrom tvm.script import tir as "
+                               "T\nfrom tvm.script import relax as R\n\n";
     size_t n = sizeof head + strlen(text);
     char *whole = malloc(n);
     ctx->ops = rlx_op_table_get();

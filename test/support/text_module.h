@@ -4,9 +4,11 @@
 
 #include "script/script.h"
 
-/* The module of a text, NULL after errors of syntax; errors of inference leave a module. The three imports need not be there. */
+/* The module of a text, NULL after errors of syntax; errors of inference leave a module. The
+ * three imports need not be there. */
 const rlx_module *text_module(rlx_context *ctx, const char *text);
-/* "WF03 TY01": codes of all diagnostics since the last clear, in order, notes and equal neighbours left out. Room: 256 bytes. */
+/* "WF03 TY01": codes of all diagnostics since the last clear, in order, notes and equal
+ * neighbours left out. Room: 256 bytes. */
 const char *text_codes(rlx_context *ctx, char *room);
 /* All diagnostics as the tool shows them, without source lines; to be freed. */
 char *text_diagnostics(rlx_context *ctx);

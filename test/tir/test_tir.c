@@ -1,4 +1,5 @@
-/* Building, regions, root blocks, lowering, purity, verification; the evaluator against tables made by hand. */
+/* Building, regions, root blocks, lowering, purity, verification; the evaluator against tables
+ * made by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,13 +29,15 @@ static const rlx_tir_block *block_in(const rlx_stmt *s)
 }
 
 /* "A[v_i, 0:4] B[v_i]" */
-static void show_regions(rlx_context *ctx, const rlx_node *const *regions, size_t count, char *out, size_t size)
+static void show_regions(rlx_context *ctx, const rlx_node *const *regions, size_t count, char *out,
+                         size_t size)
 {
     size_t n = 0;
     out[0] = 0;
     for (size_t i = 0; i < count; i++) {
         const rlx_buffer_region *r = rlx_as_buffer_region(regions[i]);
-        n += (size_t)snprintf(out + n, size - n, "%s%s[", i ? " " : "", rlx_as_buffer(r->buffer)->name->data);
+        n += (size_t)snprintf(out + n, size - n, "%s%s[", i ? " " : "",
+                              rlx_as_buffer(r->buffer)->name->data);
         for (size_t d = 0; d < r->num_region; d++) {
             const rlx_range *x = rlx_as_range(r->region[d]);
             n += (size_t)snprintf(out + n, size - n, "%s%s", d ? ", " : "", rlx_show(ctx, x->min));
@@ -45,7 +48,8 @@ static void show_regions(rlx_context *ctx, const rlx_node *const *regions, size_
     }
 }
 
-static void expect_regions(rlx_context *ctx, const rlx_tir_block *b, const char *reads, const char *writes)
+static void expect_regions(rlx_context *ctx, const rlx_tir_block *b, const char *reads,
+                           const char *writes)
 {
     char text[512];
     show_regions(ctx, b->reads, b->num_reads, text, sizeof text);
@@ -54,18 +58,20 @@ static void expect_regions(rlx_context *ctx, const rlx_tir_block *b, const char 
     assert_string_equal(text, writes);
 }
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------- */
 
 static void a_reduction_block(void **state)
 {
     rlx_tir t;
     rlx_context *ctx = begin(&t);
     const rlx_prim *n = rlx_tir_dim(&t, "n"), *m = rlx_tir_int(&t, 4);
-    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)), *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n));
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)),
+                     *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n));
     rlx_tir_begin_block(&t, "sum");
     const rlx_prim *i = rlx_tir_spatial(&t, "i", n), *k = rlx_tir_reduce(&t, "k", m);
     rlx_tir_init(&t, b, L(i), rlx_tir_float(&t, RELAX_FLOAT32, 0));
-    rlx_tir_store(&t, b, L(i), rlx_tir_add(&t, rlx_tir_load(&t, b, L(i)), rlx_tir_load(&t, a, L(i, k))));
+    rlx_tir_store(&t, b, L(i),
+                  rlx_tir_add(&t, rlx_tir_load(&t, b, L(i)), rlx_tir_load(&t, a, L(i, k))));
     rlx_tir_end_block(&t);
     rlx_tir_attr(&t, "tir.noalias", rlx_attr_bool_new(ctx, true));
     const rlx_prim_func *f = rlx_tir_end(&t);
@@ -94,11 +100,14 @@ static void regions_of_inner_loops(void **state)
     rlx_tir t;
     rlx_context *ctx = begin(&t);
     const rlx_prim *n8 = rlx_tir_int(&t, 8), *n4 = rlx_tir_int(&t, 4), *two = rlx_tir_int(&t, 2);
-    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n8, n8)), *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n8, n8));
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n8, n8)),
+                     *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n8, n8));
     const rlx_buffer *c = rlx_tir_param(&t, "C", RELAX_FLOAT32, L(n8));
     rlx_tir_begin_block(&t, "auto");
-    const rlx_prim *v = rlx_tir_spatial(&t, "i", n8), *j = rlx_tir_for(&t, "j", NULL, n4, RLX_FOR_SERIAL);
-    const rlx_prim *sum = rlx_tir_add(&t, rlx_tir_load(&t, a, L(v, j)), rlx_tir_load(&t, c, L(rlx_tir_mul(&t, j, two))));
+    const rlx_prim *v = rlx_tir_spatial(&t, "i", n8),
+                   *j = rlx_tir_for(&t, "j", NULL, n4, RLX_FOR_SERIAL);
+    const rlx_prim *sum = rlx_tir_add(&t, rlx_tir_load(&t, a, L(v, j)),
+                                      rlx_tir_load(&t, c, L(rlx_tir_mul(&t, j, two))));
     rlx_tir_store(&t, b, L(v, rlx_tir_add(&t, j, two)), sum);
     rlx_tir_end_for(&t);
     /* united with what is there */
@@ -106,7 +115,8 @@ static void regions_of_inner_loops(void **state)
     rlx_tir_end_block(&t);
     const rlx_prim_func *f = rlx_tir_end(&t);
     assert_non_null(f);
-    expect_regions(ctx, block_in(rlx_as_tir_block(rlx_as_block_realize(f->body)->block)->body), "A[v_i, 0+4] C[0+8]", "B[v_i, 2+6]");
+    expect_regions(ctx, block_in(rlx_as_tir_block(rlx_as_block_realize(f->body)->block)->body),
+                   "A[v_i, 0+4] C[0+8]", "B[v_i, 2+6]");
     rlx_context_release(ctx);
 }
 
@@ -115,7 +125,8 @@ static void regions_of_inner_blocks(void **state)
     rlx_tir t;
     rlx_context *ctx = begin(&t);
     const rlx_prim *n8 = rlx_tir_int(&t, 8);
-    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n8, n8)), *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n8, n8));
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n8, n8)),
+                     *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n8, n8));
     rlx_tir_begin_block(&t, "outer");
     const rlx_prim *vi = rlx_tir_spatial(&t, "i", n8);
     const rlx_buffer *own = rlx_tir_alloc(&t, "T", RELAX_FLOAT32, L(n8));
@@ -127,7 +138,8 @@ static void regions_of_inner_blocks(void **state)
     rlx_tir_end_block(&t);
     const rlx_prim_func *f = rlx_tir_end(&t);
     assert_non_null(f);
-    const rlx_tir_block *outer = block_in(rlx_as_tir_block(rlx_as_block_realize(f->body)->block)->body);
+    const rlx_tir_block *outer =
+        block_in(rlx_as_tir_block(rlx_as_block_realize(f->body)->block)->body);
     expect_regions(ctx, outer, "A[v_i, 0+8]", "B[v_i, 0+8]");
     expect_regions(ctx, block_in(outer->body), "A[v_i, v_j] T[v_j]", "T[v_j] B[v_i, v_j]");
     rlx_context_release(ctx);
@@ -165,11 +177,13 @@ static void misuse_is_reported(void **state)
     rlx_context_release(ctx);
 }
 
-/* ---- lowering --------------------------------------------------------------------------------------------------- */
+/* ---- lowering ------------------------------------------------------------------------------- */
 
-static enum rlx_step no_blocks(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static enum rlx_step no_blocks(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
 {
-    return n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_BLOCK_REALIZE ? RLX_STEP_STOP : RLX_STEP_ON;
+    return n->kind == RLX_NODE_TIR_BLOCK || n->kind == RLX_NODE_BLOCK_REALIZE ? RLX_STEP_STOP
+                                                                              : RLX_STEP_ON;
 }
 
 static void init_gets_its_own_nest(void **state)
@@ -177,11 +191,13 @@ static void init_gets_its_own_nest(void **state)
     rlx_tir t;
     rlx_context *ctx = begin(&t);
     const rlx_prim *n = rlx_tir_dim(&t, "n"), *m = rlx_tir_dim(&t, "m");
-    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)), *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n));
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)),
+                     *b = rlx_tir_param(&t, "B", RELAX_FLOAT32, L(n));
     rlx_tir_begin_block(&t, "sum");
     const rlx_prim *i = rlx_tir_spatial(&t, "i", n), *k = rlx_tir_reduce(&t, "k", m);
     rlx_tir_init(&t, b, L(i), rlx_tir_float(&t, RELAX_FLOAT32, 0));
-    rlx_tir_store(&t, b, L(i), rlx_tir_add(&t, rlx_tir_load(&t, b, L(i)), rlx_tir_load(&t, a, L(i, k))));
+    rlx_tir_store(&t, b, L(i),
+                  rlx_tir_add(&t, rlx_tir_load(&t, b, L(i)), rlx_tir_load(&t, a, L(i, k))));
     rlx_tir_end_block(&t);
     const rlx_prim_func *f = rlx_tir_lower_blocks(ctx, rlx_tir_end(&t));
     assert_non_null(f);
@@ -190,7 +206,8 @@ static void init_gets_its_own_nest(void **state)
     const rlx_seq_stmt *s = rlx_as_seq_stmt(f->body);
     assert_int_equal(s->num_stmts, 2);
     assert_int_equal(rlx_as_for_stmt(s->stmts[0])->body->kind, RLX_NODE_BUFFER_STORE);
-    assert_int_equal(rlx_as_for_stmt(rlx_as_for_stmt(s->stmts[1])->body)->body->kind, RLX_NODE_BUFFER_STORE);
+    assert_int_equal(rlx_as_for_stmt(rlx_as_for_stmt(s->stmts[1])->body)->body->kind,
+                     RLX_NODE_BUFFER_STORE);
     assert_true(rlx_tir_verify(ctx, f, false));
     rlx_context_release(ctx);
 }
@@ -200,13 +217,16 @@ static void init_stays_where_it_must(void **state)
 {
     rlx_tir t;
     rlx_context *ctx = begin(&t);
-    const rlx_prim *n4 = rlx_tir_int(&t, 4), *n5 = rlx_tir_int(&t, 5), *one = rlx_tir_int(&t, 1), *two = rlx_tir_int(&t, 2);
+    const rlx_prim *n4 = rlx_tir_int(&t, 4), *n5 = rlx_tir_int(&t, 5), *one = rlx_tir_int(&t, 1),
+                   *two = rlx_tir_int(&t, 2);
     const rlx_buffer *b = rlx_tir_param(&t, "B", RELAX_INT32, L(n5));
     rlx_tir_begin_block(&t, "odd");
     const rlx_prim *i = rlx_tir_spatial(&t, "i", n4);
     rlx_tir_reduce(&t, "k", two);
     rlx_tir_init(&t, b, L(i), rlx_tir_number(&t, RELAX_INT32, 0));
-    rlx_tir_store(&t, b, L(i), rlx_tir_add(&t, rlx_tir_load(&t, b, L(i)), rlx_tir_load(&t, b, L(rlx_tir_add(&t, i, one)))));
+    rlx_tir_store(&t, b, L(i),
+                  rlx_tir_add(&t, rlx_tir_load(&t, b, L(i)),
+                              rlx_tir_load(&t, b, L(rlx_tir_add(&t, i, one)))));
     rlx_tir_end_block(&t);
     const rlx_prim_func *f = rlx_tir_end(&t), *g = rlx_tir_lower_blocks(ctx, f);
     static const int32_t want[5] = { 4, 6, 8, 10, 5 };
@@ -220,26 +240,43 @@ static void init_stays_where_it_must(void **state)
     rlx_context_release(ctx);
 }
 
-/* ---- the evaluator: expected values by hand -------------------------------------------------------------------------- */
+/* ---- the evaluator: expected values by hand ------------------------------------------------- */
 
 enum { BIN, CALL };
-static const struct { int how, op; const char *name; rlx_dtype dtype; int64_t a, b, want; } ints[] = {
-    { BIN, RLX_NODE_ADD, NULL, RELAX_INT8, 127, 1, -128 },          { BIN, RLX_NODE_SUB, NULL, RELAX_UINT8, 0, 1, 255 },
-    { BIN, RLX_NODE_MUL, NULL, RELAX_INT32, 65536, 65536, 0 },      { BIN, RLX_NODE_DIV, NULL, RELAX_INT32, -7, 2, -3 },
-    { BIN, RLX_NODE_MOD, NULL, RELAX_INT32, -7, 2, -1 },            { BIN, RLX_NODE_FLOOR_DIV, NULL, RELAX_INT32, -7, 2, -4 },
-    { BIN, RLX_NODE_FLOOR_MOD, NULL, RELAX_INT32, -7, 2, 1 },       { BIN, RLX_NODE_FLOOR_MOD, NULL, RELAX_INT32, 7, -2, -1 },
-    { BIN, RLX_NODE_DIV, NULL, RELAX_INT8, -128, -1, -128 },        { BIN, RLX_NODE_DIV, NULL, RELAX_INT64, INT64_MIN, -1, INT64_MIN },
-    { BIN, RLX_NODE_MOD, NULL, RELAX_INT64, INT64_MIN, -1, 0 },     { BIN, RLX_NODE_DIV, NULL, RELAX_UINT64, -1, 2, INT64_MAX },
-    { BIN, RLX_NODE_MAX, NULL, RELAX_UINT64, -1, 1, -1 },           { BIN, RLX_NODE_MIN, NULL, RELAX_INT64, -1, 1, -1 },
-    { CALL, 0, "shift_left", RELAX_INT8, 1, 7, -128 },              { CALL, 0, "shift_left", RELAX_INT8, 1, 8, 0 },
-    { CALL, 0, "shift_right", RELAX_INT8, -1, 9, -1 },              { CALL, 0, "shift_right", RELAX_UINT8, 255, 4, 15 },
-    { CALL, 0, "shift_right", RELAX_UINT64, -1, 64, 0 },            { CALL, 0, "bitwise_xor", RELAX_INT16, 5, 3, 6 },
-    { CALL, 0, "pow", RELAX_INT32, 3, 5, 243 },                     { CALL, 0, "pow", RELAX_INT32, -1, -3, -1 },
+static const struct {
+    int how, op;
+    const char *name;
+    rlx_dtype dtype;
+    int64_t a, b, want;
+} ints[] = {
+    { BIN, RLX_NODE_ADD, NULL, RELAX_INT8, 127, 1, -128 },
+    { BIN, RLX_NODE_SUB, NULL, RELAX_UINT8, 0, 1, 255 },
+    { BIN, RLX_NODE_MUL, NULL, RELAX_INT32, 65536, 65536, 0 },
+    { BIN, RLX_NODE_DIV, NULL, RELAX_INT32, -7, 2, -3 },
+    { BIN, RLX_NODE_MOD, NULL, RELAX_INT32, -7, 2, -1 },
+    { BIN, RLX_NODE_FLOOR_DIV, NULL, RELAX_INT32, -7, 2, -4 },
+    { BIN, RLX_NODE_FLOOR_MOD, NULL, RELAX_INT32, -7, 2, 1 },
+    { BIN, RLX_NODE_FLOOR_MOD, NULL, RELAX_INT32, 7, -2, -1 },
+    { BIN, RLX_NODE_DIV, NULL, RELAX_INT8, -128, -1, -128 },
+    { BIN, RLX_NODE_DIV, NULL, RELAX_INT64, INT64_MIN, -1, INT64_MIN },
+    { BIN, RLX_NODE_MOD, NULL, RELAX_INT64, INT64_MIN, -1, 0 },
+    { BIN, RLX_NODE_DIV, NULL, RELAX_UINT64, -1, 2, INT64_MAX },
+    { BIN, RLX_NODE_MAX, NULL, RELAX_UINT64, -1, 1, -1 },
+    { BIN, RLX_NODE_MIN, NULL, RELAX_INT64, -1, 1, -1 },
+    { CALL, 0, "shift_left", RELAX_INT8, 1, 7, -128 },
+    { CALL, 0, "shift_left", RELAX_INT8, 1, 8, 0 },
+    { CALL, 0, "shift_right", RELAX_INT8, -1, 9, -1 },
+    { CALL, 0, "shift_right", RELAX_UINT8, 255, 4, 15 },
+    { CALL, 0, "shift_right", RELAX_UINT64, -1, 64, 0 },
+    { CALL, 0, "bitwise_xor", RELAX_INT16, 5, 3, 6 },
+    { CALL, 0, "pow", RELAX_INT32, 3, 5, 243 },
+    { CALL, 0, "pow", RELAX_INT32, -1, -3, -1 },
 };
 
 static void store_int(rlx_dtype t, void *p, int64_t v)
 {
-    memcpy(p, &v, rlx_dtype_bytes(t)); /* little-endian machines only, as the table's reader below */
+    /* little-endian machines only, as the table's reader below */
+    memcpy(p, &v, rlx_dtype_bytes(t));
 }
 
 static void integers(void **state)
@@ -248,10 +285,13 @@ static void integers(void **state)
         rlx_tir t;
         rlx_context *ctx = begin(&t);
         rlx_dtype d = ints[r].dtype;
-        const rlx_prim *n = rlx_tir_int(&t, 3), *at[3] = { rlx_tir_int(&t, 0), rlx_tir_int(&t, 1), rlx_tir_int(&t, 2) };
+        const rlx_prim *n = rlx_tir_int(&t, 3),
+                       *at[3] = { rlx_tir_int(&t, 0), rlx_tir_int(&t, 1), rlx_tir_int(&t, 2) };
         const rlx_buffer *a = rlx_tir_param(&t, "A", d, L(n));
         const rlx_prim *x = rlx_tir_load(&t, a, L(at[0])), *y = rlx_tir_load(&t, a, L(at[1]));
-        rlx_tir_store(&t, a, L(at[2]), ints[r].how == BIN ? rlx_tir_binary(&t, (enum rlx_node_kind)ints[r].op, x, y) : rlx_tir_call2(&t, ints[r].name, x, y));
+        rlx_tir_store(&t, a, L(at[2]),
+                      ints[r].how == BIN ? rlx_tir_binary(&t, (enum rlx_node_kind)ints[r].op, x, y)
+                                         : rlx_tir_call2(&t, ints[r].name, x, y));
         char data[24] = { 0 }, want[8] = { 0 };
         size_t bytes = rlx_dtype_bytes(d);
         int64_t shape = 3;
@@ -262,7 +302,8 @@ static void integers(void **state)
         rlx_tir_arg arg = { d, data, &shape, 1, 0, 0 };
         const rlx_prim_func *f = rlx_tir_end(&t);
         assert_non_null(f);
-        if (!rlx_tir_eval(&ctx->memory, f, &arg, 1, NULL, &why) || memcmp(data + 2 * bytes, want, bytes))
+        if (!rlx_tir_eval(&ctx->memory, f, &arg, 1, NULL, &why) ||
+            memcmp(data + 2 * bytes, want, bytes))
             fail_msg("row %zu: %s", r, why.text);
         rlx_context_release(ctx);
     }
@@ -326,7 +367,7 @@ static void deep_expressions_need_no_stack(void **state)
     rlx_context_release(ctx);
 }
 
-/* ---- verification ------------------------------------------------------------------------------------------------------ */
+/* ---- verification --------------------------------------------------------------------------- */
 
 static void undefined_names(void **state)
 {
@@ -356,10 +397,18 @@ static void undefined_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reduction_block), cmocka_unit_test(regions_of_inner_loops), cmocka_unit_test(regions_of_inner_blocks),
-        cmocka_unit_test(root_block_where_it_belongs), cmocka_unit_test(misuse_is_reported), cmocka_unit_test(init_gets_its_own_nest),
-        cmocka_unit_test(init_stays_where_it_must), cmocka_unit_test(integers), cmocka_unit_test(halves_round_after_each_step),
-        cmocka_unit_test(limits_hold), cmocka_unit_test(deep_expressions_need_no_stack), cmocka_unit_test(undefined_names),
+        cmocka_unit_test(a_reduction_block),
+        cmocka_unit_test(regions_of_inner_loops),
+        cmocka_unit_test(regions_of_inner_blocks),
+        cmocka_unit_test(root_block_where_it_belongs),
+        cmocka_unit_test(misuse_is_reported),
+        cmocka_unit_test(init_gets_its_own_nest),
+        cmocka_unit_test(init_stays_where_it_must),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(halves_round_after_each_step),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(deep_expressions_need_no_stack),
+        cmocka_unit_test(undefined_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

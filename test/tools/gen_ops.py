@@ -5,7 +5,9 @@
     gen_ops.py --check    say whether it is out of date; exit 1 if it is
 """
 import os
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 TOP = Path(os.environ.get("TOP", Path(__file__).resolve().parent.parent.parent))
@@ -17,21 +19,25 @@ KEYWORDS = set("auto bool break case catch char class const continue default del
                "float for friend goto if inline int long mutable namespace new operator private protected public register "
                "restrict return short signed sizeof static struct switch template this throw true try typedef union unsigned "
                "using virtual void volatile while ctx attrs result and or not xor".split())
-WIDTH = 118
+WIDTH = 99
 
 HEAD = """\
-/* ops.h: the operators as C functions, for those who write C by hand. Written by `make abi` from the operator table.
+/* ops.h: the operators as C functions, for those who write C by hand. Written by `make abi`
+ * from the operator table.
  *
- * `R.nn.softmax(x)` is relax_r_nn_softmax(ctx, x): arguments and attributes that must be given, the others have their defaults.
- * Where something may be left out there is a twin that takes everything: relax_r_nn_softmax_with(ctx, x, 0).
+ * `R.nn.softmax(x)` is relax_r_nn_softmax(ctx, x): arguments and attributes that must be given,
+ * the others have their defaults. Where something may be left out there is a twin that takes
+ * everything: relax_r_nn_softmax_with(ctx, x, 0).
  *
  *     int64_t axes[] = { 0, 2 };
  *     relax_expr *y = relax_r_sum_with(ctx, x, axes, 2, 1);
  *
- * In the twin NULL leaves an optional argument out (then also those after it); lists are a pointer and a count; NULL for a string or
- * a list is None where None is allowed and the default elsewhere; strings end with NUL. Operators that state their result take it last.
- * The calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which does all the work:
- * nothing here is part of the library, bindings of other languages generate theirs from relax/op.h.
+ * In the twin NULL leaves an optional argument out (then also those after it); lists are a
+ * pointer and a count; NULL for a string or a list is None where None is allowed and the
+ * default elsewhere; strings end with NUL. Operators that state their result take it last. The
+ * calls carry no place: that of the binding stands for them. Failure as in relax_call_op, which
+ * does all the work: nothing here is part of the library, bindings of other languages generate
+ * theirs from relax/op.h.
  */
 #ifndef RELAX_OPS_H
 #define RELAX_OPS_H
@@ -42,7 +48,7 @@ HEAD = """\
 extern "C" {
 #endif
 
-/* ---- what the wrappers share ---------------------------------------------------------------------------- */
+/* ---- what the wrappers share ---------------------------------------------------------------- */
 
 /* Arguments in front that are given; the first `required` always count. */
 static inline size_t relax_r_given(const relax_expr *const *args, size_t required, size_t count)
@@ -52,8 +58,9 @@ static inline size_t relax_r_given(const relax_expr *const *args, size_t require
         n++;
     return n;
 }
-static inline const relax_attr *relax_r_set(relax_context *ctx, const relax_attr *attrs, const char *name, size_t name_len,
-        const relax_attr *value)
+static inline const relax_attr *relax_r_set(relax_context *ctx, const relax_attr *attrs,
+                                            const char *name, size_t name_len,
+                                            const relax_attr *value)
 {
     return value ? relax_attr_map_with(ctx, attrs, name, name_len, value) : attrs;
 }
@@ -76,16 +83,18 @@ static inline const relax_attr *relax_r_float_or_none(relax_context *ctx, const 
 {
     return value ? relax_attr_float(ctx, *value) : relax_attr_none(ctx);
 }
-static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values, size_t count)
+static inline const relax_attr *relax_r_ints(relax_context *ctx, const int64_t *values,
+                                             size_t count)
 {
     return values || count ? relax_attr_ints(ctx, values, count) : NULL;
 }
-static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values, size_t count)
+static inline const relax_attr *relax_r_ints_or_none(relax_context *ctx, const int64_t *values,
+                                                     size_t count)
 {
     return values || count ? relax_attr_ints(ctx, values, count) : relax_attr_none(ctx);
 }
 
-/* ---- operators -------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------ */
 """
 
 TAIL = """
@@ -153,6 +162,7 @@ class Op:
             lines.append("`args`: " + ", ".join(name for name, _ in self.args) + " ...")
         if defaults:
             lines.append("defaults: " + ", ".join(defaults))
+        lines = [part for line in lines for part in textwrap.wrap(line, WIDTH - 6, subsequent_indent="  ")]
         return "/* " + "\n * ".join(lines) + (" */" if len(lines) == 1 else "\n */")
 
     def function(self, everything):
@@ -174,19 +184,27 @@ class Op:
         args = "args" if self.list else "all" if names else "NULL"
         call = f'"{self.full}", {len(self.full)}, {args}, {count}, {"attrs" if attrs else "NULL"}'
         body.append(f"return relax_call_op_with_result(ctx, {call}, result, 0);" if states else f"return relax_call_op(ctx, {call}, 0);")
-        return self.head(self.name + ("_with" if everything else ""), params) + "\n{\n" + "".join(f"    {b}\n" for b in body) + "}\n"
+        return self.head(self.name + ("_with" if everything else ""), params) + "\n{\n" + "".join(map(self.statement, body)) + "}\n"
 
     @staticmethod
-    def head(name, params):
-        """The prototype, its parameters broken into lines."""
-        line, lines = f"static inline relax_expr *{name}(", []
-        for i, param in enumerate(params):
-            piece = param + ("," if i + 1 < len(params) else ")")
+    def wrapped(line, pieces, indent):
+        """`line` and its pieces, broken into lines."""
+        lines = []
+        for piece in pieces:
             if len(line) + len(piece) + 1 > WIDTH:
                 lines.append(line.rstrip())
-                line = " " * 8
+                line = " " * indent
             line += ("" if line.endswith(("(", " ")) else " ") + piece
         return "\n".join(lines + [line])
+
+    def head(self, name, params):
+        """The prototype."""
+        pieces = [p + "," for p in params[:-1]] + [params[-1] + ")"]
+        return self.wrapped(f"static inline relax_expr *{name}(", pieces, 8)
+
+    def statement(self, text):
+        """One line of a body; where it is too long broken behind commas."""
+        return self.wrapped("    ", re.split(r"(?<=,) ", text), 8) + "\n" if len(text) + 4 > WIDTH else f"    {text}\n"
 
     def text(self):
         plain = self.function(False)

@@ -1,4 +1,5 @@
-/* test_bind_params.c: weights become constants; sizes they fix become numbers; what does not fit is refused. */
+/* test_bind_params.c: weights become constants; sizes they fix become numbers; what does not
+ * fit is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,18 @@
 
 static const char program[] =
     "@I.ir_module\nclass Module:\n    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", \"k\"), dtype=\"float32\"), w: R.Tensor((\"k\", 2), dtype=\"float32\")) -> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
-    "        n = T.int64()\n        k = T.int64()\n        R.func_attr({\"num_input\": 1})\n        y = R.matmul(x, w)\n        return y\n";
+    "    def main(x: R.Tensor((\"n\", \"k\"), dtype=\"float32\"), w: R.Tensor((\"k\", 2), "
+    "dtype=\"float32\")) -> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
+    "        n = T.int64()\n        k = T.int64()\n        R.func_attr({\"num_input\": 1})\n      "
+    "  y = R.matmul(x, w)\n        return y\n";
 
-static const struct { const char *name; rlx_dtype dtype; int64_t shape[2]; size_t ndim, bytes; const char *function, *codes; } rows[] = {
+static const struct {
+    const char *name;
+    rlx_dtype dtype;
+    int64_t shape[2];
+    size_t ndim, bytes;
+    const char *function, *codes;
+} rows[] = {
     { "w", RELAX_FLOAT32, { 3, 2 }, 2, 24, "main", "" },
     { "w", RELAX_FLOAT32, { 3, 2 }, 2, 24, "", "" },
     { "w", RELAX_FLOAT64, { 3, 2 }, 2, 48, "", "CG12" },
@@ -34,14 +43,17 @@ static void test_rows(void **state)
         rlx_shared_memory *memory = rlx_shared_memory_create(NULL, SIZE_MAX);
         rlx_blob *data = rlx_blob_create(&memory->memory, NULL, rows[i].bytes);
         memset(data->data, 0, rows[i].bytes);
-        rlx_weight w = { rlx_slice_z(rows[i].name), rows[i].dtype, rows[i].shape, rows[i].ndim, data };
+        rlx_weight w = { rlx_slice_z(rows[i].name), rows[i].dtype, rows[i].shape, rows[i].ndim,
+                         data };
         const rlx_module *m = text_module(ctx, program);
         const rlx_module *out = rlx_bind_params(ctx, m, rlx_slice_z(rows[i].function), &w, 1);
         assert_string_equal(text_codes(ctx, room), rows[i].codes);
         assert_int_equal(out != NULL, !rows[i].codes[0]);
         if (out) {
             char *text = text_print(out);
-            if (!strstr(text, "def main(x: R.Tensor((\"n\", 3), dtype=\"float32\")) -> R.Tensor((\"n\", 2), dtype=\"float32\"):") || !strstr(text, "metadata")) {
+            if (!strstr(text, "def main(x: R.Tensor((\"n\", 3), dtype=\"float32\")) -> "
+                              "R.Tensor((\"n\", 2), dtype=\"float32\"):") ||
+                !strstr(text, "metadata")) {
                 print_error("%s\n", text);
                 fail();
             }
@@ -59,9 +71,12 @@ static void test_called_inside(void **state)
     rlx_context *ctx = rlx_context_create(NULL, 0);
     float data[4] = { 0 };
     char room[256];
-    const rlx_module *m = text_module(ctx,
-        "@I.ir_module\nclass Module:\n    @R.function\n    def f(w: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        return w\n\n"
-        "    @R.function\n    def g(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        cls = Module\n        y = cls.f(x)\n        return y\n");
+    const rlx_module *m = text_module(
+        ctx,
+        "@I.ir_module\nclass Module:\n    @R.function\n    def f(w: R.Tensor((4,), "
+        "dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        return w\n\n"
+        "    @R.function\n    def g(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), "
+        "dtype=\"float32\"):\n        cls = Module\n        y = cls.f(x)\n        return y\n");
     rlx_blob *blob = rlx_blob_create(&ctx->memory, data, sizeof data);
     int64_t four = 4;
     rlx_weight w = { RLX_SLICE("w"), RELAX_FLOAT32, &four, 1, blob };
@@ -74,6 +89,7 @@ static void test_called_inside(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_called_inside) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+                                        cmocka_unit_test(test_called_inside) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

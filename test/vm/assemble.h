@@ -65,12 +65,18 @@ static inline uint32_t kit_objects(kit *k, size_t n)
     return rlx_desc_end(&d);
 }
 
-static inline int64_t kit_bind(kit *k, uint32_t slot, const char *name) { return rlx_dim_bind(&k->w, slot, rlx_slice_z(name)); }
-static inline int64_t kit_sym(kit *k, uint32_t slot, const char *name) { return rlx_dim_symbol(&k->w, slot, rlx_slice_z(name)); }
+static inline int64_t kit_bind(kit *k, uint32_t slot, const char *name)
+{
+    return rlx_dim_bind(&k->w, slot, rlx_slice_z(name));
+}
+static inline int64_t kit_sym(kit *k, uint32_t slot, const char *name)
+{
+    return rlx_dim_symbol(&k->w, slot, rlx_slice_z(name));
+}
 
 /* The code since `code` as function `number`. */
-static inline void kit_function(kit *k, uint32_t number, const char *name, uint32_t code, uint32_t params, uint32_t num_params,
-                                uint32_t regs, uint32_t syms)
+static inline void kit_function(kit *k, uint32_t number, const char *name, uint32_t code,
+                                uint32_t params, uint32_t num_params, uint32_t regs, uint32_t syms)
 {
     rlx_file_function f = { .name = rlx_writer_name(&k->w, rlx_slice_z(name)),
                             .flags = RLX_FUNCTION_PUBLIC,
@@ -106,7 +112,8 @@ static inline void kit_register(kit *k, const char *name, relax_packed_fn fn, vo
 {
     if (!k->registry)
         assert_int_equal(relax_registry_create(NULL, &k->registry, NULL), RELAX_OK);
-    assert_int_equal(relax_registry_register(k->registry, name, strlen(name), fn, user, NULL, NULL), RELAX_OK);
+    assert_int_equal(
+        relax_registry_register(k->registry, name, strlen(name), fn, user, NULL, NULL), RELAX_OK);
 }
 
 /* A float vector with the elements start, start + 1, ... as a value. */
@@ -122,8 +129,10 @@ static inline relax_value kit_vector(int64_t n, float start)
     return v;
 }
 
-/* Calls, with both loops and the profiling one; the results must agree in status. Result of the last. */
-static inline relax_status kit_call(kit *k, const char *name, const relax_value *args, size_t n, relax_value *result)
+/* Calls, with both loops and the profiling one; the results must agree in status. Result of the
+ * last. */
+static inline relax_status kit_call(kit *k, const char *name, const relax_value *args, size_t n,
+                                    relax_value *result)
 {
     relax_status status = RELAX_OK;
     for (int way = 0; way < 3; way++) {
@@ -143,13 +152,15 @@ static inline relax_status kit_call(kit *k, const char *name, const relax_value 
     return status;
 }
 
-static inline void kit_expect(kit *k, const char *name, const relax_value *args, size_t n, relax_value *result)
+static inline void kit_expect(kit *k, const char *name, const relax_value *args, size_t n,
+                              relax_value *result)
 {
     if (kit_call(k, name, args, n, result) != RELAX_OK)
         fail_msg("%s: %s: %s", name, relax_error_code(k->err), relax_error_message(k->err, NULL));
 }
 
-static inline void kit_fails(kit *k, const char *name, const relax_value *args, size_t n, const char *code, const char *message)
+static inline void kit_fails(kit *k, const char *name, const relax_value *args, size_t n,
+                             const char *code, const char *message)
 {
     relax_value result;
     assert_int_not_equal(kit_call(k, name, args, n, &result), RELAX_OK);

@@ -1,11 +1,18 @@
-/* bytecode_model.h: another, plain reading of the VM's words: what a random file must give, as far as its instructions are
- * simple. Shares nothing with the machine but the tables of opcodes. */
+/* bytecode_model.h: another, plain reading of the VM's words: what a random file must give, as
+ * far as its instructions are simple. Shares nothing with the machine but the tables of
+ * opcodes. */
 #ifndef TEST_VM_BYTECODE_MODEL_H
 #define TEST_VM_BYTECODE_MODEL_H
 
 #include "random_file.h"
 
-typedef struct model_value { enum kind kind; int64_t i; uint32_t count; int64_t dims[4]; uint32_t fields[4]; } model_value;
+typedef struct model_value {
+    enum kind kind;
+    int64_t i;
+    uint32_t count;
+    int64_t dims[4];
+    uint32_t fields[4];
+} model_value;
 enum { MAX_VALUES = 4000, MAX_STEPS = 3000, MAX_DEPTH = 20 };
 enum verdict { FINE, FAILS, UNKNOWN };
 typedef struct model {
@@ -37,7 +44,8 @@ static bool model_binary(uint32_t op, __int128 a, __int128 b, int64_t *out)
     bool divides = op >= RLX_EXPR_FLOOR_DIV && op <= RLX_EXPR_TRUNC_MOD;
     if (divides && b == 0)
         return false;
-    __int128 q = divides ? a / b : 0, floor = divides && q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+    __int128 q = divides ? a / b : 0,
+             floor = divides && q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
     switch (op) {
     case RLX_EXPR_ADD: return in_int64(a + b, out);
     case RLX_EXPR_SUB: return in_int64(a - b, out);
@@ -74,7 +82,8 @@ static bool model_unary(int64_t word, int64_t a, int64_t *out)
     }
 }
 
-/* Evaluates from *i on until the value ends that begins there; jumps are followed by recursion over the three shapes. */
+/* Evaluates from *i on until the value ends that begins there; jumps are followed by recursion
+ * over the three shapes. */
 static bool model_expr(const int64_t *code, uint32_t end, const int64_t *syms, int64_t *out)
 {
     int64_t stack[80];
@@ -131,7 +140,9 @@ static uint32_t model_const(model *m, uint32_t number)
     const int64_t *dims;
     size_t ndim;
     if (v->type_index == RELAX_VALUE_INT || v->type_index == RELAX_VALUE_BOOL)
-        out = (model_value){ v->type_index == RELAX_VALUE_INT ? INT : BOOL, v->v.i, 0, { 0 }, { 0 } };
+        out = (model_value){
+            v->type_index == RELAX_VALUE_INT ? INT : BOOL, v->v.i, 0, { 0 }, { 0 }
+        };
     if (relax_value_get_shape(v, &dims, &ndim) == RELAX_OK) {
         out = (model_value){ SHAPE, 0, (uint32_t)ndim, { 0 }, { 0 } };
         memcpy(out.dims, dims, ndim * sizeof *dims);
@@ -141,7 +152,8 @@ static uint32_t model_const(model *m, uint32_t number)
     return new_value(m, out);
 }
 
-static bool model_arg(model *m, uint32_t x, const uint32_t *regs, const int64_t *syms, uint32_t *out)
+static bool model_arg(model *m, uint32_t x, const uint32_t *regs, const int64_t *syms,
+                      uint32_t *out)
 {
     model_value v = { INT, 0, 0, { 0 }, { 0 } };
     if (x >> 29 == RLX_OPERAND_REGISTER)
@@ -155,7 +167,8 @@ static bool model_arg(model *m, uint32_t x, const uint32_t *regs, const int64_t 
     return true;
 }
 
-static bool model_args(model *m, const uint32_t *list, uint32_t count, const uint32_t *regs, const int64_t *syms, uint32_t *out)
+static bool model_args(model *m, const uint32_t *list, uint32_t count, const uint32_t *regs,
+                       const int64_t *syms, uint32_t *out)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!model_arg(m, list[i], regs, syms, &out[i]))
@@ -163,7 +176,8 @@ static bool model_args(model *m, const uint32_t *list, uint32_t count, const uin
     return true;
 }
 
-static enum verdict model_builtin(model *m, uint32_t number, const uint32_t *args, uint32_t count, uint32_t *out)
+static enum verdict model_builtin(model *m, uint32_t number, const uint32_t *args, uint32_t count,
+                                  uint32_t *out)
 {
     const model_value *first = count ? &m->values[args[0]] : NULL;
     model_value v = { ANY, 0, 0, { 0 }, { 0 } };
@@ -197,7 +211,8 @@ static enum verdict model_match(model *m, uint32_t desc, const model_value *v, i
     return FINE;
 }
 
-static enum verdict model_call(model *m, uint32_t function, const uint32_t *args, int depth, uint32_t *out)
+static enum verdict model_call(model *m, uint32_t function, const uint32_t *args, int depth,
+                               uint32_t *out)
 {
     const rlx_file_function *f = &m->e->functions[function];
     const uint32_t *w = m->e->code + f->code;
@@ -303,12 +318,15 @@ static bool same(const model *m, uint32_t want, const relax_value *have, int dep
     switch (v->kind) {
     case INT: return relax_value_kind(have) == RELAX_KIND_INT && have->v.i == v->i;
     case BOOL: return relax_value_kind(have) == RELAX_KIND_BOOL && have->v.i == v->i;
-    case SHAPE: return relax_value_get_shape(have, &dims, &ndim) == RELAX_OK && ndim == v->count && memcmp(dims, v->dims, ndim * sizeof *dims) == 0;
+    case SHAPE:
+        return relax_value_get_shape(have, &dims, &ndim) == RELAX_OK && ndim == v->count &&
+               memcmp(dims, v->dims, ndim * sizeof *dims) == 0;
     case TUPLE:
         if (relax_value_tuple_size(have) != (int64_t)v->count)
             return false;
         for (uint32_t i = 0; i < v->count; i++)
-            if (relax_value_tuple_get(have, i, &field) != RELAX_OK || !same(m, v->fields[i], &field, depth + 1))
+            if (relax_value_tuple_get(have, i, &field) != RELAX_OK ||
+                !same(m, v->fields[i], &field, depth + 1))
                 return false;
         return true;
     default: return true;

@@ -1,5 +1,5 @@
-/* random_file.h: sound files at random, made of every instruction of the VM and of kernels. What a register probably holds is
- * kept while code is written, so that most of it goes well. */
+/* random_file.h: sound files at random, made of every instruction of the VM and of kernels.
+ * What a register probably holds is kept while code is written, so that most of it goes well. */
 #ifndef TEST_VM_RANDOM_FILE_H
 #define TEST_VM_RANDOM_FILE_H
 
@@ -9,7 +9,8 @@
 #include "random_kernel.h"
 
 enum { PARAMS = 2, REGS = 8, SYMS = 4, FUNCTIONS = 3, EXPRS = 6 };
-enum kind { UNSET, ANY, INT, BOOL, SHAPE, TUPLE, TENSOR, STORAGE, FUNCTION, KINDS }; /* what a register probably holds */
+/* what a register probably holds */
+enum kind { UNSET, ANY, INT, BOOL, SHAPE, TUPLE, TENSOR, STORAGE, FUNCTION, KINDS };
 
 typedef struct sample {
     kit kit;
@@ -32,7 +33,7 @@ static uint32_t written[RLX_OPCODE_COUNT], builtins[64];
 
 static uint32_t below(sample *s, uint32_t n) { return rk_below(&s->random, n); }
 
-/* ---- tables of the file ---------------------------------------------------------------------------------------------- */
+/* ---- tables of the file --------------------------------------------------------------------- */
 
 static void add_const(sample *s, uint32_t number, enum kind kind)
 {
@@ -60,22 +61,28 @@ static void make_constants(sample *s)
     add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_DTYPE, RELAX_INT32, 0), ANY);
     add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_NULL, 0, 0), ANY);
     for (uint32_t f = 0; f < FUNCTIONS; f++)
-        add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_FUNCTION, 0, s->functions[f]), FUNCTION);
+        add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_FUNCTION, 0, s->functions[f]),
+                  FUNCTION);
     add_const(s, rlx_writer_const_scalar(w, RLX_CONSTANT_EXTERN, 0, s->packed[0]), FUNCTION);
 }
 
 static void make_term(sample *s, rlx_expr_writer *e, int depth)
 {
-    static const enum rlx_expr_op two[] = { RLX_EXPR_ADD, RLX_EXPR_SUB, RLX_EXPR_MUL, RLX_EXPR_FLOOR_DIV, RLX_EXPR_FLOOR_MOD,
-        RLX_EXPR_TRUNC_DIV, RLX_EXPR_TRUNC_MOD, RLX_EXPR_MIN, RLX_EXPR_MAX, RLX_EXPR_EQ, RLX_EXPR_NE, RLX_EXPR_LT, RLX_EXPR_LE,
-        RLX_EXPR_GT, RLX_EXPR_GE, RLX_EXPR_SHL, RLX_EXPR_SHR, RLX_EXPR_BIT_AND, RLX_EXPR_BIT_OR, RLX_EXPR_BIT_XOR };
+    static const enum rlx_expr_op two[] = {
+        RLX_EXPR_ADD,       RLX_EXPR_SUB,       RLX_EXPR_MUL,       RLX_EXPR_FLOOR_DIV,
+        RLX_EXPR_FLOOR_MOD, RLX_EXPR_TRUNC_DIV, RLX_EXPR_TRUNC_MOD, RLX_EXPR_MIN,
+        RLX_EXPR_MAX,       RLX_EXPR_EQ,        RLX_EXPR_NE,        RLX_EXPR_LT,
+        RLX_EXPR_LE,        RLX_EXPR_GT,        RLX_EXPR_GE,        RLX_EXPR_SHL,
+        RLX_EXPR_SHR,       RLX_EXPR_BIT_AND,   RLX_EXPR_BIT_OR,    RLX_EXPR_BIT_XOR
+    };
     static const enum rlx_expr_op one[] = { RLX_EXPR_NOT, RLX_EXPR_BIT_NOT, RLX_EXPR_ABS };
     uint32_t way = below(s, 8);
     if (depth >= 3 || way < 2) {
         if (below(s, 2))
             rlx_expr_symbol(e, below(s, SYMS), RLX_SLICE("n"));
         else
-            rlx_expr_int(e, below(s, 30) ? (int64_t)below(s, 9) - 3 : INT64_MAX - (int64_t)below(s, 2));
+            rlx_expr_int(e, below(s, 30) ? (int64_t)below(s, 9) - 3
+                                         : INT64_MAX - (int64_t)below(s, 2));
         return;
     }
     make_term(s, e, depth + 1);
@@ -113,7 +120,8 @@ static void make_descs(sample *s)
         make_term(s, &e, 0);
         s->exprs[i] = rlx_expr_end(&e);
     }
-    int64_t dims[] = { kit_bind(k, 1, "m"), kit_bind(k, 2, "k") }, like[] = { rlx_dim_expr(s->exprs[0]), kit_sym(k, 1, "m") };
+    int64_t dims[] = { kit_bind(k, 1, "m"), kit_bind(k, 2, "k") },
+            like[] = { rlx_dim_expr(s->exprs[0]), kit_sym(k, 1, "m") };
     rlx_desc_begin(&d, &k->w);
     rlx_desc_object(&d);
     s->descs[0] = rlx_desc_end(&d);
@@ -144,7 +152,7 @@ static void make_kernels(sample *s)
     }
 }
 
-/* ---- code --------------------------------------------------------------------------------------------------------------- */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 /* A register that holds something, preferably of that kind. */
 static uint32_t pick(sample *s, enum kind kind)
@@ -168,7 +176,10 @@ static uint32_t pick_int(sample *s)
     }
 }
 
-static uint32_t pick_size(sample *s) { return below(s, 6) ? rlx_operand_imm((int32_t)below(s, 5)) : pick_int(s); }
+static uint32_t pick_size(sample *s)
+{
+    return below(s, 6) ? rlx_operand_imm((int32_t)below(s, 5)) : pick_int(s);
+}
 
 static uint32_t pick_const(sample *s, enum kind kind, enum kind *found)
 {
@@ -190,9 +201,12 @@ static uint32_t pick_arg(sample *s, enum kind kind)
 /* A register that is written: not the one that is always there. */
 static uint32_t target(sample *s) { return 1 + below(s, REGS - 1); }
 
-static const relax_dtype some_dtypes[] = { RELAX_BOOL, RELAX_INT8, RELAX_INT64, RELAX_UINT16, RELAX_FLOAT16, RELAX_FLOAT32, RELAX_FLOAT64 };
+static const relax_dtype some_dtypes[] = { RELAX_BOOL,   RELAX_INT8,    RELAX_INT64,
+                                           RELAX_UINT16, RELAX_FLOAT16, RELAX_FLOAT32,
+                                           RELAX_FLOAT64 };
 
-static void emit(sample *s, enum rlx_opcode op, const uint32_t *fixed, const uint32_t *list, size_t count)
+static void emit(sample *s, enum rlx_opcode op, const uint32_t *fixed, const uint32_t *list,
+                 size_t count)
 {
     written[op]++;
     rlx_writer_emit(&s->kit.w, op, fixed, list, count);
@@ -202,8 +216,10 @@ static void emit(sample *s, enum rlx_opcode op, const uint32_t *fixed, const uin
 
 static void put_call(sample *s, enum rlx_opcode op, uint32_t d)
 {
-    uint32_t later = FUNCTIONS - 1 - s->function, to = later && below(s, 8) ? s->function + 1 + below(s, later) : below(s, FUNCTIONS);
-    uint32_t list[8], count = PARAMS, callee = s->functions[to], dropped = below(s, 8) ? d : RLX_NO_INDEX;
+    uint32_t later = FUNCTIONS - 1 - s->function,
+             to = later && below(s, 8) ? s->function + 1 + below(s, later) : below(s, FUNCTIONS);
+    uint32_t list[8], count = PARAMS, callee = s->functions[to],
+                      dropped = below(s, 8) ? d : RLX_NO_INDEX;
     for (uint32_t i = 0; i < RLX_COUNT(list); i++)
         list[i] = pick_arg(s, ANY);
     if (op == RLX_OP_TAIL_CALL) {
@@ -222,16 +238,22 @@ static void put_call(sample *s, enum rlx_opcode op, uint32_t d)
 
 static void put_builtin(sample *s, uint32_t d)
 {
-    static const struct { enum kind args[2], result; } kinds[] = {
-        { { TENSOR, ANY }, TENSOR }, { { TENSOR, TENSOR }, ANY }, { { TENSOR, ANY }, SHAPE }, { { TENSOR, SHAPE }, TENSOR },
-        { { TENSOR, ANY }, SHAPE }, { { SHAPE, ANY }, TENSOR }, { { SHAPE, ANY }, TENSOR }, { { ANY, ANY }, ANY },
-        { { BOOL, ANY }, ANY }, { { INT, ANY }, TENSOR }, { { TENSOR, ANY }, ANY }, { { TUPLE, ANY }, INT }, { { ANY, ANY }, TUPLE },
-        { { TENSOR, ANY }, TENSOR }, { { TENSOR, INT }, TENSOR }, { { TENSOR, INT }, TENSOR }, { { TENSOR, INT }, ANY }, { { TENSOR, INT }, ANY },
-        { { TENSOR, ANY }, TENSOR }, { { TENSOR, TENSOR }, TENSOR } };
+    static const struct { enum kind args[2], result;
+    } kinds[] = {
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, ANY },   { { TENSOR, ANY }, SHAPE },
+        { { TENSOR, SHAPE }, TENSOR }, { { TENSOR, ANY }, SHAPE },    { { SHAPE, ANY }, TENSOR },
+        { { SHAPE, ANY }, TENSOR },    { { ANY, ANY }, ANY },         { { BOOL, ANY }, ANY },
+        { { INT, ANY }, TENSOR },      { { TENSOR, ANY }, ANY },      { { TUPLE, ANY }, INT },
+        { { ANY, ANY }, TUPLE },       { { TENSOR, ANY }, TENSOR },   { { TENSOR, INT }, TENSOR },
+        { { TENSOR, INT }, TENSOR },   { { TENSOR, INT }, ANY },      { { TENSOR, INT }, ANY },
+        { { TENSOR, ANY }, TENSOR },   { { TENSOR, TENSOR }, TENSOR }
+    };
     static const uint32_t modelled[] = { 7, 11, 12 };
     uint32_t i = s->simple ? modelled[below(s, 3)] : below(s, (uint32_t)RLX_COUNT(kinds));
     const rlx_builtin *row = rlx_builtin_at(i);
-    uint32_t most = row->max_args < 3 ? (uint32_t)row->max_args : row->min_args < 3 ? 3 : (uint32_t)row->min_args;
+    uint32_t most = row->max_args < 3   ? (uint32_t)row->max_args
+                    : row->min_args < 3 ? 3
+                                        : (uint32_t)row->min_args;
     uint32_t count = (uint32_t)row->min_args + below(s, most - (uint32_t)row->min_args + 1);
     uint32_t list[8] = { pick_arg(s, kinds[i].args[0]), pick_arg(s, kinds[i].args[1]) };
     for (size_t k = 2; k < 8; k++)
@@ -247,13 +269,15 @@ static void put_builtin(sample *s, uint32_t d)
 
 static void put_alloc(sample *s, enum rlx_opcode op, uint32_t d)
 {
-    uint32_t dims[3], count = below(s, 3), dtype = (uint32_t)some_dtypes[below(s, RLX_COUNT(some_dtypes))];
+    uint32_t dims[3], count = below(s, 3),
+                      dtype = (uint32_t)some_dtypes[below(s, RLX_COUNT(some_dtypes))];
     for (int i = 0; i < 3; i++)
         dims[i] = pick_size(s);
     if (op == RLX_OP_ALLOC_STORAGE)
         PUT(op, d, rlx_operand_imm(64));
     else if (op == RLX_OP_ALLOC_VIEW)
-        PUT_LIST(op, dims, count, d, need(s, STORAGE), rlx_operand_imm((int32_t)below(s, 3) * 8), dtype);
+        PUT_LIST(op, dims, count, d, need(s, STORAGE), rlx_operand_imm((int32_t)below(s, 3) * 8),
+                 dtype);
     else if (op == RLX_OP_ALLOC_TENSOR)
         PUT_LIST(op, dims, count, d, dtype);
     else
@@ -264,7 +288,8 @@ static void put_alloc(sample *s, enum rlx_opcode op, uint32_t d)
 /* A register of that kind, made if there is none. */
 static uint32_t need(sample *s, enum kind kind)
 {
-    uint32_t r = pick(s, kind), d = target(s), size = rlx_operand_imm(3), two[] = { rlx_operand_imm(2), size };
+    uint32_t r = pick(s, kind), d = target(s), size = rlx_operand_imm(3),
+             two[] = { rlx_operand_imm(2), size };
     if (kind == ANY || s->regs[r] == kind || below(s, 16) == 0)
         return r;
     switch (kind) {
@@ -280,7 +305,8 @@ static uint32_t need(sample *s, enum kind kind)
     return d;
 }
 
-/* Four tensors as the kernels want them, then the kernel; scalars_only of kernel 0 is compared in another test. */
+/* Four tensors as the kernels want them, then the kernel; scalars_only of kernel 0 is compared
+ * in another test. */
 static void put_kernel(sample *s, uint32_t d)
 {
     uint32_t args[RK_PARAMS], size = rlx_operand_imm(RK_SIZE);
@@ -294,9 +320,25 @@ static void put_kernel(sample *s, uint32_t d)
 
 static void put_plain(sample *s)
 {
-    static const enum rlx_opcode all[] = { RLX_OP_MOVE, RLX_OP_TAKE, RLX_OP_KILL, RLX_OP_CONST, RLX_OP_PRIM, RLX_OP_SHAPE, RLX_OP_SYMBOL,
-        RLX_OP_TUPLE, RLX_OP_GET, RLX_OP_MATCH, RLX_OP_CALL, RLX_OP_CALL_BUILTIN, /* what follows is not modelled */ RLX_OP_ALLOC_STORAGE,
-        RLX_OP_ALLOC_VIEW, RLX_OP_ALLOC_TENSOR, RLX_OP_ALLOC_RESULT, RLX_OP_CALL_KERNEL, RLX_OP_CALL_PACKED, RLX_OP_CALL_VALUE };
+    static const enum rlx_opcode all[] = { RLX_OP_MOVE,
+                                           RLX_OP_TAKE,
+                                           RLX_OP_KILL,
+                                           RLX_OP_CONST,
+                                           RLX_OP_PRIM,
+                                           RLX_OP_SHAPE,
+                                           RLX_OP_SYMBOL,
+                                           RLX_OP_TUPLE,
+                                           RLX_OP_GET,
+                                           RLX_OP_MATCH,
+                                           RLX_OP_CALL,
+                                           RLX_OP_CALL_BUILTIN,
+                                           /* what follows is not modelled */ RLX_OP_ALLOC_STORAGE,
+                                           RLX_OP_ALLOC_VIEW,
+                                           RLX_OP_ALLOC_TENSOR,
+                                           RLX_OP_ALLOC_RESULT,
+                                           RLX_OP_CALL_KERNEL,
+                                           RLX_OP_CALL_PACKED,
+                                           RLX_OP_CALL_VALUE };
     enum rlx_opcode op = all[below(s, s->simple ? 12 : (uint32_t)RLX_COUNT(all))];
     uint32_t d = target(s), r = pick(s, ANY), list[4];
     enum kind kind = ANY;
@@ -350,7 +392,8 @@ static void put_plain(sample *s)
     case RLX_OP_MATCH: {
         static const enum kind kinds[] = { ANY, SHAPE, TENSOR, TUPLE };
         uint32_t i = below(s, s->simple ? 2 : 4);
-        PUT(op, need(s, kinds[i]), s->descs[i], below(s, RLX_MATCH_FLAVOURS), below(s, 2) ? RLX_NO_INDEX : s->names[0]);
+        PUT(op, need(s, kinds[i]), s->descs[i], below(s, RLX_MATCH_FLAVOURS),
+            below(s, 2) ? RLX_NO_INDEX : s->names[0]);
         break;
     }
     case RLX_OP_CALL:
@@ -368,7 +411,10 @@ static void put_block(sample *s, uint32_t count);
 static void merge(sample *s, const enum kind *other)
 {
     for (int r = 0; r < REGS; r++)
-        s->regs[r] = other[r] == UNSET ? UNSET : s->regs[r] == other[r] ? other[r] : s->regs[r] == UNSET ? UNSET : ANY;
+        s->regs[r] = other[r] == UNSET        ? UNSET
+                     : s->regs[r] == other[r] ? other[r]
+                     : s->regs[r] == UNSET    ? UNSET
+                                              : ANY;
 }
 
 static void put_if(sample *s)
@@ -389,7 +435,8 @@ static void put_if(sample *s)
     merge(s, yes);
 }
 
-/* Symbol 3 counts; whatever the loop uses must be there when it begins again, so the body only adds. */
+/* Symbol 3 counts; whatever the loop uses must be there when it begins again, so the body only
+ * adds. */
 static void put_loop(sample *s)
 {
     rlx_writer *w = &s->kit.w;

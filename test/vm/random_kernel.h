@@ -1,5 +1,6 @@
-/* random_kernel.h: kernels of random instructions that the verifier accepts, put together from the operand letters of
- * kernel_opcode.def; and a plain reading of those that compute with scalar integers only. */
+/* random_kernel.h: kernels of random instructions that the verifier accepts, put together from
+ * the operand letters of kernel_opcode.def; and a plain reading of those that compute with
+ * scalar integers only. */
 #ifndef TEST_VM_RANDOM_KERNEL_H
 #define TEST_VM_RANDOM_KERNEL_H
 
@@ -16,31 +17,62 @@ static inline uint32_t rk_below(rk_random *r, uint32_t n)
 }
 
 /* Registers: the constants, then per class scalars, strips, a view and an output view. */
-enum { RK_INTS = 8, RK_CONSTS = RK_INTS + 6, RK_SCALARS = 4, RK_STRIPS = 3, RK_PER_CLASS = RK_SCALARS + RK_STRIPS + 2 };
+enum {
+    RK_INTS = 8,
+    RK_CONSTS = RK_INTS + 6,
+    RK_SCALARS = 4,
+    RK_STRIPS = 3,
+    RK_PER_CLASS = RK_SCALARS + RK_STRIPS + 2
+};
 enum { RK_REGS = RK_CONSTS + RLX_CLASS_COUNT * RK_PER_CLASS };
 static const int64_t rk_ints[RK_INTS] = { 0, 1, 2, 3, 600, -1, 300, 7 };
 enum { RK_SIZE_REG = 4, RK_HALF_REG = 6 };
-/* Buffers: parameters of one element type per class, temporaries of every type, constants of two. */
-enum { RK_PARAMS = RLX_CLASS_COUNT, RK_TEMPS = RLX_ELEM_COUNT, RK_TABLES = 2, RK_BUFFERS = RK_PARAMS + RK_TEMPS + RK_TABLES };
+/* Buffers: parameters of one element type per class, temporaries of every type, constants of
+ * two. */
+enum {
+    RK_PARAMS = RLX_CLASS_COUNT,
+    RK_TEMPS = RLX_ELEM_COUNT,
+    RK_TABLES = 2,
+    RK_BUFFERS = RK_PARAMS + RK_TEMPS + RK_TABLES
+};
 enum { RK_SIZE = 600, RK_MAX_WORDS = 4000, RK_TABLE_BYTES = 4800 };
-static const int32_t rk_param_dtypes[RK_PARAMS] = { RELAX_INT32, RELAX_INT64, RELAX_FLOAT32, RELAX_FLOAT64 };
+static const int32_t rk_param_dtypes[RK_PARAMS] = { RELAX_INT32, RELAX_INT64, RELAX_FLOAT32,
+                                                    RELAX_FLOAT64 };
 
 typedef struct rk_kernel {
     rk_random *random;
     uint16_t code[RK_MAX_WORDS];
     size_t len;
     bool scalars_only;             /* integers in scalar registers: rk_model can follow */
-    bool views[RLX_CLASS_COUNT], out_views[RLX_CLASS_COUNT]; /* set since control last could come from elsewhere */
+    /* set since control last could come from elsewhere */
+    bool views[RLX_CLASS_COUNT], out_views[RLX_CLASS_COUNT];
     int in_strip;
     uint8_t used[RLX_K_COUNT];
 } rk_kernel;
 
-static inline uint16_t rk_scalar(rk_kernel *k, int klass) { return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + (int)rk_below(k->random, RK_SCALARS)); }
-static inline uint16_t rk_strip(rk_kernel *k, int klass) { return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + (int)rk_below(k->random, RK_STRIPS)); }
-static inline uint16_t rk_view(int klass, bool out) { return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + RK_STRIPS + out); }
+static inline uint16_t rk_scalar(rk_kernel *k, int klass)
+{
+    return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + (int)rk_below(k->random, RK_SCALARS));
+}
+static inline uint16_t rk_strip(rk_kernel *k, int klass)
+{
+    return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS +
+                      (int)rk_below(k->random, RK_STRIPS));
+}
+static inline uint16_t rk_view(int klass, bool out)
+{
+    return (uint16_t)(RK_CONSTS + klass * RK_PER_CLASS + RK_SCALARS + RK_STRIPS + out);
+}
 /* A scalar integer that is read: often a constant that makes sense as an offset or a stride. */
-static inline uint16_t rk_int(rk_kernel *k) { return rk_below(k->random, 4) ? (uint16_t)rk_below(k->random, RK_INTS) : rk_scalar(k, RLX_CLASS_I64); }
-static inline uint16_t rk_small(rk_kernel *k) { return rk_below(k->random, 16) ? (uint16_t)rk_below(k->random, 3) : rk_int(k); }
+static inline uint16_t rk_int(rk_kernel *k)
+{
+    return rk_below(k->random, 4) ? (uint16_t)rk_below(k->random, RK_INTS)
+                                  : rk_scalar(k, RLX_CLASS_I64);
+}
+static inline uint16_t rk_small(rk_kernel *k)
+{
+    return rk_below(k->random, 16) ? (uint16_t)rk_below(k->random, 3) : rk_int(k);
+}
 
 static inline void rk_word(rk_kernel *k, uint32_t w) { k->code[k->len++] = (uint16_t)w; }
 static inline void rk_forget_views(rk_kernel *k)
@@ -54,13 +86,19 @@ static inline int rk_elem(uint32_t b)
 {
     if (b < RK_PARAMS)
         return rlx_kernel_elem_of(rk_param_dtypes[b]);
-    return b < RK_PARAMS + RK_TEMPS ? (int)b - RK_PARAMS : b == RK_PARAMS + RK_TEMPS ? RLX_ELEM_I64 : RLX_ELEM_F32;
+    return b < RK_PARAMS + RK_TEMPS    ? (int)b - RK_PARAMS
+           : b == RK_PARAMS + RK_TEMPS ? RLX_ELEM_I64
+                                       : RLX_ELEM_F32;
 }
 
 static inline uint16_t rk_buffer(rk_kernel *k, uint32_t op, char letter)
 {
     switch (op) {
-    case RLX_K_DIM: case RLX_K_WANT_DIM: case RLX_K_VIEW: case RLX_K_VIEW_OUT: return (uint16_t)rk_below(k->random, RK_PARAMS);
+    case RLX_K_DIM:
+    case RLX_K_WANT_DIM:
+    case RLX_K_VIEW:
+    case RLX_K_VIEW_OUT:
+        return (uint16_t)rk_below(k->random, RK_PARAMS);
     default: break;
     }
     if (letter == 't')
@@ -86,17 +124,23 @@ static inline uint16_t rk_operand(rk_kernel *k, rk_choice *c, char letter)
     static const char classes[] = "ilfdILFD";
     const char *at = strchr(classes, letter);
     if (at)
-        return rk_value(k, c, (int)(at - classes) % RLX_CLASS_COUNT, at - classes >= RLX_CLASS_COUNT);
+        return rk_value(k, c, (int)(at - classes) % RLX_CLASS_COUNT,
+                        at - classes >= RLX_CLASS_COUNT);
     switch (letter) {
     case 'v': return rk_value(k, c, c->buffer_class, false);
-    case 'V': return c->op == RLX_K_VIEW || c->op == RLX_K_VIEW_OUT ? rk_view(c->buffer_class, c->op == RLX_K_VIEW_OUT) : rk_value(k, c, c->buffer_class, true);
+    case 'V':
+        return c->op == RLX_K_VIEW || c->op == RLX_K_VIEW_OUT
+                   ? rk_view(c->buffer_class, c->op == RLX_K_VIEW_OUT)
+                   : rk_value(k, c, c->buffer_class, true);
     case 'x': return rk_value(k, c, c->klass, false);
     case 'X': return rk_value(k, c, c->klass, true);
     case 's': return rk_scalar(k, c->klass);
-    case 'm': return rk_below(k->random, 2) ? RLX_KERNEL_NONE : rk_value(k, c, RLX_CLASS_I32, false);
+    case 'm':
+        return rk_below(k->random, 2) ? RLX_KERNEL_NONE : rk_value(k, c, RLX_CLASS_I32, false);
     case 'r': return c->op >= RLX_K_XMOVE && c->op <= RLX_K_XMAX ? rk_int(k) : rk_small(k);
     case 'w': return rk_scalar(k, RLX_CLASS_I64);
-    case 'c': return rk_below(k->random, 2) ? RK_INTS : rk_scalar(k, RLX_CLASS_I32); /* half of them true */
+    /* half of them true */
+    case 'c': return rk_below(k->random, 2) ? RK_INTS : rk_scalar(k, RLX_CLASS_I32);
     default: return 0; /* n, z */
     }
 }
@@ -113,7 +157,9 @@ static inline bool rk_is_size(uint32_t op, uint32_t position)
 static inline void rk_instruction(rk_kernel *k, uint32_t op)
 {
     const char *letters = rlx_kernel_ops[op].operands;
-    rk_choice c = { op, op == RLX_K_BROADCAST || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT || (!k->scalars_only && k->in_strip && rk_below(k->random, 4)),
+    rk_choice c = { op,
+                    op == RLX_K_BROADCAST || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT ||
+                        (!k->scalars_only && k->in_strip && rk_below(k->random, 4)),
                     (int)rk_below(k->random, RLX_CLASS_COUNT), 0, -1 };
     if (rk_fused(op)) /* one element type that has a loop */
         c.buffer = 2 + (int)rk_below(k->random, 2);
@@ -150,9 +196,25 @@ static inline bool rk_is_control(uint32_t op)
 static inline bool rk_is_modelled(uint32_t op)
 {
     switch (op) {
-    case RLX_K_XMOVE: case RLX_K_XADD: case RLX_K_XSUB: case RLX_K_XMUL: case RLX_K_XMADD: case RLX_K_XMIN: case RLX_K_XMAX:
-    case RLX_K_MOVE_I64: case RLX_K_ADD_I64: case RLX_K_SUB_I64: case RLX_K_MUL_I64: case RLX_K_MIN_I64: case RLX_K_MAX_I64:
-    case RLX_K_MIN_U64: case RLX_K_MAX_U64: case RLX_K_AND_I64: case RLX_K_OR_I64: case RLX_K_XOR_I64: return true;
+    case RLX_K_XMOVE:
+    case RLX_K_XADD:
+    case RLX_K_XSUB:
+    case RLX_K_XMUL:
+    case RLX_K_XMADD:
+    case RLX_K_XMIN:
+    case RLX_K_XMAX:
+    case RLX_K_MOVE_I64:
+    case RLX_K_ADD_I64:
+    case RLX_K_SUB_I64:
+    case RLX_K_MUL_I64:
+    case RLX_K_MIN_I64:
+    case RLX_K_MAX_I64:
+    case RLX_K_MIN_U64:
+    case RLX_K_MAX_U64:
+    case RLX_K_AND_I64:
+    case RLX_K_OR_I64:
+    case RLX_K_XOR_I64:
+        return true;
     default: return false;
     }
 }
@@ -169,10 +231,12 @@ static inline void rk_block(rk_kernel *k, int depth, uint32_t count);
 /* LOOP, its body and NEXT; the same for strips. */
 static inline void rk_loop(rk_kernel *k, int depth, bool strip)
 {
-    uint16_t var = rk_scalar(k, RLX_CLASS_I64), limit = (uint16_t)(strip ? RK_HALF_REG : rk_scalar(k, RLX_CLASS_I64));
+    uint16_t var = rk_scalar(k, RLX_CLASS_I64),
+             limit = (uint16_t)(strip ? RK_HALF_REG : rk_scalar(k, RLX_CLASS_I64));
     size_t begin = k->len;
     if (!strip && limit == var)
-        limit = (uint16_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS + (limit - RK_CONSTS - RLX_CLASS_I64 * RK_PER_CLASS + 1) % RK_SCALARS);
+        limit = (uint16_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS +
+                           (limit - RK_CONSTS - RLX_CLASS_I64 * RK_PER_CLASS + 1) % RK_SCALARS);
     uint32_t op = strip ? RLX_K_STRIP : RLX_K_LOOP;
     k->used[op] = 1;
     rk_word(k, op);
@@ -236,13 +300,15 @@ static inline void rk_block(rk_kernel *k, int depth, uint32_t count)
         } else {
             do
                 op = rk_below(k->random, RLX_K_COUNT);
-            while (rk_is_control(op) || (k->scalars_only && !rk_is_modelled(op)) || (op == RLX_K_ASSERT && rk_below(k->random, 20)));
+            while (rk_is_control(op) || (k->scalars_only && !rk_is_modelled(op)) ||
+                   (op == RLX_K_ASSERT && rk_below(k->random, 20)));
             rk_instruction(k, op);
         }
     }
 }
 
-/* Stores the scalars of class int64 into the second parameter: what the model can be compared with. */
+/* Stores the scalars of class int64 into the second parameter: what the model can be compared
+ * with. */
 static inline void rk_show(rk_kernel *k)
 {
     for (uint32_t i = 0; i < RK_SCALARS; i++) {
@@ -259,7 +325,8 @@ static inline void rk_generate(rk_kernel *k, rk_random *random, bool scalars_onl
     memset(k, 0, sizeof *k);
     k->random = random;
     k->scalars_only = scalars_only;
-    for (uint32_t i = 0; i < RK_SCALARS; i++) { /* the frame is shared between kernels: nothing is zero by itself */
+    /* the frame is shared between kernels: nothing is zero by itself */
+    for (uint32_t i = 0; i < RK_SCALARS; i++) {
         rk_word(k, RLX_K_XMOVE);
         rk_word(k, (uint32_t)(RK_CONSTS + RLX_CLASS_I64 * RK_PER_CLASS) + i);
         rk_word(k, i);
@@ -276,7 +343,7 @@ static inline void rk_generate(rk_kernel *k, rk_random *random, bool scalars_onl
     k->used[RLX_K_END] = 1;
 }
 
-/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- as bytes ------------------------------------------------------------------------------- */
 
 static inline void rk_u32(rlx_buf *out, uint32_t v) { rlx_buf_put(out, (const char *)&v, 4); }
 static inline void rk_u64(rlx_buf *out, uint64_t v) { rlx_buf_put(out, (const char *)&v, 8); }
@@ -288,7 +355,9 @@ static inline void rk_pad(rlx_buf *out)
 
 static inline void rk_buffer_record(rlx_buf *out, uint32_t b)
 {
-    uint32_t kind = b < RK_PARAMS ? RLX_KERNEL_BUFFER_PARAM : b < RK_PARAMS + RK_TEMPS ? RLX_KERNEL_BUFFER_TEMP : RLX_KERNEL_BUFFER_CONST;
+    uint32_t kind = b < RK_PARAMS              ? RLX_KERNEL_BUFFER_PARAM
+                    : b < RK_PARAMS + RK_TEMPS ? RLX_KERNEL_BUFFER_TEMP
+                                               : RLX_KERNEL_BUFFER_CONST;
     rk_u32(out, (uint32_t)rlx_kernel_elems[rk_elem(b)].dtype);
     rk_u32(out, kind | 1u << 8);
     rk_u32(out, 0);
@@ -298,7 +367,9 @@ static inline void rk_buffer_record(rlx_buf *out, uint32_t b)
 
 static inline void rk_write(const rk_kernel *k, rlx_buf *out)
 {
-    uint32_t counts[RLX_KERNEL_PARTS] = { RK_PARAMS, RK_BUFFERS, RK_REGS, RK_CONSTS, (uint32_t)k->len, 8, 2 * RK_TABLE_BYTES };
+    uint32_t counts[RLX_KERNEL_PARTS] = { RK_PARAMS,         RK_BUFFERS,       RK_REGS,
+                                          RK_CONSTS,         (uint32_t)k->len, 8,
+                                          2 * RK_TABLE_BYTES };
     size_t begin = out->len;
     rk_u32(out, RLX_KERNEL_MAGIC);
     rk_u32(out, RLX_KERNEL_VERSION);
@@ -313,8 +384,12 @@ static inline void rk_write(const rk_kernel *k, rlx_buf *out)
         rk_buffer_record(out, b);
     for (uint32_t r = 0; r < RK_REGS; r++) {
         uint32_t i = r < RK_CONSTS ? 0 : (r - RK_CONSTS) % RK_PER_CLASS;
-        char b = (char)(r < RK_INTS ? RLX_CLASS_I64 : r < RK_CONSTS ? (r - RK_INTS) % 4 : (r - RK_CONSTS) / RK_PER_CLASS);
-        b = (char)(b | (i < RK_SCALARS ? 0 : i < RK_SCALARS + RK_STRIPS ? RLX_KERNEL_STRIP_REG : RLX_KERNEL_VIEW_REG));
+        char b = (char)(r < RK_INTS     ? RLX_CLASS_I64
+                        : r < RK_CONSTS ? (r - RK_INTS) % 4
+                                        : (r - RK_CONSTS) / RK_PER_CLASS);
+        b = (char)(b | (i < RK_SCALARS               ? 0
+                        : i < RK_SCALARS + RK_STRIPS ? RLX_KERNEL_STRIP_REG
+                                                     : RLX_KERNEL_VIEW_REG));
         rlx_buf_put(out, &b, 1);
     }
     rk_pad(out);
@@ -329,7 +404,7 @@ static inline void rk_write(const rk_kernel *k, rlx_buf *out)
     memcpy(out->data + begin + 8, &size, 4);
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------------ */
+/* ---- the model ------------------------------------------------------------------------------ */
 
 static inline int64_t rk_compute(uint32_t op, int64_t a, int64_t b, int64_t c)
 {
@@ -350,7 +425,8 @@ static inline int64_t rk_compute(uint32_t op, int64_t a, int64_t b, int64_t c)
     }
 }
 
-/* Follows a kernel of scalars; the first RK_SCALARS elements of the second parameter. False: too long. */
+/* Follows a kernel of scalars; the first RK_SCALARS elements of the second parameter. False:
+ * too long. */
 static inline bool rk_model(const rk_kernel *k, int64_t *out)
 {
     int64_t x[RK_REGS] = { 0 };
@@ -358,7 +434,9 @@ static inline bool rk_model(const rk_kernel *k, int64_t *out)
     memcpy(x, rk_ints, sizeof rk_ints);
     for (int steps = 0; steps < 100000; steps++) {
         uint32_t op = w[0], at = 1 + (uint32_t)(strcspn(rlx_kernel_ops[op].operands, "j"));
-        int32_t jump = rk_is_control(op) && op != RLX_K_END ? (int32_t)((uint32_t)w[at] | (uint32_t)w[at + 1] << 16) : 0;
+        int32_t jump = rk_is_control(op) && op != RLX_K_END
+                           ? (int32_t)((uint32_t)w[at] | (uint32_t)w[at + 1] << 16)
+                           : 0;
         bool taken = false;
         switch (op) {
         case RLX_K_END: return true;
@@ -378,7 +456,8 @@ static inline bool rk_model(const rk_kernel *k, int64_t *out)
         case RLX_K_STORE: out[x[w[2]]] = x[w[3]]; break;
         default: {
             bool alone = op == RLX_K_XMOVE || op == RLX_K_MOVE_I64;
-            x[w[1]] = rk_compute(op, x[w[2]], alone ? 0 : x[w[3]], op == RLX_K_XMADD ? x[w[4]] : 0);
+            x[w[1]] =
+                rk_compute(op, x[w[2]], alone ? 0 : x[w[3]], op == RLX_K_XMADD ? x[w[4]] : 0);
             break;
         }
         }

@@ -1,4 +1,5 @@
-/* run_only.c: a compiled program run by librelax-runtime.a alone. Not a suite: check_run_only.sh builds and judges it.
+/* run_only.c: a compiled program run by librelax-runtime.a alone. Not a suite:
+ * check_run_only.sh builds and judges it.
  *
  *     run_only PROGRAM.rlx INPUT.raw ROWS COLUMNS OUTPUT.raw
  *
@@ -12,7 +13,8 @@
 
 static int say(const char *what, relax_error *error)
 {
-    fprintf(stderr, "run_only: %s: error[%s]: %s\n", what, relax_error_code(error), relax_error_message(error, NULL));
+    fprintf(stderr, "run_only: %s: error[%s]: %s\n", what, relax_error_code(error),
+            relax_error_message(error, NULL));
     relax_error_release(error);
     return 1;
 }
@@ -62,7 +64,8 @@ int main(int argc, char **argv)
     if (argc != 6)
         return 2;
     int64_t shape[] = { strtoll(argv[3], NULL, 10), strtoll(argv[4], NULL, 10) };
-    if (relax_executable_load_file(argv[1], strlen(argv[1]), NULL, &exe, &error) || relax_vm_create(exe, NULL, &vm, &error)) {
+    if (relax_executable_load_file(argv[1], strlen(argv[1]), NULL, &exe, &error) ||
+        relax_vm_create(exe, NULL, &vm, &error)) {
         relax_executable_release(exe);
         return say("load", error);
     }

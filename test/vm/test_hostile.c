@@ -1,6 +1,7 @@
-/* Compiled files that mean harm: sound files damaged everywhere, with the sums as they were and with sums that fit; tables
- * that lie; programs that pass the verifier and then try to run away. Each is refused (LD), or runs to a result or an error.
- * RELAX_LONG: every bit, byte and length; otherwise a sample. */
+/* Compiled files that mean harm: sound files damaged everywhere, with the sums as they were and
+ * with sums that fit; tables that lie; programs that pass the verifier and then try to run
+ * away. Each is refused (LD), or runs to a result or an error. RELAX_LONG: every bit, byte and
+ * length; otherwise a sample. */
 #include "assemble.h"
 
 #include <relax/relax.h>
@@ -45,10 +46,12 @@ static image compile(const char *name)
 
 static bool is_long(void) { return getenv("RELAX_LONG") != NULL; }
 
-/* ---- damage everywhere --------------------------------------------------------------------------------------------- */
+/* ---- damage everywhere ---------------------------------------------------------------------- */
 
 static const char *const programs[] = { "digits", "control", "memory" };
-static const compiled_limits damaged_limits = { .load_memory = (size_t)64 << 20, .run_memory = (size_t)8 << 20, .timeout = 3000000 };
+static const compiled_limits damaged_limits = { .load_memory = (size_t)64 << 20,
+                                                .run_memory = (size_t)8 << 20,
+                                                .timeout = 3000000 };
 
 typedef struct tally { size_t tried, loaded, succeeded; } tally;
 
@@ -63,8 +66,10 @@ static void drive(const unsigned char *data, size_t size, const char *what, size
     t->succeeded += r.succeeded > 0;
 }
 
-/* Byte `at` becomes `value`: the sums tell; then with sums that fit, anything but harm may happen. */
-static void change_byte(const image *i, unsigned char *copy, size_t at, unsigned char value, const char *what, tally *t)
+/* Byte `at` becomes `value`: the sums tell; then with sums that fit, anything but harm may
+ * happen. */
+static void change_byte(const image *i, unsigned char *copy, size_t at, unsigned char value,
+                        const char *what, tally *t)
 {
     tally noticed = { 0, 0, 0 };
     if (i->data[at] == value)
@@ -85,7 +90,8 @@ static void damage_program(const char *name)
     unsigned char *copy = malloc(i.size);
     tally bits = { 0, 0, 0 }, bytes = { 0, 0, 0 };
     for (size_t at = 0; at < i.size * 8; at += is_long() ? 1 : 13)
-        change_byte(&i, copy, at / 8, i.data[at / 8] ^ (unsigned char)(1 << at % 8), "bit flipped", &bits);
+        change_byte(&i, copy, at / 8, i.data[at / 8] ^ (unsigned char)(1 << at % 8), "bit flipped",
+                    &bits);
     for (size_t at = 0; at < i.size * 3; at += is_long() ? 1 : 7)
         change_byte(&i, copy, at / 3, values[at % 3], "byte replaced", &bytes);
     /* Some of it is content and stays a program, most is structure. */
@@ -107,7 +113,8 @@ static void refuses_every_length(void **state)
         image i = compile(programs[p]);
         tally t = { 0, 0, 0 };
         for (size_t size = 0; size < i.size; size += is_long() ? 1 : 11) {
-            unsigned char *copy = malloc(size ? size : 1); /* exactly, so that reading on is seen */
+            /* exactly, so that reading on is seen */
+            unsigned char *copy = malloc(size ? size : 1);
             memcpy(copy, i.data, size);
             drive(copy, size, "cut", size, &t);
             if (size >= sizeof(rlx_file_header)) {
@@ -151,7 +158,7 @@ static void refuses_files_too(void **state)
     free(i.data);
 }
 
-/* ---- tables that lie -------------------------------------------------------------------------------------------------- */
+/* ---- tables that lie ------------------------------------------------------------------------ */
 
 static void expect_load(const unsigned char *data, size_t size, const char *want, const char *what)
 {
@@ -161,7 +168,8 @@ static void expect_load(const unsigned char *data, size_t size, const char *want
         fail_msg("%s: %s", what, r.problem);
     bool fits = want ? !r.loaded && strncmp(r.code, want, strlen(want)) == 0 : r.loaded;
     if (!fits)
-        fail_msg("%s: wanted %s, got %s", what, want ? want : "a program", r.loaded ? "a program" : r.code);
+        fail_msg("%s: wanted %s, got %s", what, want ? want : "a program",
+                 r.loaded ? "a program" : r.code);
 }
 
 enum where { HEADER, ROW, SECTION }; /* ROW: the table's row of a section */
@@ -172,7 +180,12 @@ enum where { HEADER, ROW, SECTION }; /* ROW: the table's row of a section */
 #define HIGH 4 /* the upper half of a 64-bit field */
 
 /* One 32-bit word of a sound file (hostile/memory.py) replaced; the sums fit. */
-static const struct { const char *what; enum where where; uint32_t kind, at, value; const char *want; } lies[] = {
+static const struct {
+    const char *what;
+    enum where where;
+    uint32_t kind, at, value;
+    const char *want;
+} lies[] = {
     { "magic", HEADER, 0, 0, 0x584c5288, "LD01" },
     { "future major version", HEADER, 0, FIELD(rlx_file_header, major), 2, "LD02" },
     { "major version 0", HEADER, 0, FIELD(rlx_file_header, major), 0, "LD02" },
@@ -185,14 +198,20 @@ static const struct { const char *what; enum where where; uint32_t kind, at, val
     { "reserved bytes", HEADER, 0, FIELD(rlx_file_header, reserved), 1, "LD05" },
     { "unknown kind", ROW, RLX_SECTION_PLACES, FIELD(rlx_file_section, kind), 99, "LD05" },
     { "kind 0", ROW, RLX_SECTION_NAMES, FIELD(rlx_file_section, kind), 0, "LD05" },
-    { "one kind twice", ROW, RLX_SECTION_CODE, FIELD(rlx_file_section, kind), RLX_SECTION_FUNCTIONS, "LD05" },
-    { "kinds out of order", ROW, RLX_SECTION_NAMES, FIELD(rlx_file_section, kind), RLX_SECTION_CODE, "LD05" },
+    { "one kind twice", ROW, RLX_SECTION_CODE, FIELD(rlx_file_section, kind),
+      RLX_SECTION_FUNCTIONS, "LD05" },
+    { "kinds out of order", ROW, RLX_SECTION_NAMES, FIELD(rlx_file_section, kind),
+      RLX_SECTION_CODE, "LD05" },
     { "overlap", ROW, RLX_SECTION_CODE, FIELD(rlx_file_section, offset), 320, "LD05" },
-    { "section over the table", ROW, RLX_SECTION_NAMES, FIELD(rlx_file_section, offset), 0, "LD05" },
+    { "section over the table", ROW, RLX_SECTION_NAMES, FIELD(rlx_file_section, offset), 0,
+      "LD05" },
     { "unaligned", ROW, RLX_SECTION_NAMES, FIELD(rlx_file_section, offset), 321, "LD05" },
-    { "offset beyond the end", ROW, RLX_SECTION_DESCS, FIELD(rlx_file_section, offset) + HIGH, 1, "LD05" },
-    { "offset near 2^64", ROW, RLX_SECTION_DESCS, FIELD(rlx_file_section, offset) + HIGH, UINT32_MAX, "LD05" },
-    { "length near 2^64", ROW, RLX_SECTION_CODE, FIELD(rlx_file_section, length) + HIGH, UINT32_MAX, "LD05" },
+    { "offset beyond the end", ROW, RLX_SECTION_DESCS, FIELD(rlx_file_section, offset) + HIGH, 1,
+      "LD05" },
+    { "offset near 2^64", ROW, RLX_SECTION_DESCS, FIELD(rlx_file_section, offset) + HIGH,
+      UINT32_MAX, "LD05" },
+    { "length near 2^64", ROW, RLX_SECTION_CODE, FIELD(rlx_file_section, length) + HIGH,
+      UINT32_MAX, "LD05" },
     { "shorter section", ROW, RLX_SECTION_KERNELS, FIELD(rlx_file_section, length), 64, "LD05" },
     { "reserved word", ROW, RLX_SECTION_CODE, FIELD(rlx_file_section, reserved), 1, "LD05" },
     { "number of names", SECTION, RLX_SECTION_NAMES, 0, UINT32_MAX, "LD17" },
@@ -203,7 +222,8 @@ static const struct { const char *what; enum where where; uint32_t kind, at, val
     { "name of a function", SECTION, RLX_SECTION_FUNCTIONS, F(name), 0x10000, "LD16" },
     { "no name of a function", SECTION, RLX_SECTION_FUNCTIONS, F(name), RLX_NO_INDEX, "LD16" },
     { "flags", SECTION, RLX_SECTION_FUNCTIONS, F(flags), 8, "LD16" },
-    { "a Relax function as a kernel", SECTION, RLX_SECTION_FUNCTIONS, F(flags), RLX_FUNCTION_KERNEL, "LD16" },
+    { "a Relax function as a kernel", SECTION, RLX_SECTION_FUNCTIONS, F(flags),
+      RLX_FUNCTION_KERNEL, "LD16" },
     { "code beyond the end", SECTION, RLX_SECTION_FUNCTIONS, F(code), 0x7fffffff, "LD16" },
     { "code over the end", SECTION, RLX_SECTION_FUNCTIONS, F(code_len), 0x10000, "LD16" },
     { "no code", SECTION, RLX_SECTION_FUNCTIONS, F(code_len), 0, "LD16" },
@@ -222,23 +242,34 @@ static const struct { const char *what; enum where where; uint32_t kind, at, val
     { "reserved word of a function", SECTION, RLX_SECTION_FUNCTIONS, F(reserved), 1, "LD16" },
     { "number of kernels", SECTION, RLX_SECTION_KERNELS, 0, UINT32_MAX, "LD05" },
     { "a kernel's name", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(name), UINT32_MAX, "LD08" },
-    { "a kernel's reserved word", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(reserved), 1, "LD08" },
+    { "a kernel's reserved word", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(reserved), 1,
+      "LD08" },
     { "a kernel in the table", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(offset), 0, "LD08" },
     { "a kernel unaligned", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(offset), 257, "LD08" },
-    { "a kernel beyond the end", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(offset) + HIGH, 1, "LD08" },
-    { "a kernel near 2^64", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(length) + HIGH, UINT32_MAX, "LD08" },
+    { "a kernel beyond the end", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(offset) + HIGH, 1,
+      "LD08" },
+    { "a kernel near 2^64", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(length) + HIGH, UINT32_MAX,
+      "LD08" },
     { "a kernel of no bytes", SECTION, RLX_SECTION_KERNELS, KERNEL_FIELD(length), 0, "LD08" },
     { "number of constants", SECTION, RLX_SECTION_CONSTANTS, 0, UINT32_MAX, "LD05" },
-    { "kind of a constant", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(kind), RLX_CONSTANT_KINDS, "LD09" },
-    { "a tensor of vectors", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(dtype), RELAX_INT32 + 0x10000, "LD09" },
-    { "a tensor of another width", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(dtype), RELAX_INT64, "LD09" },
-    { "a tensor of nothing", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(dtype), RELAX_VOID, "LD09" },
+    { "kind of a constant", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(kind),
+      RLX_CONSTANT_KINDS, "LD09" },
+    { "a tensor of vectors", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(dtype),
+      RELAX_INT32 + 0x10000, "LD09" },
+    { "a tensor of another width", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(dtype),
+      RELAX_INT64, "LD09" },
+    { "a tensor of nothing", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(dtype), RELAX_VOID,
+      "LD09" },
     { "rank 65", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(ndim), 65, "LD09" },
     { "rank 2^32 - 1", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(ndim), UINT32_MAX, "LD09" },
-    { "a constant in the table", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(offset), 0, "LD09" },
-    { "a constant unaligned", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(offset), 132, "LD09" },
-    { "a constant near 2^64", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(offset) + HIGH, UINT32_MAX, "LD09" },
-    { "a long constant", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(length) + HIGH, 1, "LD09" },
+    { "a constant in the table", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(offset), 0,
+      "LD09" },
+    { "a constant unaligned", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(offset), 132,
+      "LD09" },
+    { "a constant near 2^64", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(offset) + HIGH,
+      UINT32_MAX, "LD09" },
+    { "a long constant", SECTION, RLX_SECTION_CONSTANTS, CONSTANT_FIELD(length) + HIGH, 1,
+      "LD09" },
     { "an item of no words", SECTION, RLX_SECTION_DESCS, 0, 0, "LD10" },
     { "an item without content", SECTION, RLX_SECTION_DESCS, 0, 2, "LD10" },
     { "an item over the end", SECTION, RLX_SECTION_DESCS, 0, UINT32_MAX, "LD10" },
@@ -246,7 +277,8 @@ static const struct { const char *what; enum where where; uint32_t kind, at, val
     { "an item of 2^32 - 1 symbols", SECTION, RLX_SECTION_DESCS, 8, UINT32_MAX, "LD10" },
     { "an item of 2^32 - 1 registers", SECTION, RLX_SECTION_DESCS, 12, UINT32_MAX, "LD10" },
     { "a place behind the code", SECTION, RLX_SECTION_PLACES, 0, UINT32_MAX, "LD05" },
-    { "a place of no name", SECTION, RLX_SECTION_PLACES, FIELD(rlx_file_place, binding), 0x10000, "LD05" },
+    { "a place of no name", SECTION, RLX_SECTION_PLACES, FIELD(rlx_file_place, binding), 0x10000,
+      "LD05" },
 };
 
 static unsigned char *place_of_lie(unsigned char *file, size_t i)
@@ -299,9 +331,11 @@ static void survives_moved_sections(void **state)
                 drive(out, compiled_pack(&f, out, ROOM), "short section", a, &t);
             }
             for (uint32_t b = 0; b < f.count; b++) {
-                f.sections[a] = (compiled_section){ s.kind, f.sections[b].data, f.sections[b].size };
+                f.sections[a] =
+                    (compiled_section){ s.kind, f.sections[b].data, f.sections[b].size };
                 if (b != a)
-                    drive(out, compiled_pack(&f, out, ROOM), "section of another kind", a * 16 + b, &t);
+                    drive(out, compiled_pack(&f, out, ROOM), "section of another kind", a * 16 + b,
+                          &t);
                 f.sections[a] = s;
             }
             compiled_file less = { .count = 0 };
@@ -310,7 +344,8 @@ static void survives_moved_sections(void **state)
                     less.sections[less.count++] = f.sections[b];
             drive(out, compiled_pack(&less, out, ROOM), "missing section", a, &t);
         }
-        f.sections[f.count++] = (compiled_section){ RLX_SECTION_END + 5, f.sections[0].data, f.sections[0].size };
+        f.sections[f.count++] =
+            (compiled_section){ RLX_SECTION_END + 5, f.sections[0].data, f.sections[0].size };
         drive(out, compiled_pack(&f, out, ROOM), "unknown section", 0, &t);
         assert_true(t.loaded > 0 && t.loaded * 4 < t.tried); /* places may be missing or short */
         f.count--;
@@ -320,7 +355,7 @@ static void survives_moved_sections(void **state)
     free(out);
 }
 
-/* ---- programs that run away --------------------------------------------------------------------------------------------- */
+/* ---- programs that run away ----------------------------------------------------------------- */
 
 static double seconds(void)
 {
@@ -329,7 +364,8 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Function 0, whose code begins at 0, takes anything and has `regs` registers. Loaded with limits. */
+/* Function 0, whose code begins at 0, takes anything and has `regs` registers. Loaded with
+ * limits. */
 static void load_main(kit *k, uint32_t params, uint32_t num_params, uint32_t regs, uint32_t syms)
 {
     relax_vm_options o;
@@ -356,7 +392,8 @@ static void expect_end(kit *k, const char *code, double most)
 static void loops_end(void **state)
 {
     kit kit_, *k = &kit_;
-    /* an empty loop; one that makes ever deeper tuples; recursion; recursion in place; ever more memory */
+    /* an empty loop; one that makes ever deeper tuples; recursion; recursion in place; ever
+     * more memory */
     for (int way = 0; way < 5; way++) {
         static const char *const want[] = { "RT12", NULL, "RT11", "RT12", "RT10" };
         kit_begin(k);
@@ -434,7 +471,8 @@ static void refuses_longer_expressions(void **state)
     rlx_desc_shape(&d, (int32_t)RLX_COUNT(dims), dims);
     rlx_desc_end(&d);
     assert_true(rlx_writer_finish(&k->w, &k->file));
-    expect_load((const unsigned char *)k->file.data, k->file.len, "LD10", "a description of many long expressions");
+    expect_load((const unsigned char *)k->file.data, k->file.len, "LD10",
+                "a description of many long expressions");
     kit_end(k);
 }
 
@@ -475,7 +513,7 @@ static void results_without_end_are_refused(void **state)
     kit_end(k);
 }
 
-/* ---- operands that mislead ------------------------------------------------------------------------------------------------ */
+/* ---- operands that mislead ------------------------------------------------------------------ */
 
 /* A tensor of vectors would be longer than the scalar that fills it. */
 static void builtins_refuse_vectors(void **state)
@@ -486,11 +524,15 @@ static void builtins_refuse_vectors(void **state)
             kit_begin(k);
             rlx_writer_function(&k->w);
             uint32_t params = kit_objects(k, 0);
-            uint32_t dtype = rlx_writer_const_scalar(&k->w, RLX_CONSTANT_DTYPE, rlx_dtype_make(RELAX_DTYPE_INT, 32, lanes), 0);
+            uint32_t dtype = rlx_writer_const_scalar(
+                &k->w, RLX_CONSTANT_DTYPE, rlx_dtype_make(RELAX_DTYPE_INT, 32, lanes), 0);
             int64_t two = 2;
-            uint32_t first = way ? rlx_operand(RLX_OPERAND_CONST, rlx_writer_const_shape(&k->w, &two, 1)) : rlx_operand_imm(3);
+            uint32_t first =
+                way ? rlx_operand(RLX_OPERAND_CONST, rlx_writer_const_shape(&k->w, &two, 1))
+                    : rlx_operand_imm(3);
             uint32_t list[] = { first, rlx_operand(RLX_OPERAND_CONST, dtype) };
-            uint32_t fn = rlx_writer_packed(&k->w, way ? RLX_SLICE("vm.builtin.alloc_tensor") : RLX_SLICE("vm.builtin.scalar_to_tensor"));
+            uint32_t fn = rlx_writer_packed(&k->w, way ? RLX_SLICE("vm.builtin.alloc_tensor")
+                                                       : RLX_SLICE("vm.builtin.scalar_to_tensor"));
             RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, list, 2, 0, fn);
             EMIT(RLX_OP_RETURN, 0);
             load_main(k, params, 0, 1, 0);
@@ -506,7 +548,8 @@ static void builtins_refuse_vectors(void **state)
 
 static void refuses_dtypes_without_bits(void **state)
 {
-    static const rlx_dtype dtypes[] = { RELAX_INT32, 0x10000, 0x10001, 0x10000 | 65 << 8, 0x10001 | 255 << 8 };
+    static const rlx_dtype dtypes[] = { RELAX_INT32, 0x10000, 0x10001, 0x10000 | 65 << 8,
+                                        0x10001 | 255 << 8 };
     for (size_t i = 0; i < RLX_COUNT(dtypes); i++)
         for (int cast = 0; cast < 2; cast++) {
             kit kit_, *k = &kit_;
@@ -524,7 +567,8 @@ static void refuses_dtypes_without_bits(void **state)
                 rlx_desc_end(&d);
             }
             assert_true(rlx_writer_finish(&k->w, &k->file));
-            expect_load((const unsigned char *)k->file.data, k->file.len, i ? "LD10" : NULL, cast ? "cast" : "scalar");
+            expect_load((const unsigned char *)k->file.data, k->file.len, i ? "LD10" : NULL,
+                        cast ? "cast" : "scalar");
             kit_end(k);
         }
 }

@@ -1,13 +1,14 @@
-/* Random sound files, made of every instruction of the VM and of kernels: the verifier accepts each, and it runs to a result
- * or an error. A second reading of the same words (bytecode_model.h, random_kernel.h) says what the result must be wherever
- * only simple instructions are met. RELAX_LONG: 10000 files. */
+/* Random sound files, made of every instruction of the VM and of kernels: the verifier accepts
+ * each, and it runs to a result or an error. A second reading of the same words
+ * (bytecode_model.h, random_kernel.h) says what the result must be wherever only simple
+ * instructions are met. RELAX_LONG: 10000 files. */
 #include "bytecode_model.h"
 #include "vm/vm_int.h"
 
 enum { MAX_FILES = 10000, FILES = 300 };
 static uint32_t executed[RLX_OPCODE_COUNT], kernel_ops[RLX_K_COUNT];
 
-/* ---- running -------------------------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static int echo(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
@@ -30,7 +31,8 @@ static void compare(sample *s, uint64_t seed, tally *t)
     memset(&m, 0, sizeof m);
     m.e = k->exe;
     m.s = s;
-    uint32_t first = new_value(&m, (model_value){ INT, 2, 0, { 0 }, { 0 } }), result = 0, both[] = { first, first };
+    uint32_t first = new_value(&m, (model_value){ INT, 2, 0, { 0 }, { 0 } }), result = 0,
+             both[] = { first, first };
     enum verdict want = model_call(&m, s->functions[0], both, 0, &result);
     relax_value_set_int(&args[0], 2);
     relax_value_set_int(&args[1], 2);
@@ -39,7 +41,8 @@ static void compare(sample *s, uint64_t seed, tally *t)
     relax_vm_set_timeout(k->vm, -1);
     relax_status status = kit_call(k, "f0", args, 2, &y);
     if ((status == RELAX_OK) != (want == FINE) || (want == FINE && !same(&m, result, &y, 0)))
-        fail_msg("file %llu: the model says %d, the machine %s %s", (unsigned long long)seed, (int)want, relax_error_code(k->err), relax_error_message(k->err, NULL));
+        fail_msg("file %llu: the model says %d, the machine %s %s", (unsigned long long)seed,
+                 (int)want, relax_error_code(k->err), relax_error_message(k->err, NULL));
     relax_value_release(&y);
     t->modelled++;
     t->modelled_fine += want == FINE;
@@ -51,13 +54,15 @@ static void compare_expressions(const sample *s)
     const relax_executable *e = s->kit.exe;
     for (int64_t round = 0; round < 4; round++)
         for (int i = 0; i < EXPRS; i++) {
-            int64_t syms[SYMS] = { round, 7 - 3 * round, round * round, -round }, want = 0, have = 0;
+            int64_t syms[SYMS] = { round, 7 - 3 * round, round * round, -round }, want = 0,
+                    have = 0;
             rlx_desc_env env = { e->descs, syms, NULL, &e->names };
             rlx_fault why = { 0 };
             uint32_t at = s->exprs[i];
             bool fine = model_expr(e->descs + at + 2, (uint32_t)e->descs[at] - 2, syms, &want);
             if (rlx_expr_eval(&env, at, &have, &why) != fine || (fine && have != want))
-                fail_msg("expression %d: %lld, wanted %lld (%d) %s", i, (long long)have, (long long)want, fine, why.text);
+                fail_msg("expression %d: %lld, wanted %lld (%d) %s", i, (long long)have,
+                         (long long)want, fine, why.text);
         }
 }
 
@@ -82,7 +87,8 @@ static void run_all(sample *s, tally *t)
             count_coverage(s);
             relax_vm_profile_stop(k->vm);
             t->succeeded += status == RELAX_OK;
-            assert_true(status == RELAX_OK ? !err : err && strncmp(relax_error_code(err), "RT", 2) == 0);
+            assert_true(status == RELAX_OK ? !err
+                                           : err && strncmp(relax_error_code(err), "RT", 2) == 0);
             relax_error_release(err);
             relax_value_release(&y);
             relax_value_release(&args[0]);
@@ -112,7 +118,8 @@ static void one_file(uint64_t seed, tally *t)
     kit_end(k);
 }
 
-static void show_uncovered(const char *what, const uint32_t *counts, uint32_t n, const char *(*name)(uint32_t))
+static void show_uncovered(const char *what, const uint32_t *counts, uint32_t n,
+                           const char *(*name)(uint32_t))
 {
     uint32_t missing = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -136,14 +143,16 @@ static void random_files_load_and_run(void **state)
         one_file(seed, &t);
     while (rlx_builtin_at(num_builtins))
         num_builtins++;
-    print_message("%d files, %d calls succeeded, %d compared with the model (%d results)\n", t.files, t.succeeded, t.modelled, t.modelled_fine);
+    print_message("%d files, %d calls succeeded, %d compared with the model (%d results)\n",
+                  t.files, t.succeeded, t.modelled, t.modelled_fine);
     show_uncovered("instructions written", written, RLX_OPCODE_COUNT, op_name);
     show_uncovered("instructions executed", executed, RLX_OPCODE_COUNT, op_name);
     show_uncovered("builtins", builtins, (uint32_t)num_builtins, builtin_name);
-    assert_true(t.succeeded > t.files / 4 && t.modelled > t.files / 4 && t.modelled_fine > t.files / 20);
+    assert_true(t.succeeded > t.files / 4 && t.modelled > t.files / 4 &&
+                t.modelled_fine > t.files / 20);
 }
 
-/* ---- kernels alone ------------------------------------------------------------------------------------------------------------ */
+/* ---- kernels alone -------------------------------------------------------------------------- */
 
 static int stop_after(void *left) { return --*(int *)left < 0; }
 
@@ -163,13 +172,18 @@ static void run_kernel(const rk_kernel *code, const rlx_kernel *k, uint64_t seed
     env.poll_user = &left;
     memset(data, 0, sizeof data);
     for (int i = 0; i < RK_PARAMS; i++) {
-        views[i] = (DLTensor){ .data = &data[i], .device = { 1, 0 }, .ndim = 1, .dtype = rlx_dl_from_dtype(rk_param_dtypes[i]), .shape = &size };
+        views[i] = (DLTensor){ .data = &data[i],
+                               .device = { 1, 0 },
+                               .ndim = 1,
+                               .dtype = rlx_dl_from_dtype(rk_param_dtypes[i]),
+                               .shape = &size };
         args[i] = rlx_value_object(RELAX_VALUE_TENSOR_VIEW, &views[i]);
     }
     *fine = rlx_kernel_call(k, &env, args, RK_PARAMS, &why);
     if (code->scalars_only && rk_model(code, want)) {
         if (!*fine || memcmp(want, data[1].ints, sizeof want) != 0)
-            fail_msg("kernel %llu: %lld %lld ..., wanted %lld %lld ... %s", (unsigned long long)seed, (long long)data[1].ints[0],
+            fail_msg("kernel %llu: %lld %lld ..., wanted %lld %lld ... %s",
+                     (unsigned long long)seed, (long long)data[1].ints[0],
                      (long long)data[1].ints[1], (long long)want[0], (long long)want[1], why.text);
     }
     rlx_kernel_env_free(&env);
@@ -207,6 +221,7 @@ static void random_kernels_load_and_run(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_kernels_load_and_run), cmocka_unit_test(random_files_load_and_run) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_kernels_load_and_run),
+                                        cmocka_unit_test(random_files_load_and_run) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,9 @@ static uint32_t write_add(kit *k)
     const rlx_buffer *c = rlx_tir_param(&t, "C", RELAX_FLOAT32, RLX_TIR_LIST(n));
     rlx_tir_begin_block(&t, "add");
     const rlx_prim *i = rlx_tir_spatial(&t, "i", n);
-    rlx_tir_store(&t, c, RLX_TIR_LIST(i), rlx_tir_add(&t, rlx_tir_load(&t, a, RLX_TIR_LIST(i)), rlx_tir_load(&t, b, RLX_TIR_LIST(i))));
+    rlx_tir_store(&t, c, RLX_TIR_LIST(i),
+                  rlx_tir_add(&t, rlx_tir_load(&t, a, RLX_TIR_LIST(i)),
+                              rlx_tir_load(&t, b, RLX_TIR_LIST(i))));
     rlx_tir_end_block(&t);
     const rlx_prim_func *f = rlx_tir_end(&t);
     rlx_buf bytes;
@@ -37,9 +39,12 @@ static void write_program(kit *k)
 {
     float data[] = { 1, 1, 1, 1 };
     int64_t four = 4, dims[] = { kit_bind(k, 0, "n"), kit_bind(k, 1, "m") };
-    uint32_t kernel = write_add(k), weights = rlx_writer_const_tensor(&k->w, RELAX_FLOAT32, &four, 1, data, sizeof data);
-    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w), h = rlx_writer_function(&k->w);
-    uint32_t params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w), n = rlx_operand(RLX_OPERAND_SYMBOL, 0);
+    uint32_t kernel = write_add(k),
+             weights = rlx_writer_const_tensor(&k->w, RELAX_FLOAT32, &four, 1, data, sizeof data);
+    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w),
+             h = rlx_writer_function(&k->w);
+    uint32_t params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w),
+             n = rlx_operand(RLX_OPERAND_SYMBOL, 0);
     uint32_t constant = rlx_operand(RLX_OPERAND_CONST, weights);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_RESULT, &n, 1, 2, 0, RELAX_FLOAT32);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_KERNEL, ((uint32_t[]){ 0, 1, 2 }), 3, kernel);
@@ -50,8 +55,12 @@ static void write_program(kit *k)
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_KERNEL, ((uint32_t[]){ 0, 1, constant }), 3, kernel);
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, g, "spoils", code, params, 2, 2, 2);
-    rlx_file_function record = { .name = rlx_writer_name(&k->w, RLX_SLICE("add")), .flags = RLX_FUNCTION_PUBLIC | RLX_FUNCTION_KERNEL,
-                                 .code = kernel, .params = RLX_NO_INDEX, .result = RLX_NO_INDEX, .signature = RLX_NO_INDEX };
+    rlx_file_function record = { .name = rlx_writer_name(&k->w, RLX_SLICE("add")),
+                                 .flags = RLX_FUNCTION_PUBLIC | RLX_FUNCTION_KERNEL,
+                                 .code = kernel,
+                                 .params = RLX_NO_INDEX,
+                                 .result = RLX_NO_INDEX,
+                                 .signature = RLX_NO_INDEX };
     rlx_writer_set_function(&k->w, h, &record);
 }
 
@@ -102,6 +111,7 @@ static void stops_kernels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(runs_kernels), cmocka_unit_test(stops_kernels) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(runs_kernels),
+                                        cmocka_unit_test(stops_kernels) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

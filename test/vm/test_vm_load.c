@@ -1,4 +1,5 @@
-/* Loading: damaged files of every sort, code that must not get past the verifier, memory that runs out, text. */
+/* Loading: damaged files of every sort, code that must not get past the verifier, memory that
+ * runs out, text. */
 #include "assemble.h"
 
 #include <unistd.h>
@@ -32,10 +33,12 @@ static void write_sample(kit *k)
     rlx_expr_op(&e, RLX_EXPR_OTHERWISE);
     rlx_expr_symbol(&e, 0, RLX_SLICE("n"));
     rlx_expr_op(&e, RLX_EXPR_SELECT);
-    uint32_t expr = rlx_expr_end(&e), params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w);
+    uint32_t expr = rlx_expr_end(&e), params = kit_vectors(k, dims, 2),
+             code = rlx_writer_here(&k->w);
     uint32_t list[] = { rlx_operand(RLX_OPERAND_EXPR, expr) }, args[] = { 0, 2 };
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, list, 1, 2, RELAX_FLOAT32);
-    rlx_writer_place(&k->w, rlx_writer_name(&k->w, RLX_SLICE("lv")), rlx_writer_name(&k->w, RLX_SLICE("m.py")), 3, 5);
+    rlx_writer_place(&k->w, rlx_writer_name(&k->w, RLX_SLICE("lv")),
+                     rlx_writer_name(&k->w, RLX_SLICE("m.py")), 3, 5);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL, args, 2, 3, g, 0);
     EMIT(RLX_OP_CONST, 4, t);
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, ((uint32_t[]){ 3, 4 }), 2, 3);
@@ -45,10 +48,12 @@ static void write_sample(kit *k)
     code = rlx_writer_here(&k->w);
     EMIT(RLX_OP_PRIM, 2, RELAX_BOOL, rlx_operand_imm(1));
     uint32_t branch = EMIT(RLX_OP_BRANCH, 2, 0);
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 1, 2, rlx_writer_packed(&k->w, RLX_SLICE("test.touch")));
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 1, 2,
+                  rlx_writer_packed(&k->w, RLX_SLICE("test.touch")));
     uint32_t jump = EMIT(RLX_OP_JUMP, 0);
     rlx_writer_patch(&k->w, branch, rlx_writer_here(&k->w));
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, 1, 2, rlx_writer_packed(&k->w, RLX_SLICE("vm.builtin.shape_of")));
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, 1, 2,
+                  rlx_writer_packed(&k->w, RLX_SLICE("vm.builtin.shape_of")));
     rlx_writer_patch(&k->w, jump, rlx_writer_here(&k->w));
     EMIT(RLX_OP_RETURN, 2);
     kit_function(k, g, "inner", code, params, 2, 3, 0);
@@ -105,7 +110,8 @@ static void saves_reads_and_maps_files(void **state)
         o.map_file = map;
         relax_vm_release(k->vm);
         relax_executable_release(k->exe);
-        assert_int_equal(relax_executable_load_file(path, strlen(path), &o, &k->exe, &k->err), RELAX_OK);
+        assert_int_equal(relax_executable_load_file(path, strlen(path), &o, &k->exe, &k->err),
+                         RELAX_OK);
         relax_vm_options vo;
         relax_vm_options_init(&vo, sizeof vo);
         vo.registry = k->registry;
@@ -114,7 +120,8 @@ static void saves_reads_and_maps_files(void **state)
     }
     remove(path);
     relax_executable *none;
-    assert_int_equal(relax_executable_load_file(path, strlen(path), NULL, &none, &k->err), RELAX_ERROR_IO);
+    assert_int_equal(relax_executable_load_file(path, strlen(path), NULL, &none, &k->err),
+                     RELAX_ERROR_IO);
     assert_string_equal(relax_error_code(k->err), "LD14");
     kit_end(k);
 }
@@ -126,7 +133,8 @@ static void repair_sums(unsigned char *file, size_t size)
     if (size < sizeof h)
         return;
     memcpy(&h, file, sizeof h);
-    if (h.num_sections > RLX_SECTION_END || size < sizeof h + h.num_sections * sizeof(rlx_file_section))
+    if (h.num_sections > RLX_SECTION_END ||
+        size < sizeof h + h.num_sections * sizeof(rlx_file_section))
         return;
     for (uint32_t i = 0; i < h.num_sections; i++) {
         rlx_file_section s;
@@ -219,9 +227,10 @@ static void survives_truncation(void **state)
     kit_end(k);
 }
 
-/* ---- the verifier ------------------------------------------------------------------------------------------------ */
+/* ---- the verifier --------------------------------------------------------------------------- */
 
-/* One function of two parameters and four registers with the given words as its code; NULL: it loads. */
+/* One function of two parameters and four registers with the given words as its code; NULL: it
+ * loads. */
 static void expect_code(const uint32_t *words, size_t count, const char *want)
 {
     kit kit_, *k = &kit_;
@@ -233,12 +242,15 @@ static void expect_code(const uint32_t *words, size_t count, const char *want)
     assert_true(rlx_writer_finish(&k->w, &k->file));
     relax_status s = relax_executable_load(k->file.data, k->file.len, NULL, &k->exe, &k->err);
     if (s == RELAX_OK ? want != NULL : !want || strcmp(relax_error_code(k->err), want) != 0)
-        fail_msg("wanted %s, got %s %s", want ? want : "a program", relax_error_code(k->err), relax_error_message(k->err, NULL));
+        fail_msg("wanted %s, got %s %s", want ? want : "a program", relax_error_code(k->err),
+                 relax_error_message(k->err, NULL));
     kit_end(k);
 }
 
 #define H(op, n) ((uint32_t)(RLX_OP_##op) | (uint32_t)(n) << 16)
-#define CODE(want, ...) expect_code((const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4, want)
+#define CODE(want, ...)                                                                           \
+    expect_code((const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4, \
+                want)
 
 static void refuses_bad_code(void **state)
 {
@@ -247,36 +259,44 @@ static void refuses_bad_code(void **state)
     CODE("LD06", H(MOVE, 0), 2);                                        /* breaks off */
     CODE("LD06", 0xc8);                                                 /* no instruction */
     CODE("LD06", H(RETURN, 1), 1, 1);                                   /* a list where none is */
-    CODE("LD06", H(RETURN, 0) | 0x100, 1);                              /* bits that mean nothing */
+    /* bits that mean nothing */
+    CODE("LD06", H(RETURN, 0) | 0x100, 1);
     CODE("LD07", H(RETURN, 0), 4);                                      /* register out of range */
     CODE("LD11", H(RETURN, 0), 2);                                      /* never written */
     CODE("LD11", H(KILL, 1), 0, H(RETURN, 0), 0);                       /* emptied before */
     CODE("LD11", H(TAKE, 0), 2, 0, H(RETURN, 0), 0);
     CODE("LD07", H(CONST, 0), 2, 0, H(RETURN, 0), 2);                   /* no constants */
-    CODE("LD07", H(CALL, 1), 2, 0, 0, 0, H(RETURN, 0), 2);              /* wrong number of arguments */
+    /* wrong number of arguments */
+    CODE("LD07", H(CALL, 1), 2, 0, 0, 0, H(RETURN, 0), 2);
     CODE(NULL, H(CALL, 2), 2, 0, 0, 0, 1, H(RETURN, 0), 2);
     CODE("LD07", H(CALL, 2), 2, 1, 0, 0, 1, H(RETURN, 0), 2);           /* no such function */
     CODE("LD07", H(CALL_KERNEL, 0), 0, H(RETURN, 0), 0);                /* no kernels */
     CODE("LD07", H(PRIM, 0), 2, RELAX_FLOAT32, 3u << 29, H(RETURN, 0), 2);
-    CODE("LD07", H(PRIM, 0), 2, RELAX_INT64, 2u << 29 | 1, H(RETURN, 0), 2); /* symbol out of range */
-    CODE("LD07", H(PRIM, 0), 2, RELAX_INT64, 7u << 29, H(RETURN, 0), 2);     /* unknown kind of operand */
-    CODE("LD07", H(MATCH, 0), 0, 0, 0, RLX_NO_INDEX, H(RETURN, 0), 0);       /* offset of the parameters, not a description */
+    /* symbol out of range */
+    CODE("LD07", H(PRIM, 0), 2, RELAX_INT64, 2u << 29 | 1, H(RETURN, 0), 2);
+    /* unknown kind of operand */
+    CODE("LD07", H(PRIM, 0), 2, RELAX_INT64, 7u << 29, H(RETURN, 0), 2);
+    /* offset of the parameters, not a description */
+    CODE("LD07", H(MATCH, 0), 0, 0, 0, RLX_NO_INDEX, H(RETURN, 0), 0);
     CODE("LD07", H(ALLOC_TENSOR, 1), 2, RELAX_HANDLE, 3u << 29, H(RETURN, 0), 2);
     CODE("LD15", H(JUMP, 0), 1);                                        /* into an operand */
     CODE("LD15", H(JUMP, 0), 100);
     CODE("LD15", H(JUMP, 0), (uint32_t)-1);
     CODE(NULL, H(JUMP, 0), 0);
-    CODE("LD15", H(JUMP, 0), 4, H(RETURN, 0), 0, H(JUMP, 0), (uint32_t)-2); /* back into code that nothing leads to */
+    /* back into code that nothing leads to */
+    CODE("LD15", H(JUMP, 0), 4, H(RETURN, 0), 0, H(JUMP, 0), (uint32_t)-2);
     /* written on one way only */
     CODE("LD11", H(BRANCH, 0), 0, 6, H(MOVE, 0), 2, 1, H(RETURN, 0), 2);
     /* written on both */
-    CODE(NULL, H(BRANCH, 0), 0, 8, H(MOVE, 0), 2, 1, H(JUMP, 0), 5, H(MOVE, 0), 2, 0, H(RETURN, 0), 2);
+    CODE(NULL, H(BRANCH, 0), 0, 8, H(MOVE, 0), 2, 1, H(JUMP, 0), 5, H(MOVE, 0), 2, 0, H(RETURN, 0),
+         2);
     /* a loop whose register is empty the second time */
-    CODE("LD11", H(MOVE, 0), 2, 1, H(TAKE, 0), 3, 2, H(BRANCH, 0), 0, (uint32_t)-3, H(RETURN, 0), 3);
+    CODE("LD11", H(MOVE, 0), 2, 1, H(TAKE, 0), 3, 2, H(BRANCH, 0), 0, (uint32_t)-3, H(RETURN, 0),
+         3);
     CODE(NULL, H(MOVE, 0), 2, 1, H(MOVE, 0), 3, 2, H(BRANCH, 0), 0, (uint32_t)-3, H(RETURN, 0), 3);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static void survives_every_failed_allocation(void **state)
 {
@@ -335,7 +355,8 @@ static void disassembles(void **state)
     assert_int_equal(relax_executable_disassemble(k->exe, &text, NULL), RELAX_OK);
     const char *t = relax_bytes_data(text);
     static const char *const lines[] = {
-        "function 0 main public(r0 x0: R.Tensor((n,), dtype=\"float32\"), r1 x1: R.Tensor((n,), dtype=\"float32\"))",
+        "function 0 main public(r0 x0: R.Tensor((n,), dtype=\"float32\"), r1 x1: R.Tensor((n,), "
+        "dtype=\"float32\"))",
         "     0  alloc_tensor   r2, float32, {T.Select(n < 4, 4, n)}\n",
         "     4  call           r3, inner, 0, r0, r2    # lv m.py:3:5\n",
         "     4  branch         r2, -> 13\n",
@@ -359,9 +380,12 @@ static void disassembles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_what_was_written),      cmocka_unit_test(saves_reads_and_maps_files),
-        cmocka_unit_test(refuses_bad_code),            cmocka_unit_test(survives_every_flipped_byte),
-        cmocka_unit_test(survives_truncation),         cmocka_unit_test(survives_every_failed_allocation),
+        cmocka_unit_test(loads_what_was_written),
+        cmocka_unit_test(saves_reads_and_maps_files),
+        cmocka_unit_test(refuses_bad_code),
+        cmocka_unit_test(survives_every_flipped_byte),
+        cmocka_unit_test(survives_truncation),
+        cmocka_unit_test(survives_every_failed_allocation),
         cmocka_unit_test(disassembles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,20 +3,22 @@
 
 #define EMIT(...) RLX_EMIT(&k->w, __VA_ARGS__)
 
-/* ---- values and symbols ------------------------------------------------------------------------------------ */
+/* ---- values and symbols --------------------------------------------------------------------- */
 
 static void returns_its_argument(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
     int64_t n = kit_bind(k, 0, "n");
-    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, &n, 1), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, &n, 1),
+             code = rlx_writer_here(&k->w);
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, f, "main", code, params, 1, 1, 1);
     kit_load(k);
     relax_value x = kit_vector(3, 1), y;
     kit_expect(k, "main", &x, 1, &y);
-    assert_ptr_equal(relax_value_get_tensor(&x), relax_value_get_tensor(&y)); /* shared, not copied */
+    /* shared, not copied */
+    assert_ptr_equal(relax_value_get_tensor(&x), relax_value_get_tensor(&y));
     relax_value_release(&x);
     assert_true(((float *)relax_tensor_data(relax_value_get_tensor(&y)))[2] == 3.0f);
     relax_value_release(&y);
@@ -40,10 +42,12 @@ static void computes_with_symbols(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     int64_t dims[] = { kit_bind(k, 0, "n"), kit_bind(k, 1, "m") };
-    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, dims, 2), expr = product_plus_one(k);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_vectors(k, dims, 2),
+             expr = product_plus_one(k);
     uint32_t code = rlx_writer_here(&k->w);
     EMIT(RLX_OP_SYMBOL, 2, rlx_operand(RLX_OPERAND_EXPR, expr));
-    uint32_t list[] = { rlx_operand(RLX_OPERAND_SYMBOL, 2), rlx_operand_imm(-7), rlx_operand(RLX_OPERAND_SYMBOL, 0) };
+    uint32_t list[] = { rlx_operand(RLX_OPERAND_SYMBOL, 2), rlx_operand_imm(-7),
+                        rlx_operand(RLX_OPERAND_SYMBOL, 0) };
     RLX_EMIT_LIST(&k->w, RLX_OP_SHAPE, list, 3, 2);
     EMIT(RLX_OP_PRIM, 3, RELAX_BOOL, rlx_operand(RLX_OPERAND_SYMBOL, 1));
     uint32_t fields[] = { 2, 3, 0, rlx_operand(RLX_OPERAND_EXPR, expr) };
@@ -78,7 +82,8 @@ static void tuples_give_their_fields(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w), params = kit_objects(k, 1), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), g = rlx_writer_function(&k->w),
+             params = kit_objects(k, 1), code = rlx_writer_here(&k->w);
     uint32_t fields[] = { 0, 0 };
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, fields, 2, 1);
     EMIT(RLX_OP_GET, 1, 1, 1); /* the tuple goes, its field stays */
@@ -106,7 +111,7 @@ static void tuples_give_their_fields(void **state)
     kit_end(k);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static int add(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
@@ -124,11 +129,14 @@ static int add(void *self, const relax_value *args, int32_t n, relax_value *resu
 static void write_adder(kit *k, uint32_t number, const char *name)
 {
     int64_t dims[] = { kit_bind(k, 0, "n"), kit_sym(k, 0, "n") };
-    uint32_t params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w), n = rlx_operand(RLX_OPERAND_SYMBOL, 0);
+    uint32_t params = kit_vectors(k, dims, 2), code = rlx_writer_here(&k->w),
+             n = rlx_operand(RLX_OPERAND_SYMBOL, 0);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_RESULT, &n, 1, 2, 0, RELAX_FLOAT32);
     uint32_t args[] = { 0, 1, 2 };
-    rlx_writer_place(&k->w, rlx_writer_name(&k->w, RLX_SLICE("sum")), rlx_writer_name(&k->w, RLX_SLICE("m.py")), 4, 9);
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 3, RLX_NO_INDEX, rlx_writer_packed(&k->w, RLX_SLICE("test.add")));
+    rlx_writer_place(&k->w, rlx_writer_name(&k->w, RLX_SLICE("sum")),
+                     rlx_writer_name(&k->w, RLX_SLICE("m.py")), 4, 9);
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, args, 3, RLX_NO_INDEX,
+                  rlx_writer_packed(&k->w, RLX_SLICE("test.add")));
     EMIT(RLX_OP_RETURN, 2);
     kit_function(k, number, name, code, params, 2, 3, 1);
 }
@@ -153,7 +161,8 @@ static void calls_packed_functions(void **state)
     kit_fails(k, "main", args, 1, "RT01", "main takes 2 arguments, got 1");
     relax_value_release(&shorter);
     relax_value_set_int(&bad[1], 3);
-    kit_fails(k, "main", bad, 2, "RT02", "argument 2 of main: found an integer, expected a tensor");
+    kit_fails(k, "main", bad, 2, "RT02",
+              "argument 2 of main: found an integer, expected a tensor");
     kit_fails(k, "other", args, 2, "RT20", NULL);
     relax_value_release(&args[0]);
     relax_value_release(&args[1]);
@@ -172,7 +181,10 @@ static int fails_with_token(void *self, const relax_value *args, int32_t n, rela
     return relax_value_set_user_error(result, self, destroy_token);
 }
 
-static int fails_silently(void *self, const relax_value *args, int32_t n, relax_value *result) { return 7; }
+static int fails_silently(void *self, const relax_value *args, int32_t n, relax_value *result)
+{
+    return 7;
+}
 
 static void reports_failing_packed_functions(void **state)
 {
@@ -218,9 +230,11 @@ static void misses_packed_functions_only_when_reached(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1),
+             code = rlx_writer_here(&k->w);
     uint32_t branch = EMIT(RLX_OP_BRANCH, 0, 0);
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, (uint32_t[]){ 0 }, 1, 1, rlx_writer_packed(&k->w, RLX_SLICE("nobody.has_it")));
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, (uint32_t[]){ 0 }, 1, 1,
+                  rlx_writer_packed(&k->w, RLX_SLICE("nobody.has_it")));
     EMIT(RLX_OP_RETURN, 1);
     rlx_writer_patch(&k->w, branch, rlx_writer_here(&k->w));
     EMIT(RLX_OP_RETURN, 0);
@@ -249,12 +263,14 @@ static void misses_packed_functions_only_when_reached(void **state)
     kit_end(k);
 }
 
-/* main(x, y) = inner(x, y), inner through CALL, TAIL_CALL, a value, and by name as an extern function */
+/* main(x, y) = inner(x, y), inner through CALL, TAIL_CALL, a value, and by name as an extern
+ * function */
 static void calls_relax_functions(void **state)
 {
     kit kit_, *k = &kit_;
     int calls = 0;
-    static const char *const names[] = { "by_call", "by_tail_call", "by_value", "by_name", "by_extern" };
+    static const char *const names[] = { "by_call", "by_tail_call", "by_value", "by_name",
+                                         "by_extern" };
     kit_begin(k);
     kit_register(k, "test.add", add, &calls);
     uint32_t inner = rlx_writer_function(&k->w), ways[5], args[] = { 0, 1 };
@@ -289,7 +305,8 @@ static void calls_relax_functions(void **state)
         relax_value_release(&y);
         relax_value bad[] = { xs[0], xs[0] };
         relax_value_set_int(&bad[0], 3);
-        kit_fails(k, names[way], bad, 2, "RT02", "argument 1 of inner: found an integer, expected a tensor");
+        kit_fails(k, names[way], bad, 2, "RT02",
+                  "argument 1 of inner: found an integer, expected a tensor");
     }
     relax_value_release(&xs[0]);
     relax_value_release(&xs[1]);
@@ -301,7 +318,8 @@ static void calls_only_functions(void **state)
     kit kit_, *k = &kit_;
     int calls = 0;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 2), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 2),
+             code = rlx_writer_here(&k->w);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_VALUE, ((uint32_t[]){ 1, 1, 1 }), 3, 1, 0);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 2, 2, 0);
@@ -320,12 +338,13 @@ static void calls_only_functions(void **state)
     kit_end(k);
 }
 
-/* ---- limits --------------------------------------------------------------------------------------------------------- */
+/* ---- limits --------------------------------------------------------------------------------- */
 
 /* loop(x) = loop(x), through CALL or TAIL_CALL, or a jump */
 static void write_endless(kit *k, const char *name, int way)
 {
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1), code = rlx_writer_here(&k->w), arg = 0;
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 1),
+             code = rlx_writer_here(&k->w), arg = 0;
     if (way == 0) {
         RLX_EMIT_LIST(&k->w, RLX_OP_CALL, &arg, 1, 1, f, 0);
         EMIT(RLX_OP_RETURN, 1);
@@ -355,7 +374,8 @@ static void stops_at_its_limits(void **state)
     write_endless(k, "call", 0);
     write_endless(k, "tail_call", 1);
     write_endless(k, "jump", 2);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_writer_here(&k->w);
     uint32_t p = rlx_writer_packed(&k->w, RLX_SLICE("test.set_flag"));
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0, p);
     RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0, p);
@@ -378,7 +398,8 @@ static void stops_at_its_limits(void **state)
     relax_vm_set_cancel_flag(k->vm, &flag);
     relax_value y;
     relax_error_release(k->err);
-    assert_int_equal(relax_vm_call(k->vm, "cancels", 7, NULL, 0, &y, &k->err), RELAX_ERROR_CANCELLED);
+    assert_int_equal(relax_vm_call(k->vm, "cancels", 7, NULL, 0, &y, &k->err),
+                     RELAX_ERROR_CANCELLED);
     assert_string_equal(relax_error_message(k->err, NULL), "cancelled");
     relax_vm_set_cancel_flag(k->vm, NULL);
     kit_expect(k, "cancels", NULL, 0, &y);
@@ -390,7 +411,8 @@ static void obeys_its_memory_limit(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_writer_here(&k->w);
     uint32_t n = rlx_operand_imm(1 << 20);
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, &n, 1, 0, RELAX_FLOAT32);
     EMIT(RLX_OP_RETURN, 0);
@@ -418,8 +440,10 @@ static void refuses_to_run_twice(void **state)
     relax_status inner = RELAX_OK;
     kit_begin(k);
     kit_register(k, "test.back", call_back, &inner);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0), code = rlx_writer_here(&k->w);
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0, rlx_writer_packed(&k->w, RLX_SLICE("test.back")));
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_writer_here(&k->w);
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, NULL, 0, 0,
+                  rlx_writer_packed(&k->w, RLX_SLICE("test.back")));
     EMIT(RLX_OP_RETURN, 0);
     kit_function(k, f, "main", code, params, 0, 1, 0);
     kit_load(k);
@@ -430,7 +454,7 @@ static void refuses_to_run_twice(void **state)
     kit_end(k);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static void views_stay_inside_their_storage(void **state)
 {
@@ -443,15 +467,20 @@ static void views_stay_inside_their_storage(void **state)
     rlx_desc_param(&d, RLX_SLICE("at"));
     rlx_desc_prim(&d, RELAX_INT64, &value);
     rlx_desc_close(&d);
-    uint32_t f = rlx_writer_function(&k->w), params = rlx_desc_end(&d), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = rlx_desc_end(&d),
+             code = rlx_writer_here(&k->w);
     EMIT(RLX_OP_ALLOC_STORAGE, 1, rlx_operand_imm(64));
     uint32_t n = rlx_operand_imm(8);
-    RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_VIEW, &n, 1, 2, 1, rlx_operand(RLX_OPERAND_SYMBOL, 0), RELAX_FLOAT32);
+    RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_VIEW, &n, 1, 2, 1, rlx_operand(RLX_OPERAND_SYMBOL, 0),
+                  RELAX_FLOAT32);
     EMIT(RLX_OP_RETURN, 2);
     kit_function(k, f, "main", code, params, 1, 3, 1);
     kit_load(k);
-    static const struct { int64_t at; bool fits; } rows[] = { { 0, true },   { 32, true },  { 33, false }, { 36, false },
-                                                              { -4, false }, { 64, false }, { 2, false }, { INT64_MAX, false } };
+    static const struct {
+        int64_t at;
+        bool fits;
+    } rows[] = { { 0, true },   { 32, true },  { 33, false }, { 36, false },
+                 { -4, false }, { 64, false }, { 2, false },  { INT64_MAX, false } };
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         relax_value at, y;
         relax_value_set_int(&at, rows[i].at);
@@ -474,7 +503,8 @@ static void steady_calls_allocate_nothing(void **state)
     kit_register(k, "test.add", add, &calls);
     write_adder(k, rlx_writer_function(&k->w), "main");
     kit_load(k);
-    relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, out = kit_vector(4, 0), longer = kit_vector(5, 0);
+    relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, out = kit_vector(4, 0),
+                longer = kit_vector(5, 0);
     relax_tensor *buffers[] = { relax_value_get_tensor(&out) };
     relax_vm_counters c = { .struct_size = sizeof c };
     for (int i = 0; i < 3; i++)
@@ -491,7 +521,8 @@ static void steady_calls_allocate_nothing(void **state)
     assert_true(c.instructions == 3);
     relax_value_release(&y);
     relax_tensor *wrong[] = { relax_value_get_tensor(&longer) };
-    assert_int_equal(relax_vm_call_into(k->vm, 0, args, 2, wrong, 1, &k->err), RELAX_ERROR_RUNTIME);
+    assert_int_equal(relax_vm_call_into(k->vm, 0, args, 2, wrong, 1, &k->err),
+                     RELAX_ERROR_RUNTIME);
     assert_string_equal(relax_error_code(k->err), "RT07");
     relax_error_release(k->err);
     assert_int_equal(relax_vm_call_into(k->vm, 0, args, 2, NULL, 0, &k->err), RELAX_ERROR_RUNTIME);
@@ -539,7 +570,7 @@ static void anything_may_be_released_first(void **state)
     }
 }
 
-/* ---- casts, constants, builtins ------------------------------------------------------------------------------------- */
+/* ---- casts, constants, builtins ------------------------------------------------------------- */
 
 static void casts_bind_and_check(void **state)
 {
@@ -586,13 +617,17 @@ static void constants_are_shared_and_read_only(void **state)
     kit_begin(k);
     uint32_t t = rlx_writer_const_tensor(&k->w, RELAX_FLOAT32, &dim, 1, data, sizeof data);
     uint32_t text = rlx_writer_const_string(&k->w, RLX_SLICE("caf\xc3\xa9"));
-    uint32_t half = rlx_writer_const_scalar(&k->w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, 0x3fe0000000000000u);
+    uint32_t half =
+        rlx_writer_const_scalar(&k->w, RLX_CONSTANT_FLOAT, RELAX_FLOAT64, 0x3fe0000000000000u);
     uint32_t shape = rlx_writer_const_shape(&k->w, &dim, 1);
     uint32_t type = rlx_writer_const_scalar(&k->w, RLX_CONSTANT_DTYPE, RELAX_BOOL, 0);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_writer_here(&k->w);
     EMIT(RLX_OP_CONST, 0, t);
-    uint32_t fields[] = { 0, rlx_operand(RLX_OPERAND_CONST, text), rlx_operand(RLX_OPERAND_CONST, half),
-                          rlx_operand(RLX_OPERAND_CONST, shape), rlx_operand(RLX_OPERAND_CONST, type) };
+    uint32_t fields[] = { 0, rlx_operand(RLX_OPERAND_CONST, text),
+                          rlx_operand(RLX_OPERAND_CONST, half),
+                          rlx_operand(RLX_OPERAND_CONST, shape),
+                          rlx_operand(RLX_OPERAND_CONST, type) };
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, fields, 5, 1);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 0, 2, 0);
@@ -608,7 +643,8 @@ static void constants_are_shared_and_read_only(void **state)
     assert_int_equal(relax_tensor_is_read_only(tensor), 1);
     assert_memory_equal(relax_tensor_data(tensor), data, sizeof data);
     assert_int_equal((uintptr_t)relax_tensor_data(tensor) % 64, 0);
-    assert_int_equal(relax_tensor_copy_in(tensor, data, sizeof data), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(relax_tensor_copy_in(tensor, data, sizeof data),
+                     RELAX_ERROR_INVALID_ARGUMENT);
     const char *s;
     size_t len;
     double number;
@@ -630,13 +666,16 @@ static void builtins_do_what_they_say(void **state)
 {
     kit kit_, *k = &kit_;
     kit_begin(k);
-    static const char *const names[] = { "shape_of", "reshape", "copy", "shape_to_tensor", "tensor_to_shape" };
+    static const char *const names[] = { "shape_of", "reshape", "copy", "shape_to_tensor",
+                                         "tensor_to_shape" };
     for (size_t i = 0; i < RLX_COUNT(names); i++) {
         char full[64];
         uint32_t count = i == 1 ? 2 : 1, args[] = { 0, 1 };
         snprintf(full, sizeof full, "vm.builtin.%s", names[i]);
-        uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, count), code = rlx_writer_here(&k->w);
-        RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, count, 2, rlx_writer_packed(&k->w, rlx_slice_z(full)));
+        uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, count),
+                 code = rlx_writer_here(&k->w);
+        RLX_EMIT_LIST(&k->w, RLX_OP_CALL_BUILTIN, args, count, 2,
+                      rlx_writer_packed(&k->w, rlx_slice_z(full)));
         EMIT(RLX_OP_RETURN, 2);
         kit_function(k, f, names[i], code, params, count, 3, 0);
     }
@@ -661,7 +700,8 @@ static void builtins_do_what_they_say(void **state)
     relax_value_release(&y);
     relax_value_release(&z);
     kit_expect(k, "copy", args, 1, &y);
-    assert_ptr_not_equal(relax_tensor_data(relax_value_get_tensor(&y)), relax_tensor_data(relax_value_get_tensor(&args[0])));
+    assert_ptr_not_equal(relax_tensor_data(relax_value_get_tensor(&y)),
+                         relax_tensor_data(relax_value_get_tensor(&args[0])));
     relax_value_release(&y);
     relax_value_release(&args[1]);
     relax_value_set_shape(&args[1], wrong, 2);
@@ -682,10 +722,12 @@ static void packed_functions_may_keep_their_arguments(void **state)
     kit kit_, *k = &kit_;
     kit_begin(k);
     kit_register(k, "test.keep", keeps, NULL);
-    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0), code = rlx_writer_here(&k->w);
+    uint32_t f = rlx_writer_function(&k->w), params = kit_objects(k, 0),
+             code = rlx_writer_here(&k->w);
     uint32_t n = rlx_operand_imm(4), arg = 0;
     RLX_EMIT_LIST(&k->w, RLX_OP_ALLOC_TENSOR, &n, 1, 0, RELAX_INT32);
-    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, &arg, 1, 1, rlx_writer_packed(&k->w, RLX_SLICE("test.keep")));
+    RLX_EMIT_LIST(&k->w, RLX_OP_CALL_PACKED, &arg, 1, 1,
+                  rlx_writer_packed(&k->w, RLX_SLICE("test.keep")));
     rlx_writer_emit(&k->w, RLX_OP_KILL, NULL, &arg, 1);
     EMIT(RLX_OP_RETURN, 1);
     kit_function(k, f, "main", code, params, 0, 2, 0);
@@ -711,9 +753,16 @@ static void checks_the_result(void **state)
     uint32_t result = rlx_desc_end(&d), code = rlx_writer_here(&k->w), arg = 1;
     RLX_EMIT_LIST(&k->w, RLX_OP_TUPLE, &arg, 1, 2);
     EMIT(RLX_OP_RETURN, 2);
-    rlx_file_function r = { .name = rlx_writer_name(&k->w, RLX_SLICE("main")), .flags = RLX_FUNCTION_PUBLIC, .code = code,
-                            .code_len = rlx_writer_here(&k->w) - code, .num_params = 2, .num_regs = 3, .num_syms = 2,
-                            .params = params, .result = result, .signature = RLX_NO_INDEX };
+    rlx_file_function r = { .name = rlx_writer_name(&k->w, RLX_SLICE("main")),
+                            .flags = RLX_FUNCTION_PUBLIC,
+                            .code = code,
+                            .code_len = rlx_writer_here(&k->w) - code,
+                            .num_params = 2,
+                            .num_regs = 3,
+                            .num_syms = 2,
+                            .params = params,
+                            .result = result,
+                            .signature = RLX_NO_INDEX };
     rlx_writer_set_function(&k->w, f, &r);
     kit_load(k);
     relax_value args[] = { kit_vector(4, 0), kit_vector(4, 10) }, y;
@@ -721,7 +770,8 @@ static void checks_the_result(void **state)
     relax_value_release(&y);
     relax_value_release(&args[1]);
     args[1] = kit_vector(5, 0);
-    kit_fails(k, "main", args, 2, "RT07", "result of main: field 0, dimension 0 is 5, expected n = 4");
+    kit_fails(k, "main", args, 2, "RT07",
+              "result of main: field 0, dimension 0 is 5, expected n = 4");
     assert_string_equal(relax_error_inner_code(k->err), "RT05");
     relax_value_release(&args[0]);
     relax_value_release(&args[1]);
@@ -744,7 +794,8 @@ static void profiles_as_json(void **state)
     size_t at;
     const char *why;
     rlx_region_init(&r, &k->memory);
-    const rlx_json *root = rlx_json_parse(&r, (rlx_slice){ relax_bytes_data(json), relax_bytes_size(json) }, &at, &why);
+    const rlx_json *root = rlx_json_parse(
+        &r, (rlx_slice){ relax_bytes_data(json), relax_bytes_size(json) }, &at, &why);
     assert_non_null(root);
     assert_int_equal(rlx_json_member(root, "calls")->integer, 1);
     const rlx_json *packed = rlx_json_member(root, "packed")->first;
