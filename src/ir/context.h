@@ -1,10 +1,10 @@
 /* context.h: the context owns everything of a compile job: nodes, strings, sources,
  * diagnostics.
  *
- *   context ── layer 0  region + intern tables   what the host holds
- *           ├─ layer 1  scratch                  passes of a running pipeline (present only
- * meanwhile) └─ layer 2  second scratch           where the live part is copied when layer 1 has
- * grown too much
+ *   context ── layer 0   region + intern tables   what the host holds
+ *           ├─ layer 1   scratch                  passes of a running pipeline (only meanwhile)
+ *           └─ layer 2   second scratch           where the live part goes when layer 1 has
+ *                                                 grown too much
  *
  * Allocation goes to the top layer; look-ups go through all layers from the bottom; nothing in
  * a lower layer ever points into a higher one. One thread at a time.

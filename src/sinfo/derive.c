@@ -235,7 +235,7 @@ static const rlx_sinfo *instantiate(rlx_builder *b, const rlx_call *c, const rlx
         ok = check_argument(b, c, i, leaf_sinfo(b, c->args[i]),
                             rlx_mapping_apply(m, f->params[i])) &&
              ok;
-    return ok ? rlx_builder_erase(b, rlx_mapping_apply(m, f->ret)) : NULL;
+    return ok ? rlx_builder_erase(b, rlx_mapping_result(m, f->ret)) : NULL;
 }
 
 static const rlx_sinfo *params_call(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)

@@ -213,3 +213,53 @@ const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s)
     }
     return rlx_substitute(m->ctx, s, from, to, m->list.len);
 }
+
+/* ---- results of calls ----------------------------------------------------------------------- */
+
+typedef struct tidying {
+    rlx_mapping *mapping;
+    rlx_ptrmap written;   /* scalars as the callee's description has them */
+} tidying;
+
+static enum rlx_step note_scalar(void *user, const rlx_node *n, const rlx_field *via,
+                                 const rlx_node *parent)
+{
+    tidying *t = user;
+    (void)via;
+    (void)parent;
+    if (rlx_family_of(n) != RLX_FAMILY_PRIM)
+        return RLX_STEP_ON;
+    if (rlx_ptrmap_put(&t->written, n, 1))
+        return RLX_STEP_SKIP;
+    t->mapping->failed = !rlx_no_memory(t->mapping->ctx);
+    return RLX_STEP_STOP;
+}
+
+static const rlx_node *simplify_changed(rlx_rewriter *r, const rlx_node *n)
+{
+    const tidying *t = r->user;
+    if (rlx_family_of(n) != RLX_FAMILY_PRIM)
+        return NULL;
+    return rlx_ptrmap_has(&t->written, n) ? n : rlx_simplify(r->ctx, t->mapping->scope, n);
+}
+
+const rlx_sinfo *rlx_mapping_result(rlx_mapping *m, const rlx_sinfo *ret)
+{
+    const rlx_sinfo *out = rlx_mapping_apply(m, ret);
+    if (!out || out == ret)
+        return out;
+    tidying t = { .mapping = m };
+    rlx_ptrmap_init(&t.written, &m->ctx->memory);
+    bool lost = false;
+    rlx_walk(&m->ctx->memory, ret, &(rlx_walker){ .enter = note_scalar, .user = &t }, &lost);
+    if (lost)
+        m->failed = !rlx_no_memory(m->ctx);
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, m->ctx);
+    r.user = &t;
+    r.before = simplify_changed;
+    out = m->failed ? NULL : rlx_rewrite(&r, out);
+    rlx_rewriter_free(&r);
+    rlx_ptrmap_free(&t.written);
+    return out;
+}

@@ -82,6 +82,8 @@ void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope,
 void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *arg,
                      int32_t arg_index);
 const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s);
+/* The same for the result of a call: sizes that change are simplified on the way. */
+const rlx_sinfo *rlx_mapping_result(rlx_mapping *m, const rlx_sinfo *ret);
 void rlx_mapping_free(rlx_mapping *m);
 
 /* FuncStructInfo of a function from its parts: binders are the shape variables standing alone
