@@ -15,7 +15,7 @@
  *
  * All of it lives in the state that arith keeps per context: it is a cache over nodes, dropped
  * whenever it has grown too large or a layer of nodes goes away. Canonical forms depend on no
- * scope; what a scope knows is used on the difference of two of them (resolve.c, bounds.c).
+ * scope; what a scope knows is used on the difference of two of them (atom.c, bounds.c).
  */
 #ifndef RLX_ARITH_INT_H
 #define RLX_ARITH_INT_H
@@ -55,8 +55,10 @@ struct rlx_poly { uint32_t len; uint32_t depth; rlx_term terms[]; };
  * are never called equal. */
 typedef struct rlx_canon {
     const rlx_poly *poly;
-    uint32_t cost;
+    uint32_t cost;    /* what is left of it counts against MAX_COST where it is used */
+    uint32_t effort;  /* steps it took to find it, parts included */
     uint32_t num_divisors;
+    bool asked;       /* it is in the list of costly forms */
     const rlx_poly *const *divisors;
 } rlx_canon;
 
@@ -76,6 +78,9 @@ typedef struct rlx_canon {
 #define MAX_SPLITS 200
 #define CACHE_BYTES ((size_t)4 << 20)
 
+typedef struct rlx_costly { const rlx_prim *node; rlx_canon *form; } rlx_costly;
+typedef RLX_VEC(rlx_costly) rlx_costly_list;
+
 typedef struct rlx_arith {
     rlx_context *ctx;
     rlx_region keep, temp; /* what the tables point to; one query's working memory */
@@ -84,6 +89,7 @@ typedef struct rlx_arith {
     const rlx_mono *one;
     rlx_ptrmap memo; /* node -> rlx_canon */
     rlx_ptrmap hashes; /* node -> structural hash */
+    rlx_costly_list costly; /* asked for and worth more than their memory, oldest first */
 } rlx_arith;
 
 /* One question. `failed`: memory ran out; `too_big`: one construction hit a limit of size,
@@ -108,6 +114,8 @@ bool rlx_query_step(rlx_query *q, size_t count);
 void *rlx_query_fail(rlx_query *q); /* out of memory: latched in the context; NULL */
 void *rlx_query_too_big(rlx_query *q);
 void *rlx_query_new(rlx_query *q, size_t size); /* working memory */
+/* This form was asked for itself: it may outlive the others (form_cache.c). */
+void rlx_form_asked(rlx_query *q, const rlx_prim *node, rlx_canon *form);
 
 bool rlx_scope_fact(const rlx_scope *s, const rlx_prim_var *var, int64_t *low, int64_t *high);
 

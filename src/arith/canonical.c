@@ -7,117 +7,6 @@
 
 #include <string.h>
 
-/* --- state of a context --- */
-
-static void state_clear(rlx_arith *a)
-{
-    rlx_intern_free(&a->monos);
-    rlx_intern_free(&a->atoms);
-    rlx_ptrmap_free(&a->memo);
-    rlx_ptrmap_free(&a->hashes);
-    rlx_region_drop(&a->keep);
-    rlx_region_drop(&a->temp);
-    a->num_monos = a->num_atoms = 0;
-    a->one = NULL;
-}
-
-static void state_forget(rlx_context *ctx, void *state, uint8_t layer)
-{
-    (void)ctx;
-    (void)layer;
-    state_clear(state); /* a cache: cheaper to fill again than to sort out */
-}
-
-static void state_destroy(rlx_context *ctx, void *state)
-{
-    state_clear(state);
-    rlx_mem_free(&ctx->memory, state, sizeof(rlx_arith));
-}
-
-static rlx_arith *state_of(rlx_context *ctx)
-{
-    rlx_room_state *room = &ctx->rooms[RLX_ROOM_ARITH];
-    if (room->state)
-        return room->state;
-    rlx_arith *a = rlx_mem_alloc_zero(&ctx->memory, sizeof *a);
-    if (!a)
-        return NULL;
-    a->ctx = ctx;
-    rlx_region_init(&a->keep, &ctx->memory);
-    rlx_region_init(&a->temp, &ctx->memory);
-    rlx_intern_init(&a->monos, &ctx->memory);
-    rlx_intern_init(&a->atoms, &ctx->memory);
-    rlx_ptrmap_init(&a->memo, &ctx->memory);
-    rlx_ptrmap_init(&a->hashes, &ctx->memory);
-    *room = (rlx_room_state){ a, state_forget, state_destroy };
-    return a;
-}
-
-static const rlx_mono *the_empty_product(rlx_arith *a)
-{
-    rlx_mono *m = rlx_region_zero(&a->keep, sizeof *m);
-    if (!m)
-        return NULL;
-    m->hash = 1;
-    a->num_monos = 1; /* it is number 0 */
-    return a->one = m;
-}
-
-bool rlx_query_begin(rlx_query *q, rlx_context *ctx, const rlx_scope *s)
-{
-    rlx_arith *a = state_of(ctx);
-    *q = (rlx_query){ .a = a, .scope = s };
-    if (a && a->keep.bytes > CACHE_BYTES)
-        state_clear(a);
-    if (!a || (!a->one && !the_empty_product(a)))
-        return rlx_no_memory(ctx);
-    q->mark = rlx_region_save(&a->temp);
-    return true;
-}
-
-void rlx_query_end(rlx_query *q)
-{
-    rlx_region_rewind(&q->a->temp, q->mark);
-}
-
-void *rlx_query_fail(rlx_query *q)
-{
-    q->failed = true;
-    rlx_no_memory(q->a->ctx);
-    return NULL;
-}
-
-void *rlx_query_too_big(rlx_query *q)
-{
-    q->too_big = true;
-    return NULL;
-}
-
-void rlx_query_budget(rlx_query *q, uint32_t steps)
-{
-    q->steps = steps;
-    q->spent = q->too_big = false;
-}
-
-bool rlx_query_step(rlx_query *q, size_t count)
-{
-    if (q->failed || q->spent)
-        return false;
-    if (count > q->steps)
-        q->spent = true;
-    else
-        q->steps -= (uint32_t)count;
-    return !q->spent;
-}
-
-void *rlx_query_new(rlx_query *q, size_t size)
-{
-    if (q->failed)
-        return NULL;
-    void *p = rlx_region_alloc(&q->a->temp, size);
-    return p ? p : rlx_query_fail(q);
-}
-
 /* --- flattening of sums --- */
 
 typedef struct sum_node { const rlx_prim *node; int64_t coef; } sum_node;
@@ -128,7 +17,7 @@ typedef struct sum {
     rlx_ptrmap index;                   /* node -> position in order + 1; 0 while it waits */
     RLX_VEC(rlx_term) terms;
     RLX_VEC(const rlx_canon *) divisors; /* of the parts */
-    uint64_t cost;
+    uint64_t cost, effort;
 } sum;
 
 /* The nodes still to be computed, deepest last; shared by all sums of a query. */
@@ -212,7 +101,7 @@ static bool order_nodes(sum *s, const rlx_prim *root)
     return true;
 }
 
-static const rlx_canon *memo_of(rlx_query *q, const rlx_prim *p)
+static rlx_canon *memo_of(rlx_query *q, const rlx_prim *p)
 {
     return q->a->memo.len ? rlx_ptrmap_get(&q->a->memo, p) : NULL;
 }
@@ -237,6 +126,7 @@ static bool add_leaf(sum *s, const rlx_prim *p, int64_t coef, worklist *need)
     if (!known)
         return rlx_vec_push(m, need, p) || rlx_query_fail(s->q);
     s->cost += known->cost;
+    s->effort += known->effort;
     if (known->num_divisors && !rlx_vec_push(m, &s->divisors, known))
         return rlx_query_fail(s->q);
     if (!rlx_vec_reserve(m, &s->terms, s->terms.len + known->poly->len))
@@ -313,7 +203,11 @@ static bool add_divisors(divisor_set *set, const rlx_canon *c)
 /* --- one node --- */
 
 /* Working form of rlx_canon. */
-typedef struct part { const rlx_poly *poly; uint64_t cost; divisor_set divisors; } part;
+typedef struct part {
+    const rlx_poly *poly;
+    uint64_t cost, effort;
+    divisor_set divisors;
+} part;
 
 /* The canonical form of p as the sum it is. False: p waits for the nodes now in `need`, or the
  * query failed. */
@@ -330,6 +224,7 @@ static bool sum_of(rlx_query *q, const rlx_prim *p, worklist *need, part *out)
             memcpy(terms, s.terms.data, s.terms.len * sizeof *terms);
         out->poly = terms ? rlx_poly_of_terms(q, terms, s.terms.len) : NULL;
         out->cost += s.cost + s.order.len + s.terms.len;
+        out->effort += s.effort + s.order.len + s.terms.len;
         for (size_t i = 0; i < s.divisors.len; i++)
             if (!add_divisors(&out->divisors, s.divisors.data[i]))
                 rlx_query_too_big(q);
@@ -437,9 +332,10 @@ static bool compute(rlx_query *q, const rlx_prim *p, bool as_sum, worklist *need
             return false;
         uint32_t steps = q->steps;
         out->poly = q->too_big ? NULL : combine(q, p, in, count);
-        out->cost = steps - q->steps;
+        out->cost = out->effort = steps - q->steps;
         for (size_t i = 0; i < count; i++) {
             out->cost += in[i].cost;
+            out->effort += in[i].effort;
             for (size_t k = 0; k < in[i].divisors.count; k++)
                 if (!add_divisor(&out->divisors, in[i].divisors.items[k]))
                     rlx_query_too_big(q);
@@ -452,7 +348,7 @@ static bool compute(rlx_query *q, const rlx_prim *p, bool as_sum, worklist *need
         return false;
     if (!out->poly || q->too_big || q->spent || out->cost > MAX_COST) {
         rlx_query_budget(q, NODE_STEPS);
-        memset(out, 0, sizeof *out);
+        *out = (part){ .effort = out->effort };
         out->poly = rlx_poly_atom(q, rlx_atom_intern(q, ATOM_OPAQUE, p, NULL, 0));
     }
     return out->poly != NULL;
@@ -469,7 +365,11 @@ static const rlx_canon *remember(rlx_query *q, const rlx_prim *p, const part *fr
     for (size_t i = 0; i < from->divisors.count; i++)
         if (!(divisors[i] = rlx_poly_keep(q, from->divisors.items[i])))
             return NULL;
-    *c = (rlx_canon){ poly, (uint32_t)from->cost + 1, (uint32_t)from->divisors.count, divisors };
+    *c = (rlx_canon){ .poly = poly,
+                      .cost = (uint32_t)from->cost + 1,
+                      .effort = from->effort < UINT32_MAX ? (uint32_t)from->effort : UINT32_MAX,
+                      .num_divisors = (uint32_t)from->divisors.count,
+                      .divisors = divisors };
     return rlx_ptrmap_put(&q->a->memo, p, (uintptr_t)c) ? c : rlx_query_fail(q);
 }
 
@@ -497,5 +397,8 @@ const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *root)
         c = remember(q, p, &made);
     }
     rlx_vec_free(m, &stack);
-    return q->failed ? NULL : memo_of(q, root);
+    rlx_canon *form = q->failed ? NULL : memo_of(q, root);
+    if (form)
+        rlx_form_asked(q, root, form);
+    return q->failed ? NULL : form;
 }

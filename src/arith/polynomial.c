@@ -14,6 +14,8 @@ static const rlx_mono *intern_mono(rlx_query *q, const rlx_factor *factors, size
     rlx_arith *a = q->a;
     uint64_t hash = 1;
     uint8_t depth = 0;
+    if (!count)
+        return a->one;
     for (size_t i = 0; i < count; i++) {
         hash += factor_hash(factors[i]);
         depth = factors[i].atom->depth > depth ? factors[i].atom->depth : depth;
@@ -21,7 +23,7 @@ static const rlx_mono *intern_mono(rlx_query *q, const rlx_factor *factors, size
     size_t at, bytes = count * sizeof *factors;
     for (rlx_mono *m = rlx_intern_first(&a->monos, hash, &at); m;
          m = rlx_intern_next(&a->monos, hash, &at))
-        if (m->len == count && (!count || memcmp(m->factors, factors, bytes) == 0))
+        if (m->len == count && memcmp(m->factors, factors, bytes) == 0)
             return m;
     rlx_mono *m = rlx_region_alloc(&a->keep, sizeof *m + bytes);
     if (!m || !rlx_intern_add(&a->monos, hash, m))
@@ -29,8 +31,7 @@ static const rlx_mono *intern_mono(rlx_query *q, const rlx_factor *factors, size
     *m = (rlx_mono){
         .number = a->num_monos++, .len = (uint32_t)count, .depth = depth, .hash = hash
     };
-    if (count)
-        memcpy(m->factors, factors, bytes);
+    memcpy(m->factors, factors, bytes);
     return m;
 }
 

@@ -355,6 +355,72 @@ static void test_limits(void **state)
     assert_int_equal(rlx_error_count(ctx), 0);
 }
 
+/* --- hard proofs --- */
+
+typedef struct counted { size_t bytes; } counted;
+
+static void *counted_alloc(void *user, size_t size, size_t align)
+{
+    void *p = NULL;
+    ((counted *)user)->bytes += size;
+    return posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) ? NULL : p;
+}
+
+static void *counted_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
+{
+    void *p = counted_alloc(user, new_size, align);
+    if (p && ptr) {
+        memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+        free(ptr);
+    }
+    return p;
+}
+
+static void counted_free(void *user, void *ptr, size_t size, size_t align)
+{
+    free(ptr);
+}
+
+#define NUM_SUMS 20
+/* The sums multiplied one by one, `turned`: from the last. */
+static const rlx_prim *product_of(rlx_context *ctx, const rlx_prim *const *sums, bool turned)
+{
+    const rlx_prim *p = rlx_int64(ctx, 1);
+    for (int i = 0; i < NUM_SUMS; i++)
+        p = rlx_fold_mul(ctx, p, sums[turned ? NUM_SUMS - 1 - i : i]);
+    return p;
+}
+
+/* Products of twenty sums are multiplied out to thousands of terms and given up. What that
+ * showed is remembered: the bytes that a second round over the same questions asks for are few,
+ * though one round needs many times the cache. */
+static void test_hard_proofs_cost_once(void **state)
+{
+    (void)state;
+    counted count = { 0 };
+    relax_allocator host = { sizeof host, &count, counted_alloc, counted_resize, counted_free };
+    rlx_context *ctx = rlx_context_create(&host, 0);
+    enum { QUESTIONS = 12 };
+    const rlx_prim *left[QUESTIONS], *right[QUESTIONS], *sums[NUM_SUMS];
+    size_t bytes[2];
+    for (int i = 0; i < QUESTIONS; i++) {
+        for (int k = 0; k < NUM_SUMS; k++)
+            sums[k] = rlx_fold_add(
+                ctx, &rlx_prim_var_new(ctx, rlx_string_z(ctx, "a"), RELAX_INT64, 0)->node,
+                &rlx_prim_var_new(ctx, rlx_string_z(ctx, "b"), RELAX_INT64, 0)->node);
+        left[i] = product_of(ctx, sums, false);
+        right[i] = product_of(ctx, sums, true);
+    }
+    for (int round = 0; round < 2; round++) {
+        size_t before = count.bytes;
+        for (int i = 0; i < QUESTIONS; i++)
+            assert_int_equal(rlx_prove_equal(ctx, NULL, left[i], right[i]), RLX_UNKNOWN);
+        bytes[round] = count.bytes - before;
+    }
+    assert_true(bytes[1] < bytes[0] / 20);
+    rlx_context_release(ctx);
+}
+
 /* --- random expressions against enumeration --- */
 
 #define NUM_VARS 3
@@ -643,7 +709,8 @@ int main(void)
         CASE(test_nothing_known),       CASE(test_upper_bound),
         CASE(test_variable_divisors),   CASE(test_scopes),
         CASE(test_divisible),           CASE(test_limits),
-        CASE(test_random_expressions),  CASE(test_failing_allocations),
+        CASE(test_hard_proofs_cost_once), CASE(test_random_expressions),
+        CASE(test_failing_allocations),
     };
     return cmocka_run_group_tests_name("arith/prove", tests, NULL, NULL);
 }
