@@ -519,9 +519,10 @@ static void release(rlx_wf *w)
 static void warn(rlx_wf *w)
 {
     bool good = !w->mutates || rlx_report_mutations(w->ctx, w->module);
-    for (size_t i = 0; i < w->module->num_functions && good; i++)
-        if (rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC))
-            good = rlx_tir_report_races(w->ctx, (const rlx_prim_func *)w->module->functions[i]);
+    for (size_t i = 0; i < w->module->num_functions && good; i++) {
+        const rlx_prim_func *f = rlx_as_prim_func(w->module->functions[i]);
+        good = !f || (rlx_tir_report_races(w->ctx, f) && rlx_tir_report_regions(w->ctx, f));
+    }
 }
 
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)

@@ -1,9 +1,44 @@
 #include "tir/tir_int.h"
 
+/* ---- spans ---------------------------------------------------------------------------------- */
+
+/* The first or last value of the loop. */
+static const rlx_prim *value_at_end(rlx_context *ctx, const rlx_for_stmt *loop,
+                                    const rlx_prim *steps, bool last)
+{
+    return last ? rlx_fold_add(ctx, loop->min, steps) : loop->min;
+}
+
+bool rlx_tir_span_over(rlx_context *ctx, rlx_tir_span *s, const rlx_for_stmt *loop)
+{
+    rlx_tir_affine a;
+    int64_t c = 0;
+    const rlx_prim *var = loop->loop_var;
+    if (!rlx_tir_affine_of(ctx, s->min, &var, 1, &a) ||
+        (a.coeff[0] && !rlx_int_literal(a.coeff[0], &c)))
+        return false;
+    if (c == 0)
+        return true;
+    const rlx_prim *steps =
+        rlx_fold_sub(ctx, loop->extent, rlx_int(ctx, rlx_prim_dtype(loop->extent), 1));
+    const rlx_prim *at = value_at_end(ctx, loop, steps, c < 0);
+    rlx_rewriter r;
+    rlx_tir_folder_init(&r, ctx);
+    bool ok = at && rlx_ptrmap_put(&r.map, var, (uintptr_t)at);
+    s->min = ok ? rlx_rewrite(&r, s->min) : NULL;
+    rlx_rewriter_free(&r);
+    if (s->extent == rlx_int(ctx, rlx_prim_dtype(s->extent), 1) && (c == 1 || c == -1))
+        s->extent = loop->extent;
+    else
+        s->extent = rlx_fold_add(
+            ctx, rlx_fold_mul(ctx, steps, rlx_int(ctx, rlx_prim_dtype(steps), c < 0 ? -c : c)),
+            s->extent);
+    return true;
+}
+
 /* ---- what a block touches ------------------------------------------------------------------- */
 
-/* Per dimension: from `min`, `extent` elements. */
-typedef struct span { const rlx_prim *min, *extent; } span;
+typedef rlx_tir_span span;
 typedef struct access { const rlx_buffer *buffer; span *spans; } access;
 typedef RLX_VEC(access) accesses;
 
@@ -27,30 +62,8 @@ static bool fail(finder *f)
 /* The span over all values of one inner loop. False: it cannot be said. */
 static bool relax_over(finder *f, span *s, const rlx_for_stmt *loop)
 {
-    rlx_context *ctx = f->ctx;
-    rlx_tir_affine a;
-    int64_t c = 0;
-    const rlx_prim *var = loop->loop_var;
-    if (!rlx_tir_affine_of(ctx, s->min, &var, 1, &a) ||
-        (a.coeff[0] && !rlx_int_literal(a.coeff[0], &c)))
-        return false;
-    if (c == 0)
-        return true;
-    const rlx_prim *steps =
-        rlx_fold_sub(ctx, loop->extent, rlx_int(ctx, rlx_prim_dtype(loop->extent), 1));
-    const rlx_prim *at = c > 0 ? loop->min : rlx_fold_add(ctx, loop->min, steps);
-    rlx_rewriter r;
-    rlx_tir_folder_init(&r, ctx);
-    bool ok = at && rlx_ptrmap_put(&r.map, var, (uintptr_t)at);
-    s->min = ok ? rlx_rewrite(&r, s->min) : NULL;
-    rlx_rewriter_free(&r);
-    if (s->extent == rlx_int(ctx, rlx_prim_dtype(s->extent), 1) && (c == 1 || c == -1))
-        s->extent = loop->extent;
-    else
-        s->extent = rlx_fold_add(
-            ctx, rlx_fold_mul(ctx, steps, rlx_int(ctx, rlx_prim_dtype(steps), c < 0 ? -c : c)),
-            s->extent);
-    return s->min && s->extent ? true : fail(f);
+    bool known = rlx_tir_span_over(f->ctx, s, loop);
+    return s->min && s->extent ? known : fail(f);
 }
 
 /* The whole dimension, if the span says nothing better. */
@@ -233,9 +246,18 @@ static enum rlx_step visit(void *user, const rlx_node *n, const rlx_field *via,
     return f->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
+/* What follows a loop does not hang on it. */
+static enum rlx_step leave(void *user, const rlx_node *n)
+{
+    finder *f = user;
+    if (n->kind == RLX_NODE_FOR)
+        (void)rlx_vec_pop(&f->order);
+    return RLX_STEP_ON;
+}
+
 static bool search(finder *f, const rlx_stmt *s)
 {
-    rlx_walker w = { .enter = visit, .user = f };
+    rlx_walker w = { .enter = visit, .leave = leave, .user = f };
     bool no_memory = false;
     if (s && rlx_walk(&f->ctx->memory, s, &w, &no_memory) == RLX_STEP_STOP)
         fail(f);

@@ -13,6 +13,11 @@ const rlx_node *rlx_tir_refold(rlx_rewriter *r, const rlx_node *n);
 
 /* Does p mention any variable that is a key of `vars`? Buffers' shapes are not looked into. */
 bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *vars);
+/* In one dimension: from `min`, `extent` elements. */
+typedef struct rlx_tir_span { const rlx_prim *min, *extent; } rlx_tir_span;
+/* Widens a span that mentions the variable of a loop to all it is while the loop runs. False: it
+ * cannot be said. A member is NULL when out of memory. */
+bool rlx_tir_span_over(rlx_context *ctx, rlx_tir_span *s, const rlx_for_stmt *loop);
 /* Evaluate(0), and the statements in order (one: itself, none: Evaluate(0)). */
 const rlx_stmt *rlx_tir_nothing(rlx_context *ctx, rlx_place place);
 const rlx_stmt *rlx_tir_sequence(rlx_context *ctx, const rlx_stmt *const *stmts, size_t count,
