@@ -12,13 +12,14 @@ typedef struct binder {
     size_t num_weights;
     bool *used;                          /* by weight */
     rlx_map by_name;                     /* weight + 1 */
+    rlx_ptrmap by_var;                   /* parameter -> weight + 1 */
     RLX_VEC(const rlx_expr *) params;    /* what is left of the function under way */
     rlx_seq_pass seq;
 } binder;
 
 /* ---- one weight for one parameter ----------------------------------------------------------- */
 
-static const rlx_weight *weight_of(binder *b, const rlx_var *param)
+static uintptr_t weight_by_name(binder *b, const rlx_var *param)
 {
     rlx_buf text;
     rlx_buf_init(&text, &b->ctx->memory);
@@ -28,6 +29,14 @@ static const rlx_weight *weight_of(binder *b, const rlx_var *param)
     if (text.failed)
         rlx_no_memory(b->ctx);
     rlx_buf_free(&text);
+    return at;
+}
+
+static const rlx_weight *weight_of(binder *b, const rlx_var *param)
+{
+    uintptr_t at;
+    if (!rlx_ptrmap_find(&b->by_var, param, &at))
+        at = weight_by_name(b, param);
     if (!at)
         return NULL;
     b->used[at - 1] = true;
@@ -36,9 +45,13 @@ static const rlx_weight *weight_of(binder *b, const rlx_var *param)
 
 static bool index_weights(binder *b)
 {
-    for (size_t i = 0; i < b->num_weights; i++)
-        if (!rlx_map_put(&b->by_name, b->weights[i].name, (void *)(uintptr_t)(i + 1)))
+    for (size_t i = 0; i < b->num_weights; i++) {
+        const rlx_weight *w = &b->weights[i];
+        bool good = w->param ? rlx_ptrmap_put(&b->by_var, w->param, i + 1)
+                             : rlx_map_put(&b->by_name, w->name, (void *)(uintptr_t)(i + 1));
+        if (!good)
             return rlx_no_memory(b->ctx);
+    }
     return true;
 }
 
@@ -232,7 +245,8 @@ static bool all_used(binder *b, rlx_slice function)
 {
     bool all = true;
     for (size_t i = 0; i < b->num_weights; i++) {
-        rlx_slice n = b->weights[i].name;
+        const rlx_var *param = b->weights[i].param;
+        rlx_slice n = param && param->name ? rlx_string_slice(param->name) : b->weights[i].name;
         int shown = (int)(n.len < 200 ? n.len : 200);
         if (b->used[i])
             continue;
@@ -277,6 +291,7 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
     size_t errors = rlx_error_count(ctx);
     rlx_seq_init(&b.seq, ctx, m, NULL);
     rlx_map_init(&b.by_name, &ctx->memory);
+    rlx_ptrmap_init(&b.by_var, &ctx->memory);
     b.seq.keep_names = true;
     if (!b.used || !functions)
         rlx_no_memory(ctx);
@@ -288,9 +303,49 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
         out = rlx_module_with(ctx, m, functions);
     rlx_seq_free(&b.seq);
     rlx_map_free(&b.by_name);
+    rlx_ptrmap_free(&b.by_var);
     rlx_vec_free(&ctx->memory, &b.params);
     rlx_mem_free(&ctx->memory, b.used, b.used ? count + 1 : 0);
     rlx_mem_free(&ctx->memory, functions,
                  functions ? (m->num_functions + 1) * sizeof *functions : 0);
+    return out;
+}
+
+/* ---- the pass ------------------------------------------------------------------------------- */
+
+static bool read_constants(rlx_context *ctx, const rlx_attrs *map, rlx_weight *out)
+{
+    for (size_t i = 0; i < map->num_keys; i++) {
+        const rlx_string *name = ((const rlx_attr_string *)map->keys[i])->value;
+        const rlx_constant *c = rlx_as_constant(map->values[i]);
+        if (!c)
+            return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "value of parameter %s is no constant",
+                             name->data) != NULL;
+        out[i] = (rlx_weight){ .name = rlx_string_slice(name),
+                               .dtype = c->dtype,
+                               .shape = c->shape,
+                               .ndim = c->num_shape,
+                               .data = c->data };
+    }
+    return true;
+}
+
+const rlx_module *rlx_pass_bind_params(rlx_pass_run *run, const rlx_module *m)
+{
+    rlx_context *ctx = run->ctx;
+    const rlx_attr *params = rlx_attrs_get(run->options, "params");
+    const rlx_attrs *map = rlx_as_attrs(params);
+    size_t count = map ? map->num_keys : 0, bytes = (count + 1) * sizeof(rlx_weight);
+    if (params && !map)
+        return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "option params of pass bind_params is no map");
+    if (!count)
+        return m;
+    rlx_weight *weights = rlx_mem_alloc(&ctx->memory, bytes);
+    const rlx_module *out = NULL;
+    if (!weights)
+        rlx_no_memory(ctx);
+    else if (read_constants(ctx, map, weights))
+        out = rlx_bind_params(ctx, m, rlx_pass_text(run, "function"), weights, count);
+    rlx_mem_free(&ctx->memory, weights, weights ? bytes : 0);
     return out;
 }

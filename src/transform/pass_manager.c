@@ -59,6 +59,12 @@ int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwis
     return a ? a->value : otherwise;
 }
 
+rlx_slice rlx_pass_text(const rlx_pass_run *run, const char *name)
+{
+    const rlx_attr_string *a = rlx_as_attr_string(rlx_attrs_get(run->options, name));
+    return a ? rlx_string_slice(a->value) : (rlx_slice){ NULL, 0 };
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 static int64_t now_ns(void)

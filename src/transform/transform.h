@@ -6,6 +6,7 @@
 #include "sinfo/sinfo.h"
 #include "op/op.h"
 #include "analysis/analysis.h"
+#include "transform/module_edit.h"
 
 /* What a pass sees. */
 typedef struct rlx_pass_run {
@@ -61,9 +62,20 @@ typedef struct rlx_weight {
     const int64_t *shape;
     size_t ndim;
     rlx_blob *data;
+    const rlx_var *param;   /* this parameter, whatever its name; NULL: by name */
 } rlx_weight;
 const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_slice function,
                                   const rlx_weight *weights, size_t count);
+
+/* Shape variables of one function ("" or NULL name: of all) become expressions: by name, or the
+ * variable itself where var is not NULL. Values mention variables that the function defines. */
+typedef struct rlx_shape_binding {
+    rlx_slice name;
+    const rlx_prim_var *var;
+    const rlx_prim *value;
+} rlx_shape_binding;
+const rlx_module *rlx_bind_shape_vars(rlx_context *ctx, const rlx_module *m, rlx_slice function,
+                                      const rlx_shape_binding *bindings, size_t count);
 
 /* Replaces what a pattern matches: in one function (gv) or in all that the module has (NULL).
  * `replace` is asked for each match, in order of evaluation, with the builder standing at the

@@ -13,6 +13,8 @@
 
 /* Option of the running pass as an integer, the row's default if it was not given. */
 int64_t rlx_pass_int(const rlx_pass_run *run, const char *name, int64_t otherwise);
+/* Option of the running pass as text, empty if it was not given. */
+rlx_slice rlx_pass_text(const rlx_pass_run *run, const char *name);
 
 /* Is e a call of an operator? Its row, or NULL. */
 const rlx_op_row *rlx_callee_op(const rlx_expr *e);
