@@ -15,6 +15,7 @@
 #include <relax/module.h>
 #include <relax/transform.h>
 #include <relax/pattern.h>
+#include <relax/rewrite.h>
 #include <relax/op.h>
 #include <relax/compile.h>
 

@@ -24,10 +24,6 @@ RLX_INLINE bool rlx_field_is_list(const rlx_field *f)
 {
     return f->type == RLX_FIELD_REFS || f->type == RLX_FIELD_DEFS;
 }
-RLX_INLINE bool rlx_field_is_def(const rlx_field *f)
-{
-    return f && (f->type == RLX_FIELD_DEF || f->type == RLX_FIELD_DEFS);
-}
 RLX_INLINE bool rlx_is_relax_var(const rlx_node *n)
 {
     return n->kind == RLX_NODE_VAR || n->kind == RLX_NODE_DATAFLOW_VAR;

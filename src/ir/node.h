@@ -214,6 +214,10 @@ typedef struct rlx_field {
     uint16_t offset, count_offset;
     const char *name;
 } rlx_field;
+RLX_INLINE bool rlx_field_is_def(const rlx_field *f)
+{
+    return f && (f->type == RLX_FIELD_DEF || f->type == RLX_FIELD_DEFS);
+}
 typedef struct rlx_kind_info {
     const char *name;       /* "Call" */
     uint16_t size;
