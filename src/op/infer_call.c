@@ -189,31 +189,39 @@ static bool check_output(rlx_infer *in, rlx_mapping *m, const rlx_sinfo *param,
     return fit == RLX_FIT_VALUE;
 }
 
+/* Says that an argument can never be what the function takes, and which part of it. */
+static bool wrong_input(rlx_infer *in, size_t index, const rlx_sinfo *arg, const rlx_sinfo *want,
+                        const rlx_fit_reason *why)
+{
+    rlx_buf text;
+    rlx_buf_init(&text, &in->ctx->memory);
+    rlx_fit_explain(&text, why);
+    misuse(in, "argument %zu is %s, expected %s: %s", index, rlx_show(in->ctx, arg),
+           rlx_show(in->ctx, want), text.data && !text.failed ? text.data : "");
+    rlx_buf_free(&text);
+    return false;
+}
+
+/* What is certain to be wrong is an error; what is not known the kernel checks itself. */
 static bool check_inputs(rlx_infer *in, const tir_call *c, rlx_mapping *m)
 {
+    for (size_t i = 0; i < c->args->num_fields; i++)
+        rlx_mapping_add(m, c->callee->params[i], c->args->fields[i], (int32_t)i);
+    if (m->conflict)
+        return misuse(in, "%s would be both %s (argument %d) and %s (argument %d)",
+                      rlx_show(in->ctx, &m->conflict->node), rlx_show(in->ctx, m->first),
+                      m->first_arg, rlx_show(in->ctx, m->second), m->second_arg),
+               false;
     for (size_t i = 0; i < c->args->num_fields; i++) {
-        const rlx_sinfo *param = c->callee->params[i], *arg = c->args->fields[i];
-        rlx_mapping_add(m, param, arg, (int32_t)i);
-        /* Tensors and scalars of another kind, rank or dtype can never work; sizes are the
-         * kernel's own check. */
-        const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(param), *a = rlx_as_tensor_sinfo(arg);
-        bool clash = arg->kind != param->kind && !rlx_is(arg, RLX_NODE_OBJECT_SINFO) &&
-                     !rlx_is(param, RLX_NODE_OBJECT_SINFO);
-        if (t && a)
-            clash = (t->ndim >= 0 && a->ndim >= 0 && t->ndim != a->ndim) ||
-                    (t->dtype != a->dtype && !rlx_dtype_is_void(t->dtype) &&
-                     !rlx_dtype_is_void(a->dtype));
-        if (clash)
-            return misuse(in, "argument %zu is %s, expected %s", i, rlx_show(in->ctx, arg),
-                          rlx_show(in->ctx, param)),
-                   false;
+        const rlx_sinfo *arg = c->args->fields[i],
+                        *want = rlx_mapping_apply(m, c->callee->params[i]);
+        rlx_fit_reason why;
+        if (!want)
+            return in->failed = true, false;
+        if (rlx_fit(in->ctx, in->scope, arg, want, &why) == RLX_FIT_NO)
+            return wrong_input(in, i, arg, want, &why);
     }
-    if (!m->conflict)
-        return true;
-    return misuse(in, "%s would be both %s (argument %d) and %s (argument %d)",
-                  rlx_show(in->ctx, &m->conflict->node), rlx_show(in->ctx, m->first), m->first_arg,
-                  rlx_show(in->ctx, m->second), m->second_arg),
-           false;
+    return true;
 }
 
 /* Counts and descriptions against the function's parameters: inputs, allocated outputs,
@@ -282,14 +290,12 @@ static bool check_replaced(rlx_infer *in, const rlx_sinfo *arg, const rlx_sinfo 
 {
     const rlx_tensor_sinfo *a = rlx_as_tensor_sinfo(arg), *o = rlx_as_tensor_sinfo(out);
     size_t na = 0, no = 0;
-    const rlx_prim *const *da = a ? rlx_infer_dims(in, a, &na) : NULL, *const *dim_out =
-                                                                           o ? rlx_infer_dims(
-                                                                                   in, o, &no)
-                                                                             : NULL;
+    const rlx_prim *const *have = a ? rlx_infer_dims(in, a, &na) : NULL;
+    const rlx_prim *const *want = o ? rlx_infer_dims(in, o, &no) : NULL;
     bool same =
-        a && o && a->dtype == o->dtype && (a->shape == o->shape || (da && dim_out)) && a->shape;
-    if (same && da && dim_out)
-        same = rlx_prove_equal_list(in->ctx, in->scope, da, na, dim_out, no) == RLX_EQUAL;
+        a && o && a->dtype == o->dtype && (a->shape == o->shape || (have && want)) && a->shape;
+    if (same && have && want)
+        same = rlx_prove_equal_list(in->ctx, in->scope, have, na, want, no) == RLX_EQUAL;
     if (!same)
         misuse(in, "argument %lld is %s, not proved to be of shape and dtype of its output, %s",
                (long long)index, rlx_show(in->ctx, arg), rlx_show(in->ctx, out));
