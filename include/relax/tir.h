@@ -126,6 +126,16 @@ relax_status relax_tir_writes(relax_tir_builder *builder,
                               RELAX_NULLABLE const relax_buffer *buffer,
                               RELAX_NULLABLE const relax_prim_expr *const *mins,
                               RELAX_NULLABLE const relax_prim_expr *const *extents, size_t ndim);
+/* A buffer over a region of `source` (T.match_buffer in a block), directly in the open block and
+ * until it ends: from mins[i], extents[i] elements in each of `ndim` dimensions. Its own
+ * dimensions are the last `match_ndim` of them; the others have extent 1. Element and region are
+ * those of `source`, so what is stated or found of the block is about `source`. NULL and
+ * diagnostics on failure. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
+RELAX_BORROWED RELAX_NULLABLE relax_buffer *relax_tir_match(relax_tir_builder *builder,
+        const char *name, size_t name_len, const relax_buffer *source,
+        const relax_prim_expr *const *mins, const relax_prim_expr *const *extents, size_t ndim,
+        size_t match_ndim);
 /* An attribute of the innermost open block or loop, of the function outside of any. The last
  * value of a key counts. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)

@@ -317,6 +317,21 @@ relax_status relax_tir_writes(relax_tir_builder *builder, const relax_buffer *bu
                : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
+relax_buffer *relax_tir_match(relax_tir_builder *builder, const char *name, size_t name_len,
+                              const relax_buffer *source, const relax_prim_expr *const *mins,
+                              const relax_prim_expr *const *extents, size_t ndim,
+                              size_t match_ndim)
+{
+    if (!API_IS(builder, API_TIR_BUILDER))
+        return NULL;
+    const char *z = open(builder) ? name_of(builder, name, name_len) : NULL;
+    const rlx_buffer *b = z ? buffer_of(builder, source) : NULL;
+    bool ok = b && prims(builder, mins, ndim, "mins") && prims(builder, extents, ndim, "extents");
+    return give(builder->ctx, ok ? rlx_tir_match(&builder->t, z, b, list_of(mins, ndim),
+                                                 list_of(extents, ndim), match_ndim)
+                                 : NULL);
+}
+
 relax_status relax_tir_attr(relax_tir_builder *builder, const char *key, size_t key_len,
                             const relax_attr *value)
 {

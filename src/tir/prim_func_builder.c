@@ -55,6 +55,7 @@ struct rlx_tir_frame {
     rlx_ptrs allocs;                   /* BLOCK, FUNC */
     rlx_ptrs regions[2];               /* BLOCK: reads and writes that are stated */
     bool stated[2];
+    rlx_ptrs matches;                  /* BLOCK: buffers over regions */
     const rlx_attr *attrs;             /* BLOCK, FOR */
 };
 
@@ -114,6 +115,7 @@ static void free_frame(rlx_tir *t, rlx_tir_frame *f)
     rlx_vec_free(m, &f->allocs);
     rlx_vec_free(m, &f->regions[0]);
     rlx_vec_free(m, &f->regions[1]);
+    rlx_vec_free(m, &f->matches);
 }
 
 static void pop(rlx_tir *t)
@@ -505,18 +507,15 @@ void rlx_tir_where(rlx_tir *t, const rlx_prim *predicate)
         f->cond = predicate;
 }
 
-void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins,
-                    rlx_prim_list extents)
+/* NULL after a failure. */
+static const rlx_buffer_region *new_region(rlx_tir *t, const rlx_buffer *b, rlx_prim_list mins,
+                                           rlx_prim_list extents)
 {
-    rlx_tir_frame *f = expect(t, FRAME_BLOCK);
-    if (!f)
-        return;
-    f->stated[written] = true;
-    if (!b || !good_list(t, mins) || !good_list(t, extents))
-        return;
+    if (!good_list(t, mins) || !good_list(t, extents))
+        return NULL;
     if (mins.count != b->num_shape || extents.count != b->num_shape) {
         misuse(t, RLX_OP03, "as many ranges as dimensions are needed in a region");
-        return;
+        return NULL;
     }
     rlx_buffer_region *r = rlx_node_new(t->ctx, RLX_NODE_BUFFER_REGION);
     const rlx_node **ranges = r ? rlx_new(t->ctx, (mins.count + 1) * sizeof *ranges) : NULL;
@@ -525,13 +524,60 @@ void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list
             ranges = NULL;
     if (!ranges) {
         fail(t);
-        return;
+        return NULL;
     }
     r->buffer = &b->node;
     r->region = ranges;
     r->num_region = mins.count;
-    if (!rlx_vec_push(memory_of(t), &f->regions[written], (void *)r))
+    return r;
+}
+
+void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins,
+                    rlx_prim_list extents)
+{
+    rlx_tir_frame *f = expect(t, FRAME_BLOCK);
+    if (!f)
+        return;
+    f->stated[written] = true;
+    const rlx_buffer_region *r = b ? new_region(t, b, mins, extents) : NULL;
+    if (r && !rlx_vec_push(memory_of(t), &f->regions[written], (void *)r))
         no_memory(t);
+}
+
+/* May a buffer leave this many leading dimensions of the region out? */
+static bool can_drop(rlx_tir *t, rlx_prim_list extents, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!rlx_is_int_value(extents.items[i], 1))
+            return misuse(t, RLX_OP03, "dimensions left out of a region are one element wide");
+    return true;
+}
+
+const rlx_buffer *rlx_tir_match(rlx_tir *t, const char *name, const rlx_buffer *source,
+                                rlx_prim_list mins, rlx_prim_list extents, size_t ndim)
+{
+    rlx_tir_frame *f = expect(t, FRAME_BLOCK);
+    const rlx_buffer_region *region =
+        f && source ? new_region(t, source, mins, extents) : NULL;
+    if (!region)
+        return NULL;
+    if (ndim > extents.count) {
+        misuse(t, RLX_OP03, "a buffer has no more dimensions than the region it is over");
+        return NULL;
+    }
+    size_t lead = extents.count - ndim;
+    rlx_prim_list shape = RLX_TIR_ITEMS(extents.items + lead, ndim);
+    const rlx_buffer *b =
+        can_drop(t, extents, lead) ? new_buffer(t, name, source->dtype, shape) : NULL;
+    rlx_match_buffer_region *m = b ? rlx_node_new(t->ctx, RLX_NODE_MATCH_BUFFER_REGION) : NULL;
+    if (!m || !rlx_vec_push(memory_of(t), &f->matches, (void *)m)) {
+        if (!t->failed)
+            no_memory(t);
+        return NULL;
+    }
+    m->source = &region->node;
+    m->buffer = &b->node;
+    return b;
 }
 
 static const rlx_stmt *make_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices,
@@ -559,12 +605,21 @@ void rlx_tir_init(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const 
         add(t, &f->first, (item){ .kind = ITEM_STMT, .stmt = s });
 }
 
+static const rlx_node *const *copied(rlx_tir *t, const rlx_ptrs *list, size_t *count, bool *ok)
+{
+    bool here = false;
+    *count = list->len;
+    const rlx_node *const *copy =
+        rlx_nodes_copy(t->ctx, (const rlx_node *const *)list->data, list->len, &here);
+    *ok &= here;
+    return copy;
+}
+
 static const rlx_tir_block *make_block(rlx_tir *t, const rlx_tir_frame *f)
 {
-    const rlx_ptrs *reads = &f->regions[0], *writes = &f->regions[1];
     rlx_tir_block *b = rlx_node_new(t->ctx, RLX_NODE_TIR_BLOCK);
     const rlx_node **iters = rlx_new(t->ctx, (f->axes.len + 1) * sizeof *iters);
-    bool ok = b && iters, ok2 = false, ok3 = false;
+    bool ok = b && iters;
     if (!ok)
         return NULL;
     for (size_t i = 0; i < f->axes.len; i++)
@@ -573,17 +628,14 @@ static const rlx_tir_block *make_block(rlx_tir *t, const rlx_tir_frame *f)
     b->iter_vars = iters;
     b->num_iter_vars = f->axes.len;
     b->name = f->name;
-    b->alloc_buffers =
-        rlx_nodes_copy(t->ctx, (const rlx_node *const *)f->allocs.data, f->allocs.len, &ok);
-    b->num_alloc_buffers = f->allocs.len;
-    b->reads = rlx_nodes_copy(t->ctx, (const rlx_node *const *)reads->data, reads->len, &ok2);
-    b->num_reads = reads->len;
-    b->writes = rlx_nodes_copy(t->ctx, (const rlx_node *const *)writes->data, writes->len, &ok3);
-    b->num_writes = writes->len;
+    b->alloc_buffers = copied(t, &f->allocs, &b->num_alloc_buffers, &ok);
+    b->match_buffers = copied(t, &f->matches, &b->num_match_buffers, &ok);
+    b->reads = copied(t, &f->regions[0], &b->num_reads, &ok);
+    b->writes = copied(t, &f->regions[1], &b->num_writes, &ok);
     b->annotations = f->attrs;
     b->init = f->first.len ? finish(t, &f->first) : NULL;
     b->body = finish(t, &f->body);
-    if (!ok || !ok2 || !ok3 || !b->body || (!b->init && f->first.len))
+    if (!ok || !b->body || (!b->init && f->first.len))
         return NULL;
     return rlx_tir_complete_block(t->ctx, b, !f->stated[0], !f->stated[1]);
 }

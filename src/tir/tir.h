@@ -103,6 +103,10 @@ void rlx_tir_where(rlx_tir *t, const rlx_prim *predicate);
  * side. b NULL: none so far. */
 void rlx_tir_region(rlx_tir *t, bool written, const rlx_buffer *b, rlx_prim_list mins,
                     rlx_prim_list extents);
+/* A buffer of the open block over a region of `source`; its `ndim` dimensions are the last ones of
+ * the region, the others are one element wide. */
+const rlx_buffer *rlx_tir_match(rlx_tir *t, const char *name, const rlx_buffer *source,
+                                rlx_prim_list mins, rlx_prim_list extents, size_t ndim);
 /* A store in T.init(): done once per spatial point before the first reduction step. */
 void rlx_tir_init(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const rlx_prim *value);
 void rlx_tir_end_block(rlx_tir *t);

@@ -169,6 +169,24 @@ static void views(kernel *k)
 }
 static float rows_exchanged(const float *a, int i) { return a[(i + 4) % 8]; }
 
+/* A row of A and all of B seen as buffers of their own: the row, doubled, into both rows. The
+ * leading dimension of the row is left out. */
+static void matched(kernel *k)
+{
+    prim one = num(k, 1), zero = num(k, 0), row[] = { one, num(k, 4) }, four = num(k, 4);
+    relax_tir_begin_block(k->t, Z("rows"));
+    prim i = relax_tir_axis(k->t, RELAX_AXIS_SPATIAL, Z("i"), num(k, 2)), from[] = { one, zero },
+         to[] = { i, zero };
+    relax_buffer *in = relax_tir_match(k->t, Z("in_row"), k->a, from, row, 2, 1);
+    relax_buffer *out = relax_tir_match(k->t, Z("out_row"), k->b, to, row, 2, 2);
+    prim j = relax_tir_for(k->t, RELAX_LOOP_SERIAL, Z("j"), NULL, four), at[] = { zero, j };
+    prim x = relax_tir_load(k->t, in, &j, 1);
+    relax_tir_store(k->t, out, at, 2, both(k, RELAX_PRIM_ADD, x, x));
+    relax_tir_end_for(k->t);
+    relax_tir_end_block(k->t);
+}
+static float lower_row_doubled(const float *a, int i) { return 2 * a[4 + i % 4]; }
+
 static const struct program {
     const char *name;
     void (*build)(kernel *k);
@@ -183,6 +201,8 @@ static const struct program {
     { "guarded_block", guarded_block, same, "T.where(o < " },
     { "scan_axes", scan_axes, running_sum, "T.axis.scan(" },
     { "views", views, rows_exchanged, "T.decl_buffer(" },
+    { "matched", matched, lower_row_doubled,
+      "in_row = T.match_buffer(A[T.int64(1), T.int64(0):T.int64(4)], (T.int64(4),))" },
 };
 
 /* A module whose main calls that kernel. NULL after a failure. */
@@ -376,6 +396,35 @@ static void view_of_nothing(kernel *k)
 {
     relax_tir_view(k->t, Z("v"), RELAX_FLOAT32, NULL, k->shape, NULL, 2, NULL);
 }
+static void match_outside(kernel *k)
+{
+    relax_tir_match(k->t, Z("m"), k->a, k->shape, k->shape, 2, 2);
+}
+static void match_in_loop(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b")), loop(k, 1, "i", 2);
+    match_outside(k);
+}
+static void match_of_nothing(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b"));
+    relax_tir_match(k->t, Z("m"), NULL, k->shape, k->shape, 2, 2);
+}
+static void match_of_few(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b"));
+    relax_tir_match(k->t, Z("m"), k->a, k->shape, k->shape, 1, 1);
+}
+static void match_of_many(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b"));
+    relax_tir_match(k->t, Z("m"), k->a, k->shape, k->shape, 2, 3);
+}
+static void match_of_wide_drop(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("b"));
+    relax_tir_match(k->t, Z("m"), k->a, k->shape, k->shape, 2, 1);
+}
 static void param_of_null_steps(kernel *k)
 {
     prim steps[] = { NULL, NULL };
@@ -396,6 +445,9 @@ static const struct { const char *name, *code; void (*build)(kernel *k);
     WRONG("OP03", extern_without_name), WRONG("OP03", extern_of_no_dtype),
     WRONG("OP01", attr_of_nothing),     WRONG("OP01", thread_without_tag),
     WRONG("OP01", view_of_nothing),     WRONG("OP01", param_of_null_steps),
+    WRONG("OP09", match_outside),       WRONG("OP09", match_in_loop),
+    WRONG("OP01", match_of_nothing),    WRONG("OP03", match_of_few),
+    WRONG("OP03", match_of_many),       WRONG("OP03", match_of_wide_drop),
 };
 
 static void misuse_is_said(void **state)
