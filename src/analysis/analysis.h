@@ -16,6 +16,9 @@ enum rlx_stage {
 };
 /* Reports every violation; true if there was no error. */
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage);
+/* The same at RLX_STAGE_ANY for a module in which errors were found while it was read: what has
+ * been said of a place is not said again. */
+bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m);
 
 /* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10.
  * report: a diagnostic for each violation, else the first one ends it. False: not normal, or

@@ -32,6 +32,8 @@ static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
 #define SAY(w, f, ...) \
     ((void)rlx_error((w)->ctx, (enum rlx_code_id)(f)->code, (f)->place, __VA_ARGS__))
 #define NOTE(w, place, ...) rlx_note((w)->ctx, (place), __VA_ARGS__)
+/* "... here": only where there is a place to show */
+#define NOTE_HERE(w, place, ...) ((place) ? NOTE(w, place, __VA_ARGS__) : (void)0)
 
 /* ---- variables ------------------------------------------------------------------------------ */
 
@@ -42,7 +44,7 @@ static void say_dataflow(rlx_wf *w, const rlx_finding *f)
         return;
     }
     SAY(w, f, "dataflow variable %s is used outside its dataflow block", name(w, f->a));
-    NOTE(w, f->note, "%s is bound here", name(w, f->a));
+    NOTE_HERE(w, f->note, "%s is bound here", name(w, f->a));
     NOTE(w, RLX_NO_PLACE, "add it to R.output");
 }
 
@@ -50,7 +52,7 @@ static void say_bound(rlx_wf *w, const rlx_finding *f)
 {
     if (f->detail == RLX_WF_TWICE) {
         SAY(w, f, "variable %s is bound twice", name(w, f->a));
-        NOTE(w, f->note, "it is bound here first");
+        NOTE_HERE(w, f->note, "it is bound here first");
     } else if (f->detail == RLX_WF_OWN_VALUE) {
         SAY(w, f, "variable %s occurs in its own value, which is not a function", name(w, f->a));
     } else {
@@ -64,7 +66,7 @@ static void say_order(rlx_wf *w, const rlx_finding *f)
         SAY(w, f, "variable %s is out of scope here", name(w, f->a));
     else
         SAY(w, f, "variable %s is used before it is bound", name(w, f->a));
-    NOTE(w, f->note, "%s is bound here", name(w, f->a));
+    NOTE_HERE(w, f->note, "%s is bound here", name(w, f->a));
 }
 
 static void say_captured(rlx_wf *w, const rlx_finding *f)
@@ -73,7 +75,7 @@ static void say_captured(rlx_wf *w, const rlx_finding *f)
         SAY(w, f, "function %s captures dataflow variable %s", name(w, f->b), name(w, f->a));
     else
         SAY(w, f, "a local function captures dataflow variable %s", name(w, f->a));
-    NOTE(w, f->note, "%s is bound here", name(w, f->a));
+    NOTE_HERE(w, f->note, "%s is bound here", name(w, f->a));
     NOTE(w, RLX_NO_PLACE, "list it in R.output of an earlier block, or pass it as a parameter");
 }
 
@@ -84,7 +86,7 @@ static void say_shared_param(rlx_wf *w, const rlx_finding *f)
             function_name(w, f->k));
     else
         SAY(w, f, "parameter %s occurs twice", name(w, f->a));
-    NOTE(w, f->note, "it is a parameter here first");
+    NOTE_HERE(w, f->note, "it is a parameter here first");
 }
 
 /* ---- shape variables ------------------------------------------------------------------------ */
@@ -229,6 +231,8 @@ static void say_control_flow(rlx_wf *w, const rlx_finding *f)
 {
     if (f->detail == RLX_WF_IF) {
         SAY(w, f, "if inside a dataflow block");
+        NOTE_HERE(w, f->around, "the block begins here");
+        NOTE(w, RLX_NO_PLACE, "move it out of the block");
         return;
     }
     if (f->detail == RLX_WF_SELF)
@@ -238,14 +242,15 @@ static void say_control_flow(rlx_wf *w, const rlx_finding *f)
         SAY(w, f, "call to %s inside a dataflow block of %s, which is mutually recursive with %s",
             name(w, f->a), name(w, f->b), name(w, f->a));
     if (f->detail == RLX_WF_MUTUAL)
-        NOTE(w, f->note, "%s leads back to %s from here", name(w, f->a), name(w, f->b));
+        NOTE_HERE(w, f->note, "%s leads back to %s from here", name(w, f->a), name(w, f->b));
+    NOTE_HERE(w, f->around, "the block begins here");
     NOTE(w, RLX_NO_PLACE, "move the call out of the block");
 }
 
 static void say_recursive(rlx_wf *w, const rlx_finding *f)
 {
     SAY(w, f, "%s is recursive but states no return annotation", name(w, f->a));
-    NOTE(w, f->note, "it is mentioned here");
+    NOTE_HERE(w, f->note, "it is mentioned here");
     if (f->b && f->b->kind != RLX_NODE_OBJECT_SINFO)
         NOTE(w, RLX_NO_PLACE, "the body gives -> %s", rlx_show(w->ctx, f->b));
 }
@@ -258,11 +263,13 @@ static void say_op_value(rlx_wf *w, const rlx_finding *f)
 
 static void say_no_public(rlx_wf *w, const rlx_finding *f)
 {
-    const rlx_node *first = w->module->num_gvars ? w->module->gvars[0] : NULL;
+    const rlx_node *const *names = w->module->gvars;
     rlx_report(w->ctx, RLX_WF12, RLX_SEVERITY_WARNING, f->place, "module has no public function");
-    if (first)
-        NOTE(w, RLX_NO_PLACE, "remove private=True from one of the functions, %s for instance",
-             name(w, first));
+    if (w->module->num_gvars == 1)
+        NOTE(w, RLX_NO_PLACE, "remove private=True from %s", name(w, names[0]));
+    else if (w->module->num_gvars)
+        NOTE(w, RLX_NO_PLACE, "remove private=True from one of: %s, %s%s", name(w, names[0]),
+             name(w, names[1]), w->module->num_gvars > 2 ? ", ..." : "");
 }
 
 static void say_symbol(rlx_wf *w, const rlx_finding *f)
@@ -299,7 +306,7 @@ static void say_same_name(rlx_wf *w, const rlx_finding *f)
             ((const rlx_attr_string *)f->b)->value->data);
     else
         SAY(w, f, "two functions are named %s", name(w, f->a));
-    NOTE(w, f->note, "the other one is here");
+    NOTE_HERE(w, f->note, "the other one is here");
 }
 
 static void say_damage(rlx_wf *w, const rlx_finding *f)
@@ -354,11 +361,30 @@ static const struct criterion *criterion_of(uint16_t code)
     return NULL;
 }
 
+static bool overlap(rlx_place a, rlx_place b)
+{
+    uint32_t from_a = rlx_place_begin(a), from_b = rlx_place_begin(b);
+    return rlx_place_source(a) == rlx_place_source(b) && from_a <= from_b + rlx_place_len(b) &&
+           from_b <= from_a + rlx_place_len(a);
+}
+
+/* Was it reported at this place before the check began? The diagnostics that are kept are few. */
+static bool is_known(const rlx_wf *w, const rlx_finding *f)
+{
+    const rlx_code *code = rlx_code_row((enum rlx_code_id)f->code);
+    if (f->code == RLX_WX08 && rlx_is(f->a, RLX_NODE_TUPLE_GET_ITEM))
+        code = rlx_code_row(RLX_TY05); /* inference has refused the index */
+    for (const rlx_diag *d = w->known; d && f->place; d = d == w->known_end ? NULL : d->next)
+        if (d->code == code && overlap(d->place, f->place))
+            return true;
+    return false;
+}
+
 static void say_stage(rlx_wf *w, enum rlx_stage stage)
 {
     for (size_t i = 0; i < w->findings.len; i++) {
         const struct criterion *c = criterion_of(w->findings.data[i].code);
-        if (c && c->stage == stage)
+        if (c && c->stage == stage && !is_known(w, &w->findings.data[i]))
             c->say(w, &w->findings.data[i]);
     }
 }
@@ -437,6 +463,7 @@ static void find_recursive_calls(rlx_wf *w, const uint32_t *group)
         if (!f)
             return;
         f->b = w->module->gvars[m.from];
+        f->around = m.block_at;
         for (size_t k = 0; m.from != m.to && k < w->mentions.len && !f->note; k++)
             if (w->mentions.data[k].from == m.to && group[w->mentions.data[k].to] == group[m.from])
                 f->note = w->mentions.data[k].place;
@@ -525,12 +552,14 @@ static void warn(rlx_wf *w)
     }
 }
 
-bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
+static bool check(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage, bool again)
 {
     rlx_wf w = { .ctx = ctx,
                  .module = m,
                  .env = rlx_module_env(m),
                  .stage = stage,
+                 .known = again ? ctx->diags.first : NULL,
+                 .known_end = ctx->diags.last,
                  .epoch = 1,
                  .last_epoch = 1 };
     size_t errors = rlx_error_count(ctx);
@@ -550,8 +579,18 @@ bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage
     if (stage == RLX_STAGE_EXPLICIT)
         say_stage(&w, RLX_STAGE_EXPLICIT);
     /* Once for a program, not after each pass. */
-    if (stage != RLX_STAGE_NORMAL && rlx_error_count(ctx) == errors && !w.failed)
+    if (stage != RLX_STAGE_NORMAL && !again && rlx_error_count(ctx) == errors && !w.failed)
         warn(&w);
     release(&w);
     return rlx_error_count(ctx) == errors;
+}
+
+bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
+{
+    return check(ctx, m, stage, false);
+}
+
+bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m)
+{
+    return check(ctx, m, RLX_STAGE_ANY, true);
 }

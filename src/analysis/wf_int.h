@@ -26,6 +26,7 @@ typedef struct rlx_finding {
     uint8_t detail;
     uint32_t next;               /* finding + 1: another early use of the same variable */
     rlx_place place, note;       /* note: the related place */
+    rlx_place around;            /* WF07: the dataflow block */
     const rlx_node *a, *b;       /* what the message names */
     int64_t n, k;
 } rlx_finding;
@@ -96,7 +97,7 @@ typedef struct rlx_wf_part {
 /* Function `from` mentions function `to`. in_block: it is a call inside a dataflow block. */
 typedef struct rlx_wf_mention {
     uint32_t from, to;
-    rlx_place place;
+    rlx_place place, block_at;
     bool in_block;
 } rlx_wf_mention;
 
@@ -105,6 +106,7 @@ typedef struct rlx_wf {
     const rlx_module *module;
     rlx_env env;
     enum rlx_stage stage;
+    const rlx_diag *known, *known_end;             /* what had been reported before; or NULL */
     bool failed;                                   /* out of memory */
     bool mutates;                                  /* there is an in-place call */
     RLX_VEC(rlx_finding) findings;
@@ -123,6 +125,7 @@ typedef struct rlx_wf {
     uintptr_t epoch, last_epoch;
     uint32_t function;                             /* of the module */
     uint32_t block, num_blocks;                    /* dataflow block under way, blocks so far */
+    rlx_place block_at;                            /* where that block, or the last one, begins */
     uint32_t step;                                 /* bindings and signatures so far */
     RLX_VEC(rlx_wf_task) tasks;
     RLX_VEC(rlx_wf_mark) marks;

@@ -104,7 +104,11 @@ static void end_function(rlx_wf *w, const rlx_function *f)
 static void use_global(rlx_wf *w, const rlx_global_var *gv, rlx_place place, bool called)
 {
     int64_t at = rlx_module_index(w->module, gv);
-    rlx_wf_mention m = { w->function, (uint32_t)at, place, called && w->block };
+    rlx_wf_mention m = { .from = w->function,
+                         .to = (uint32_t)at,
+                         .place = place,
+                         .block_at = w->block_at,
+                         .in_block = called && w->block };
     if (at < 0) {
         rlx_wf_found(w, RLX_WX01, RLX_WF_PLAIN, place, &gv->node);
         return;
@@ -121,8 +125,10 @@ static void check_local_recursion(rlx_wf *w, const rlx_call *call)
     for (size_t i = w->functions.len; w->block && i-- > 1;)
         if (w->functions.data[i].name == call->op) {
             rlx_finding *f = rlx_wf_found(w, RLX_WF07, RLX_WF_SELF, call->place, call->op);
-            if (f)
+            if (f) {
                 f->b = call->op;
+                f->around = w->block_at;
+            }
             return;
         }
 }
@@ -256,8 +262,9 @@ static bool seen_before(rlx_wf *w, const rlx_expr *e)
 
 static void visit_if(rlx_wf *w, const rlx_if_expr *e)
 {
-    if (w->block)
-        rlx_wf_found(w, RLX_WF07, RLX_WF_IF, e->place, &e->node);
+    rlx_finding *f = w->block ? rlx_wf_found(w, RLX_WF07, RLX_WF_IF, e->place, &e->node) : NULL;
+    if (f)
+        f->around = w->block_at;
     if (seen_before(w, &e->node))
         return;
     push(w, TASK_SEQ, e->false_branch, 0);
@@ -337,6 +344,7 @@ static void visit_blocks(rlx_wf *w, const rlx_seq_expr *seq, size_t i)
     }
     if (b->node.kind == RLX_NODE_DATAFLOW_BLOCK) {
         rlx_wf_open_block(w);
+        w->block_at = b->place;
         push(w, TASK_END_BLOCK, &b->node, 0);
     }
     push(w, TASK_BINDINGS, &b->node, 0);
@@ -368,7 +376,11 @@ static void bind_variable(rlx_wf *w, const rlx_var_binding *b)
     const rlx_var *v = rlx_as_var(b->var);
     if (!v)
         return;
-    rlx_wf_sinfo(w, v->sinfo,
+    /* What was derived from a scalar complained of is not complained of too. */
+    bool said = !v->num_sinfo_places && w->findings.len &&
+                rlx_vec_last(&w->findings).code == RLX_WF18 &&
+                rlx_vec_last(&w->findings).place == place_or(b->value, b->place);
+    rlx_wf_sinfo(w, said ? NULL : v->sinfo,
                  (rlx_wf_spot){ .role = RLX_WF_IN_VAR,
                                 .owner = b->var,
                                 .places = v->sinfo_places,

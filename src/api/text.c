@@ -3,6 +3,7 @@
 #include <relax/text.h>
 #include "api/api_int.h"
 
+#include "analysis/analysis.h"
 #include "script/script.h"
 
 static uint32_t add_source(relax_context *ctx, const char *name, size_t name_len, const char *text,
@@ -28,7 +29,12 @@ relax_module *relax_module_parse(relax_context *ctx, const char *name, size_t na
         return NULL;
     uint32_t source = add_source(ctx, name, name_len, text, text_len);
     rlx_float_env host = rlx_float_enter();
+    size_t errors = rlx_error_count(ctx);
     bool read = source && rlx_script_parse(ctx, source, NULL, &parsed);
+    const rlx_module *m = read ? parsed.module : parsed.damaged;
+    /* What reading has not found is found as well, so that one run tells all. */
+    if (m && rlx_error_count(ctx) != errors)
+        rlx_well_formed_too(ctx, m);
     rlx_float_leave(host);
     if (!read)
         return give(ctx, NULL);

@@ -63,7 +63,9 @@ typedef struct rlx_meaning { rlx_word *name; rlx_val value; } rlx_meaning;
 
 /* One function of the text: its header is read first, its body when every signature is known. */
 typedef struct rlx_pending {
-    bool tir, is_private, impure, broken;
+    bool tir, is_private, impure;
+    bool broken;                        /* its header could not be read: it is nothing */
+    bool damaged;                       /* statements are missing */
     rlx_word *name;
     uint32_t begin, end;                /* of the name */
     rlx_lexer_mark body;
@@ -84,6 +86,7 @@ typedef struct rlx_whereabouts {
     const rlx_pending *function;
     enum rlx_function_part part;
     uint32_t body_frame;                /* its frames are numbered from here */
+    const struct rlx_whereabouts *outer; /* of a body: what is around the function */
 } rlx_whereabouts;
 
 typedef struct rlx_reader {
@@ -106,12 +109,19 @@ typedef struct rlx_reader {
     rlx_builder *builder;
     bool in_module;                     /* inside a class */
     rlx_word *module_name;
+    rlx_place class_at;
     RLX_VEC(rlx_pending *) pending;
     const rlx_attr *module_attrs, *global_infos;
+    rlx_place devices_at;               /* of I.module_global_infos */
     /* variables whose struct info is missing after a reported error */
     rlx_ptrmap poisoned;
+    rlx_ptrmap broken;                  /* GlobalVars of functions whose headers failed */
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_whereabouts where;       /* for what is said about missing names */
+    /* the variable whose annotation is being read; NULL in other annotations */
+    const rlx_word *annotated;
+    /* dimensions of which kind of struct info are being read; 0: none */
+    uint8_t dims_of;
     struct rlx_rt_state *tir;          /* the PrimFunc being read */
     struct rlx_metadata *metadata;
     rlx_region kept;                    /* metadata: lives as long as the reader */
@@ -187,6 +197,9 @@ const rlx_prim *rlx_to_prim(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 const rlx_prim *rlx_read_prim(rlx_reader *r, const rlx_ast *a);
 /* Operand of a dimension: int64. */
 const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a);
+/* Is it an operator of Relax that is not called? */
+bool rlx_is_operator(const rlx_reader *r, const rlx_val *v);
+bool rlx_read_op_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v); /* WF09; false */
 /* A Relax expression; with `convert` numbers, strings, lists and PrimExprs become expressions
  * (5.5). */
 const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool convert);
@@ -236,10 +249,10 @@ bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum
 const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
 /* Places collected since `mark`, copied into the context; r->places is cut back. */
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
-/* Annotation of a binding, and the places of its parts, which live as long as its tree.
+/* Annotation of the variable `name` that is bound, and the places of its parts, which live as long as its tree.
  * Remembers by text what it read. NULL after a report. */
-const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places,
-                                   size_t *num_places);
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
+                                   const rlx_place **places, size_t *num_places);
 /* for the parser */
 struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end);
 /* Shape variables that strings in a parameter annotation define (4.1). */

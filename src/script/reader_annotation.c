@@ -56,12 +56,15 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
     return rlx_read_dim(r, a);
 }
 
-static bool read_dims(rlx_reader *r, const rlx_ast *list)
+/* The dimensions onto the stack; every mistake among them is reported. */
+static bool read_dims(rlx_reader *r, const rlx_ast *list, enum rlx_node_kind of)
 {
+    bool ok = true;
+    r->dims_of = (uint8_t)of;
     for (const rlx_ast *a = list->first; a; a = a->next)
-        if (!push_node(r, read_dim(r, a)))
-            return false;
-    return true;
+        ok &= push_node(r, read_dim(r, a));
+    r->dims_of = 0;
+    return ok;
 }
 
 static bool define_dim(rlx_reader *r, rlx_word *w, const rlx_ast *at)
@@ -170,10 +173,12 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
             index-- == 0)
             return list->items[i];
     }
-    rlx_error(r->ctx, RLX_PA10, rlx_read_place(r, at),
-              "the module has no device \"%.*s\" in I.module_global_infos",
-              (int)(text.len > 60 ? 60 : text.len), text.data);
-    r->syntax_errors++;
+    rlx_read_error(r, RLX_WF24, at, "device %.*s is not listed in the module",
+                   (int)(text.len > 60 ? 60 : text.len), text.data);
+    if (list)
+        rlx_note(r->ctx, r->devices_at, "the list is here");
+    else
+        rlx_note(r->ctx, RLX_NO_PLACE, "the module lists no devices");
     return NULL;
 }
 
@@ -229,14 +234,31 @@ static const rlx_node *device_argument(rlx_reader *r, const rlx_ast *a)
 
 static bool is_none(const rlx_ast *a) { return !a || a->kind == RLX_AST_NONE; }
 
+/* What stands where the shape of a tensor annotation is expected (WF14). */
+static bool no_shape(rlx_reader *r, const rlx_ast *a, const char *found)
+{
+    return rlx_read_error(
+        r, RLX_WF14, a,
+        "shape of a tensor annotation must be a variable or a list of dimensions, found %s",
+        found);
+}
+
+static const char *form_of(const rlx_expr *e)
+{
+    return rlx_as_call(e)       ? "a call"
+           : rlx_as_constant(e) ? "a constant"
+           : rlx_as_tuple(e)    ? "a tuple"
+                                : rlx_kinds[e->kind].name;
+}
+
 /* The shape of a tensor annotation. *shape stays NULL if there is none. */
-static bool tensor_shape(rlx_reader *r, const rlx_ast *a, const rlx_expr **shape)
+static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, const rlx_expr **shape)
 {
     if (is_none(a))
         return true;
     if (is_list(a)) {
         size_t mark = r->stack.len;
-        if (read_dims(r, a))
+        if (read_dims(r, a, of))
             *shape = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
                                r->stack.len - mark);
         r->stack.len = mark;
@@ -246,18 +268,29 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, const rlx_expr **shape
     if (!push_place(r, a) || !rlx_read_value(r, a, &v))
         return false;
     if (v.kind != RLX_VAL_EXPR && v.kind != RLX_VAL_TUPLE && v.kind != RLX_VAL_LIST)
-        return rlx_read_error(
-            r, RLX_PA17, a,
-            "the shape of a tensor is a list of dimensions or a shape variable, found %s",
-            rlx_val_text(&v));
+        return no_shape(r, a, rlx_val_text(&v));
     *shape = rlx_to_shape(r, a, &v);
     if (*shape && !rlx_as_shape_expr(*shape) && !rlx_as_var(*shape))
-        return rlx_read_error(r, RLX_PA17, a,
-                              "the shape of a tensor is a list of dimensions or a shape variable");
+        return no_shape(r, a, form_of(*shape));
     return *shape != NULL;
 }
 
-static bool read_rank(rlx_reader *r, const rlx_ast *a, const rlx_expr *shape, int *ndim)
+/* The criterion is another one for variables (language 4.2). */
+static bool rank_differs(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, int64_t says,
+                         size_t gives)
+{
+    if (r->annotated)
+        return rlx_read_error(r, RLX_WF10, a,
+                              "annotation of %s says rank %lld but gives %zu dimensions",
+                              r->annotated->text->data, (long long)says, gives);
+    return rlx_read_error(r, of == RLX_NODE_SHAPE_SINFO ? RLX_WF15 : RLX_WF14, a,
+                          "%s says rank %lld but gives %zu dimensions",
+                          of == RLX_NODE_SHAPE_SINFO ? "shape annotation" : "annotation",
+                          (long long)says, gives);
+}
+
+static bool read_rank(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, const rlx_expr *shape,
+                      int *ndim)
 {
     const rlx_shape_expr *s = rlx_as_shape_expr(shape);
     rlx_val v;
@@ -268,8 +301,7 @@ static bool read_rank(rlx_reader *r, const rlx_ast *a, const rlx_expr *shape, in
         return rlx_read_error(r, RLX_PA17, a, "ndim is %lld, expected -1 (unknown) or a rank",
                               (long long)n);
     if (a && s && n != -1 && (size_t)n != s->num_values)
-        return rlx_read_error(r, RLX_PA17, a, "ndim is %lld but the shape has %zu dimensions",
-                              (long long)n, s->num_values);
+        return rank_differs(r, a, of, n, s->num_values);
     *ndim = (int)n;
     return true;
 }
@@ -285,12 +317,13 @@ static const rlx_sinfo *tensor_info(rlx_reader *r, const rlx_ast *const *slot)
         type = dims; /* a lone string is the dtype */
         dims = NULL;
     }
-    if (!tensor_shape(r, dims, &shape) || (type && !read_dtype(r, type, &dtype)) ||
-        !read_rank(r, slot[3], shape, &ndim))
-        return NULL;
+    /* each part is looked at, whatever the others are */
+    bool ok = tensor_shape(r, dims, RLX_NODE_TENSOR_SINFO, &shape);
+    ok &= !type || read_dtype(r, type, &dtype);
+    ok = read_rank(r, slot[3], RLX_NODE_TENSOR_SINFO, shape, &ndim) && ok;
     if (!is_none(slot[2]) && !(device = device_argument(r, slot[2])))
-        return NULL;
-    return rlx_tensor_info(r->ctx, shape, dtype, ndim, device);
+        ok = false;
+    return ok ? rlx_tensor_info(r->ctx, shape, dtype, ndim, device) : NULL;
 }
 
 static const rlx_sinfo *read_tensor(rlx_reader *r, const rlx_ast *call)
@@ -309,14 +342,30 @@ static const rlx_sinfo *read_shape(rlx_reader *r, const rlx_ast *call)
     if (call && !rlx_bind_args(r, call, "R.Shape", RLX_PARAMS("values", "ndim"), 0, slot))
         return NULL;
     if (is_none(slot[0]))
-        return read_rank(r, slot[1], NULL, &ndim) ? rlx_shape_info_rank(r->ctx, ndim) : NULL;
+        return read_rank(r, slot[1], RLX_NODE_SHAPE_SINFO, NULL, &ndim)
+                   ? rlx_shape_info_rank(r->ctx, ndim)
+                   : NULL;
     const rlx_expr *shape = NULL;
-    if (!tensor_shape(r, slot[0], &shape) || !read_rank(r, slot[1], shape, &ndim))
+    if (!tensor_shape(r, slot[0], RLX_NODE_SHAPE_SINFO, &shape) ||
+        !read_rank(r, slot[1], RLX_NODE_SHAPE_SINFO, shape, &ndim))
         return NULL;
     const rlx_shape_expr *s = rlx_as_shape_expr(shape);
     if (!s)
         return rlx_read_error(r, RLX_PA17, slot[0], "R.Shape takes a list of dimensions"), NULL;
     return rlx_shape_info(r->ctx, s->values, s->num_values);
+}
+
+static const rlx_prim *prim_value(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    const rlx_prim *value = NULL;
+    r->dims_of = RLX_NODE_PRIM_SINFO;
+    if (a->kind == RLX_AST_STRING)
+        value = read_dim(r, a);
+    else if (push_place(r, a) && rlx_read_value(r, a, &v))
+        value = v.kind == RLX_VAL_INT && !v.sub ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, a, &v);
+    r->dims_of = 0;
+    return value;
 }
 
 static const rlx_sinfo *read_prim(rlx_reader *r, const rlx_ast *call)
@@ -333,30 +382,28 @@ static const rlx_sinfo *read_prim(rlx_reader *r, const rlx_ast *call)
         return NULL;
     if (!slot[1])
         return rlx_prim_info(r->ctx, dtype, NULL);
-    rlx_val v;
-    const rlx_prim *value = NULL;
-    if (slot[1]->kind == RLX_AST_STRING) {
-        value = read_dim(r, slot[1]);
-    } else if (push_place(r, slot[1]) && rlx_read_value(r, slot[1], &v)) {
-        value =
-            v.kind == RLX_VAL_INT && !v.sub ? rlx_int64(r->ctx, v.i) : rlx_to_prim(r, slot[1], &v);
-    }
-    if (value && dtype != RELAX_VOID && dtype != rlx_prim_dtype(value))
-        return rlx_read_error(r, RLX_PA17, slot[1], "the value's dtype is not the one stated"),
+    const rlx_prim *value = prim_value(r, slot[1]);
+    if (value && dtype != RELAX_VOID && dtype != rlx_prim_dtype(value)) {
+        char have[RLX_DTYPE_TEXT], want[RLX_DTYPE_TEXT];
+        rlx_dtype_name(rlx_prim_dtype(value), have);
+        rlx_dtype_name(dtype, want);
+        return rlx_read_error(r, RLX_WF22, slot[1], "value has dtype %s but R.Prim says %s", have,
+                              want),
                NULL;
+    }
     return value ? rlx_prim_info(r->ctx, rlx_prim_dtype(value), value) : NULL;
 }
 
-/* Annotations of a list onto the stack. */
+/* Annotations of a list onto the stack; every mistake among them is reported. */
 static bool read_infos(rlx_reader *r, const rlx_ast *list)
 {
+    bool ok = true;
     for (const rlx_ast *a = list->first; a; a = a->next)
-        if (a->kind == RLX_AST_KEYWORD
-                ? !rlx_read_error(r, RLX_PA12, a, "R.Tuple has no parameter %s",
-                                  a->name->text->data)
-                : !push_node(r, rlx_read_sinfo(r, a)))
-            return false;
-    return true;
+        ok &= a->kind == RLX_AST_KEYWORD ? rlx_read_error(r, RLX_PA12, a,
+                                                          "R.Tuple has no parameter %s",
+                                                          a->name->text->data)
+                                         : push_node(r, rlx_read_sinfo(r, a));
+    return ok;
 }
 
 static const rlx_sinfo *read_tuple(rlx_reader *r, const rlx_ast *call)
@@ -668,11 +715,13 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
     *k = (rlx_known_annotation){ a->begin, len, r->known_epoch, (uint32_t)count, s, relative };
 }
 
-const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_place **places,
-                                   size_t *num_places)
+const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
+                                   const rlx_place **places, size_t *num_places)
 {
     size_t mark = r->places.len, diags = r->ctx->diags.num_diags;
+    r->annotated = name;
     const rlx_sinfo *s = rlx_read_sinfo(r, a);
+    r->annotated = NULL;
     *num_places = r->places.len - mark;
     *places =
         rlx_region_copy(&r->parser.region, r->places.data + mark, *num_places * sizeof **places);

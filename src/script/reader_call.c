@@ -466,10 +466,10 @@ static bool positional(rlx_reader *r, const rlx_op_row *row, const rlx_ast *call
 {
     const rlx_expr *args[4];
     uint8_t n = 0;
+    bool ok = true;
     for (const rlx_ast *a = call->first; a; a = a->next, n++)
-        if (!(args[n] = read_argument(r, a, row->args[n].kind)))
-            return false;
-    return rlx_val_set(
+        ok &= (args[n] = read_argument(r, a, row->args[n].kind)) != NULL;
+    return ok && rlx_val_set(
         out, RLX_VAL_EXPR,
         r->ctx->ops->call(r->ctx, row, args, n, NULL, 0, NULL, rlx_read_place(r, call)), call);
 }

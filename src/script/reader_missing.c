@@ -84,10 +84,19 @@ static uint32_t line_start(rlx_slice text, uint32_t at)
     return at;
 }
 
+/* After "NAME(" of a local function; 0: another name. */
+static uint32_t value_of_def(rlx_slice text, uint32_t at, rlx_slice name)
+{
+    bool same = at + name.len < text.len && !memcmp(text.data + at, name.data, name.len);
+    return same && text.data[at + name.len] == '(' ? at + (uint32_t)name.len : 0;
+}
+
 /* After "NAME =" or "NAME: ... =" at the begin of the line: where the value starts; 0 if the
  * line does not bind the name. */
 static uint32_t value_of_binding(rlx_slice text, uint32_t first, rlx_slice name)
 {
+    if (first + 4 < text.len && !memcmp(text.data + first, "def ", 4))
+        return value_of_def(text, skip_blanks(text, first + 4), name);
     if (first + name.len >= text.len || memcmp(text.data + first, name.data, name.len) ||
         is_word_char(text.data[first + name.len]))
         return 0;
@@ -100,11 +109,10 @@ static uint32_t value_of_binding(rlx_slice text, uint32_t first, rlx_slice name)
 
 /* The line after `at`, still inside the function, that binds the name: its first character, 0
  * if there is none. */
-static uint32_t later_binding(rlx_reader *r, rlx_slice text, uint32_t at, rlx_slice name,
-                              uint32_t *value)
+static uint32_t later_binding(const rlx_pending *function, rlx_slice text, uint32_t at,
+                              rlx_slice name, uint32_t *value)
 {
-    uint32_t def = line_start(text, r->where.function->begin),
-             margin = skip_blanks(text, def) - def;
+    uint32_t def = line_start(text, function->begin), margin = skip_blanks(text, def) - def;
     for (;;) {
         const char *end = at < text.len ? memchr(text.data + at, '\n', text.len - at) : NULL;
         if (!end)
@@ -121,6 +129,15 @@ static uint32_t later_binding(rlx_reader *r, rlx_slice text, uint32_t at, rlx_sl
     }
 }
 
+/* The module's function around what is being read. */
+static const rlx_whereabouts *outermost_body(const rlx_reader *r)
+{
+    const rlx_whereabouts *body = &r->where;
+    while (body->outer && body->outer->part == RLX_PART_BODY)
+        body = body->outer;
+    return body;
+}
+
 static bool bound_later(rlx_reader *r, const rlx_ast *a)
 {
     rlx_slice text = { r->parser.lexer.text, r->parser.lexer.len },
@@ -131,7 +148,8 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
                               "variable %s occurs in its own value, which is not a function",
                               name.data),
                true;
-    uint32_t found = later_binding(r, text, a->end, name, &value);
+    const rlx_whereabouts *body = outermost_body(r);
+    uint32_t found = later_binding(body->function, text, a->end, name, &value);
     if (!found)
         return false;
     bool is_size = value + 2 < text.len && !memcmp(text.data + value, "T.", 2);
@@ -139,9 +157,23 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
         rlx_read_error(r, RLX_WF05, a, "shape variable %s is used before it is bound", name.data);
     else
         rlx_read_error(r, RLX_WF03, a, "variable %s is used before it is bound", name.data);
+    if (value_of_def(text, found + 4, name))
+        found += 4;
     rlx_note(r->ctx, rlx_place_make(r->source, found, (uint32_t)name.len),
              is_size ? "it is declared here" : "it is bound here");
     return true;
+}
+
+/* A dimension that nothing declares, in the annotation of a variable. */
+static bool missing_in_dims(rlx_reader *r, const rlx_ast *a)
+{
+    enum rlx_code_id code = r->dims_of == RLX_NODE_TENSOR_SINFO  ? RLX_WF14
+                            : r->dims_of == RLX_NODE_SHAPE_SINFO ? RLX_WF15
+                                                                 : RLX_WF16;
+    rlx_read_error(r, code, a, "shape variable %s%s is not in scope", a->name->text->data,
+                   code == RLX_WF15 ? " of a shape annotation" : "");
+    rlx_note(r->ctx, RLX_NO_PLACE, "introduce it with R.match_cast");
+    return false;
 }
 
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
@@ -152,9 +184,10 @@ bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
     bool in_text = a->end > a->begin && a->end <= r->parser.lexer.len;
     if (r->where.part == RLX_PART_HEADER || r->where.part == RLX_PART_RETURN)
         return missing_in_header(r, a);
+    bool in_dims = r->annotated && r->dims_of;
     if (r->where.part != RLX_PART_BODY || !in_text)
-        return unknown(r, a);
-    if (a->name->gone && a->name->gone_frame >= r->where.body_frame)
+        return in_dims ? missing_in_dims(r, a) : unknown(r, a);
+    if (a->name->gone && a->name->gone_frame >= outermost_body(r)->body_frame)
         return out_of_scope(r, a);
-    return bound_later(r, a) ? false : unknown(r, a);
+    return bound_later(r, a) ? false : in_dims ? missing_in_dims(r, a) : unknown(r, a);
 }

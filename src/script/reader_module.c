@@ -174,6 +174,8 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
         f->broken = true;
         r->syntax_errors += r->ctx->diags.num_errors - errors;
     }
+    if (f->broken && f->gvar && !rlx_ptrmap_put(&r->broken, f->gvar, 1))
+        rlx_no_memory(r->ctx);
     if (!rlx_lexer_skip_suite(&r->parser.lexer)) {
         f->broken = true;
         rlx_read_error_at(r, RLX_PA22, def->begin, def->end,
@@ -274,6 +276,7 @@ static void read_class(rlx_reader *r, const rlx_line *line, const rlx_ast *decor
     else if (decorator_kind(r, decorator) != DECORATOR_MODULE && errors == r->syntax_errors)
         rlx_read_error(r, RLX_PA23, decorator, "a class has the decorator @I.ir_module");
     r->module_name = line->name;
+    r->class_at = rlx_place_make(r->source, line->name_begin, line->name_end - line->name_begin);
     r->in_module = true;
     if (!rlx_word_bind(r, line->name, &v) || !rlx_suite_enter(&r->parser, &s)) {
         r->syntax_errors++;
@@ -295,6 +298,8 @@ static void read_body(rlx_reader *r, rlx_pending *f)
     rlx_region_mark unit = rlx_region_save(&r->unit), trees = rlx_region_save(&r->parser.region);
     size_t errors = rlx_error_count(r->ctx);
     bool ok = f->tir ? rlx_rt_body(r, f) : rlx_relax_body(r, f);
+    if (f->damaged && !f->ret && !rlx_ptrmap_put(&r->broken, f->gvar, 1))
+        rlx_no_memory(r->ctx); /* its result is not known: calls of it are silent */
     r->ctx->diags.otherwise = RLX_NO_PLACE;
     if (!ok && !r->syntax_errors && errors == rlx_error_count(r->ctx))
         RLX_BUG(r->ctx, "body of %s failed without a reason", f->name->text->data);
@@ -345,20 +350,40 @@ static size_t read_units(rlx_reader *r)
     return classes;
 }
 
+/* What could be read, so that its other mistakes can be found. In the place of what could not
+ * stands a packed function. */
+static const rlx_module *damaged_module(rlx_reader *r)
+{
+    for (size_t i = 0; i < r->pending.len; i++) {
+        const rlx_pending *f = r->pending.data[i];
+        if (!f->gvar || rlx_module_builder_function(r->module, f->gvar))
+            continue;
+        const rlx_expr *nothing = rlx_extern(r->ctx, rlx_string_slice(f->gvar->name));
+        if (!nothing || !rlx_module_builder_define(r->module, f->gvar, nothing))
+            return NULL;
+    }
+    return rlx_module_builder_finish(r->module, r->class_at);
+}
+
 bool rlx_read_file(rlx_reader *r, rlx_parsed *out)
 {
     r->module = rlx_module_builder_create(r->ctx, NULL);
     if (!r->module)
         return rlx_no_memory(r->ctx);
+    r->class_at = rlx_place_make(r->source, 0, 0);
     r->env = rlx_module_builder_env(r->module);
     size_t classes = read_units(r);
     if (!classes && !r->pending.len && !r->syntax_errors && !r->ctx->diags.out_of_memory)
         rlx_read_error_at(r, RLX_PA33, 0, 0, "the text holds no module and no function");
     read_bodies(r);
-    if (r->syntax_errors || r->ctx->diags.out_of_memory)
-        return false;
     rlx_module_builder_set_attrs(r->module, r->module_attrs, r->global_infos);
-    out->module = rlx_module_builder_finish(r->module, rlx_place_make(r->source, 0, 0));
+    if (r->ctx->diags.out_of_memory)
+        return false;
+    if (r->syntax_errors) {
+        out->damaged = damaged_module(r);
+        return false;
+    }
+    out->module = rlx_module_builder_finish(r->module, r->class_at);
     out->standalone = !classes && r->pending.len == 1;
     return out->module != NULL;
 }
@@ -410,6 +435,7 @@ static bool global_infos(rlx_reader *r, const rlx_ast *call, rlx_val *out)
     if (r->global_infos)
         return rlx_read_error(r, RLX_PA13, call, "a module has one I.module_global_infos");
     *out = (rlx_val){ .kind = RLX_VAL_NONE };
+    r->devices_at = rlx_read_place(r, call);
     return (r->global_infos = rlx_to_attr(r, slot[0], &v)) != NULL;
 }
 

@@ -10,8 +10,10 @@ typedef struct rlx_relax_state {
     bool begun;
     const rlx_attr *attrs;
     const rlx_expr *result;
+    rlx_place result_at;
     bool returned;
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
+    rlx_place block_at;
     bool block_closed;          /* its R.output was read */
     RLX_VEC(rlx_meaning) outputs;  /* what it outputs */
 } rlx_relax_state;
@@ -133,47 +135,78 @@ static bool bind_error(rlx_reader *r, rlx_word *w)
     return false;
 }
 
+/* An annotation that cannot be read counts as R.Object: the rest of the function is read all
+ * the same, so that its mistakes are reported too. */
+static const rlx_sinfo *param_annotation(rlx_reader *r, const rlx_ast *p)
+{
+    if (!p->base)
+        return rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
+                              p->name->text->data),
+               NULL;
+    r->annotated = p->name;
+    const rlx_sinfo *s = rlx_read_sinfo(r, p->base);
+    r->annotated = NULL;
+    return s;
+}
+
+static void read_result_annotation(rlx_reader *r, const rlx_line *def, rlx_pending *f)
+{
+    size_t mark = r->places.len;
+    if (!def->annotation)
+        return;
+    r->where.part = RLX_PART_RETURN;
+    f->ret = rlx_read_sinfo(r, def->annotation);
+    f->ret_places = rlx_take_places(r, mark, &f->num_ret_places);
+    if (f->ret)
+        return;
+    f->ret = r->ctx->object;
+    f->num_ret_places = 0;
+}
+
+/* The parameters get their names; one whose annotation failed is silent where it is used. */
+static bool bind_params(rlx_reader *r, const rlx_line *def, rlx_pending *f, const bool *failed)
+{
+    size_t i = 0;
+    for (const rlx_ast *p = def->target; p; p = p->next, i++) {
+        if (failed[i])
+            bind_error(r, p->name);
+        else if (!bind_var(r, p->name, f->params[i], p->begin, p->end))
+            return false;
+    }
+    return true;
+}
+
 static bool read_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
 {
     size_t n = 0;
     bool ok = true;
-    r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0 };
-    for (const rlx_ast *p = def->target; p; p = p->next, n++)
-        if (!p->base)
-            ok = rlx_read_error(r, RLX_PA17, p, "parameter %s needs an annotation",
-                                p->name->text->data);
-    for (const rlx_ast *p = def->target; p && ok; p = p->next)
-        ok = rlx_define_dims(r, p->base);
+    r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0, NULL };
+    for (const rlx_ast *p = def->target; p && ok; p = p->next, n++)
+        ok = !p->base || rlx_define_dims(r, p->base);
     const rlx_sinfo **infos = rlx_region_array(&r->parser.region, n + 1, sizeof *infos);
     f->params = rlx_new(r->ctx, (n + 1) * sizeof *f->params);
     const rlx_place **places = rlx_region_array(&r->parser.region, n + 1, sizeof *places);
     size_t *counts = rlx_region_array(&r->parser.region, n + 1, sizeof *counts), i = 0;
-    if (!ok || !infos || !f->params || !places || !counts)
+    bool *failed = rlx_region_array(&r->parser.region, n + 1, sizeof *failed);
+    if (!ok || !infos || !f->params || !places || !counts || !failed)
         return ok ? rlx_no_memory(r->ctx) : false;
-    /* all of them are read, so that every mistake of a signature is reported */
     for (const rlx_ast *p = def->target; p; p = p->next, i++) {
         size_t mark = r->places.len;
-        infos[i] = rlx_read_sinfo(r, p->base);
+        infos[i] = param_annotation(r, p);
         places[i] = rlx_take_places(r, mark, &counts[i]);
-        ok &= infos[i] != NULL;
+        failed[i] = !infos[i];
+        if (failed[i])
+            infos[i] = r->ctx->object, counts[i] = 0;
     }
-    if (def->annotation) {
-        size_t mark = r->places.len;
-        r->where.part = RLX_PART_RETURN;
-        f->ret = rlx_read_sinfo(r, def->annotation);
-        f->ret_places = rlx_take_places(r, mark, &f->num_ret_places);
-        ok &= f->ret != NULL;
-    }
-    if (!ok || !close_params(r, infos, n, &f->ret) || !duplicate_params(r, def))
+    read_result_annotation(r, def, f);
+    if (!close_params(r, infos, n, &f->ret) || !duplicate_params(r, def))
         return false;
     i = 0;
-    for (const rlx_ast *p = def->target; p; p = p->next, i++) {
-        f->params[i] = make_param(r, p, infos[i], places[i], counts[i]);
-        if (!f->params[i] || !bind_var(r, p->name, f->params[i], p->begin, p->end))
+    for (const rlx_ast *p = def->target; p; p = p->next, i++)
+        if (!(f->params[i] = make_param(r, p, infos[i], places[i], counts[i])))
             return false;
-    }
     f->num_params = n;
-    return true;
+    return bind_params(r, def, f, failed);
 }
 
 static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
@@ -284,20 +317,22 @@ static const rlx_string *with_suffix(rlx_reader *r, const rlx_word *w, const cha
     return rlx_string_intern(r->ctx, (rlx_slice){ text, a + b });
 }
 
-/* The value of a branch is a leaf: no binding is needed, only the check of the annotation. */
+/* Does the value of a branch need no binding? An annotation that is not certain to hold does: it
+ * is believed, and checked when the program runs. */
+static bool is_plain_value(rlx_reader *r, const target *t, const rlx_expr *e)
+{
+    if (!t->annotation)
+        return true;
+    const rlx_sinfo *have = rlx_leaf_sinfo(r->ctx, r->env, e);
+    return have && rlx_fit(r->ctx, rlx_builder_scope(r->builder), have, t->annotation, NULL) ==
+                       RLX_FIT_YES;
+}
+
 static bool branch_leaf(rlx_reader *r, relax_scope *scope, const target *t, const rlx_expr *e)
 {
     e = rlx_builder_normalize(r->builder, e);
-    const rlx_sinfo *have = e && t->annotation ? rlx_builder_infer(r->builder, e) : NULL;
-    if (!e || (t->annotation && !have))
+    if (!e)
         return false;
-    if (have &&
-        rlx_fit(r->ctx, rlx_builder_scope(r->builder), have, t->annotation, NULL) == RLX_FIT_NO) {
-        rlx_error(r->ctx, RLX_TY01, rlx_place_make(r->source, t->begin, t->end - t->begin),
-                  "value of %s is %s but its annotation says %s", t->word->text->data,
-                  rlx_show(r->ctx, have), rlx_show(r->ctx, t->annotation));
-        return false;
-    }
     rlx_builder_count_name(r->builder);
     scope->name = t->word;
     scope->value = e;
@@ -381,7 +416,7 @@ static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const 
         return bind_error(r, t->word);
     rlx_emit how = emit_how(r, line, t);
     if (t->last && scope->suffix) {
-        if (is_leaf(e))
+        if (is_leaf(e) && is_plain_value(r, t, e))
             return branch_leaf(r, scope, t, e) || bind_error(r, t->word);
         how.name = with_suffix(r, t->word, scope->suffix);
     }
@@ -424,6 +459,18 @@ static const rlx_sinfo *older_pattern(rlx_reader *r, const rlx_expr *value, cons
     return rlx_shape_info(r->ctx, s->values, s->num_values);
 }
 
+/* A cast whose value failed: what it says of its variable, and the sizes that it binds, are known
+ * all the same. */
+static const rlx_var *match_nothing(rlx_reader *r, const rlx_sinfo *info, const rlx_emit *how)
+{
+    bool dataflow = rlx_builder_in_dataflow(r->builder) && !how->output;
+    const rlx_expr *nothing = rlx_tuple_new(r->ctx, NULL, 0, how->place);
+    const rlx_var *v = rlx_var_new(r->ctx, dataflow, how->name, how->number, info, how->var_place);
+    const rlx_binding *b =
+        v && nothing ? rlx_match(r->ctx, v, info, nothing, how->place) : NULL;
+    return b && rlx_builder_emit_binding(r->builder, b) ? v : NULL;
+}
+
 static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, target *t,
                        const rlx_ast *call, bool older)
 {
@@ -439,23 +486,29 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
         return bind_error(r, t->word);
     const rlx_expr *value = rlx_read_expr(r, slot[0], true);
     const rlx_sinfo *info = NULL;
-    size_t mark = r->places.len;
+    size_t mark = r->places.len, count;
     if (value && older) {
         rlx_read_note(r, call, "R.match_shape is an older spelling of R.match_cast");
         info = older_pattern(r, value, slot[1]);
-    } else if (value) {
+    } else if (!older) {
         info = close_annotation(r, rlx_read_sinfo(r, slot[1]));
     }
-    if (!t->places) /* without an annotation of its own, the parts of the pattern tell where the
-                       type comes from */
-        t->places = rlx_take_places(r, mark, &t->num_places);
-    r->places.len = mark;
+    const rlx_place *places = rlx_take_places(r, mark, &count);
+    if (!t->places) { /* without an annotation of its own, the parts of the pattern tell where the
+                         type comes from */
+        t->places = places;
+        t->num_places = count;
+    }
     if (!info)
         return bind_error(r, t->word);
     rlx_emit how = emit_how(r, line, t);
+    how.cast_places = places;
+    how.num_cast_places = count;
     if (t->last && scope->suffix)
         how.name = with_suffix(r, t->word, scope->suffix);
-    return bound(r, scope, t, rlx_builder_emit_match(r->builder, value, info, &how, false));
+    return bound(r, scope, t,
+                 value ? rlx_builder_emit_match(r->builder, value, info, &how, false)
+                       : match_nothing(r, info, &how));
 }
 
 /* ---- assignments ---------------------------------------------------------------------------- */
@@ -537,6 +590,8 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
         return emit(r, scope, line, t, rlx_prim_value_new(r->ctx, v->node));
     if (t->annotation)
         return rlx_read_expected(r, at, "a Relax expression", v), bind_error(r, t->word);
+    if (rlx_is_operator(r, v))
+        return rlx_read_op_value(r, at, v), bind_error(r, t->word);
     const rlx_prim_var *var = v->kind == RLX_VAL_PRIM ? rlx_as_prim_var(v->node) : NULL;
     if (var && var->name != w->text)
         return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
@@ -555,7 +610,8 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line,
         return declare_var(r, name, dtype);
     if (line->annotation) {
         t.annotation =
-            close_annotation(r, rlx_annotation_of(r, line->annotation, &t.places, &t.num_places));
+            close_annotation(r, rlx_annotation_of(r, line->annotation, name->name, &t.places,
+                                                  &t.num_places));
         if (!t.annotation)
             return bind_error(r, t.word);
     }
@@ -766,12 +822,11 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
     }
     for (const rlx_ast *a = call->first; a; a = a->next) {
         const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
-        if (w && w->value.kind == RLX_VAL_ERROR)
-            continue;
+        bool failed = w && w->value.kind == RLX_VAL_ERROR; /* and so it has after the block */
         const rlx_var *v = w && w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w)
                                ? rlx_as_var(w->value.node)
                                : NULL;
-        if (!v || v->node.kind != RLX_NODE_VAR)
+        if (!failed && (!v || v->node.kind != RLX_NODE_VAR))
             rlx_read_error(r, RLX_PA27, a,
                            "R.output lists variables that this dataflow block binds");
         else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value })))
@@ -831,6 +886,7 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
         return;
     }
     s->returned = true;
+    s->result_at = line->value ? rlx_read_place(r, line->value) : line_place(r, line);
     if (line->value && !rlx_read_value(r, line->value, &v))
         return;
     const rlx_ast at = { .begin = line->begin, .end = line->end };
@@ -838,6 +894,26 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
 }
 
 /* ---- if ------------------------------------------------------------------------------------- */
+
+/* Skips a suite; what its lines bind has failed. */
+static void fail_suite(rlx_reader *r)
+{
+    rlx_lexer *lx = &r->parser.lexer;
+    rlx_lines l = { .text = lx->text, .pos = lx->pos, .len = lx->len, .begin = lx->tok.begin };
+    uint32_t top = lx->indents[lx->num_indents - 1];
+    while (lx->tok.kind == RLX_TOK_NEWLINE && rlx_lines_next(&l) && l.column > top) {
+        rlx_slice name = { l.text + l.begin, rlx_name_end(l.text, l.begin) - l.begin };
+        uint32_t at = l.begin + (uint32_t)name.len;
+        while (at < l.len && l.text[at] == ' ')
+            at++;
+        bool binds = name.len && at < l.len && (l.text[at] == '=' || l.text[at] == ':');
+        rlx_word *w = binds ? rlx_words_get(&r->names, name) : NULL;
+        if (w && !w->value.kind)
+            bind_error(r, w);
+        rlx_lines_skip(&l);
+    }
+    rlx_lexer_skip_suite(lx);
+}
 
 /* last: it is known to be the last statement of its branch; otherwise that shows after its own
  * branches. */
@@ -908,14 +984,30 @@ static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, con
     return emit(r, scope, line, &t, rlx_if(r->ctx, cond, yes, no, line_place(r, line)));
 }
 
+/* WF07. The names that the branches would bind are known to have failed. */
+static bool if_in_block(rlx_reader *r, const rlx_line *line)
+{
+    rlx_lexer *lx = &r->parser.lexer;
+    rlx_read_error_at(r, RLX_WF07, line->begin, line->end, "if inside a dataflow block");
+    rlx_note(r->ctx, r->relax->block_at, "the block begins here");
+    rlx_note(r->ctx, RLX_NO_PLACE, "move it out of the block");
+    for (uint8_t kind = RLX_TOK_ELSE; kind == RLX_TOK_ELSE || kind == RLX_TOK_ELIF;) {
+        fail_suite(r);
+        kind = lx->tok.kind;
+        rlx_line other;
+        if (kind == RLX_TOK_ELSE || kind == RLX_TOK_ELIF)
+            rlx_parse_line(&r->parser, &other);
+    }
+    return false;
+}
+
 static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
 {
     relax_scope branches[2] = { { .suffix = "_then", .begin = line->begin, .end = line->end },
                                 { .suffix = "_else" } };
     size_t errors = r->syntax_errors;
     if (r->relax->block)
-        rlx_read_error_at(r, RLX_PA15, line->begin, line->end,
-                          "an if cannot stand in a dataflow block");
+        return if_in_block(r, line);
     bool usable = !misplaced(r, line) && begin(r);
     const rlx_expr *cond = usable ? read_condition(r, line->value) : NULL;
     if (cond)
@@ -1093,6 +1185,7 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
     }
     uint32_t frame = rlx_frame_enter(r);
     s->block = r->frame;
+    s->block_at = line_place(r, line);
     s->block_closed = false;
     s->outputs.len = 0;
     relax_scope inside = { 0 };
@@ -1157,6 +1250,7 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
                                            const rlx_place place)
 {
     const rlx_pending *f = s->f;
+    rlx_builder_result_at(r->builder, s->result_at, f->num_ret_places ? f->ret_places[0] : 0);
     rlx_function *fn =
         (rlx_function *)rlx_builder_end_function(r->builder, s->result, f->ret, s->attrs, place);
     if (fn && f->ret) { /* not shared with anybody yet */
@@ -1178,7 +1272,7 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
     rlx_whereabouts around = r->where;
     r->relax = &state;
     uint32_t frame = rlx_frame_enter(r);
-    r->where = (rlx_whereabouts){ f, RLX_PART_BODY, r->frame };
+    r->where = (rlx_whereabouts){ f, RLX_PART_BODY, r->frame, &around };
     if (rlx_restore_names(r, f)) {
         if (rlx_suite_enter(&r->parser, &s)) {
             read_statements(r, &s, &scope);
@@ -1194,13 +1288,15 @@ static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rl
         const rlx_attr *symbol = rlx_attr_string_new(r->ctx, rlx_string_slice(f->name->text));
         state.attrs = symbol ? rlx_attrs_with(r->ctx, state.attrs, "global_symbol", symbol) : NULL;
     }
-    if (state.begun || (errors == r->syntax_errors && begin(r)))
+    if (begin(r))
         fn = finish_function(r, &state, rlx_place_make(r->source, f->begin, f->end - f->begin));
     rlx_frame_leave(r, frame);
     rlx_vec_free(&r->ctx->memory, &state.outputs);
     r->relax = outer;
     r->where = around;
-    return errors == r->syntax_errors ? fn : NULL;
+    /* a damaged function has what could be read: it is looked at, not returned */
+    f->damaged = errors != r->syntax_errors;
+    return fn;
 }
 
 static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_line *def,
@@ -1211,8 +1307,8 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     };
     bool ok = !misplaced(r, def) && rlx_read_decorator(r, decorator, &f);
     if (ok && f.tir)
-        ok = rlx_read_error_at(r, RLX_PA15, def->begin, def->end,
-                               "a PrimFunc cannot stand inside a Relax function");
+        ok = rlx_read_error_at(r, RLX_WX07, def->begin, def->end,
+                               "inline PrimFunc: a PrimFunc is a member of a module");
     f.is_private = true;
     ok = ok && begin(r) && rlx_relax_header(r, def, &f);
     if (!ok) {
@@ -1224,10 +1320,9 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     rlx_emit how = emit_how(r, def, &t);
     const rlx_var *self = NULL;
     if (calls_itself(r, def->name)) {
-        const rlx_sinfo *ret = f.ret ? f.ret : rlx_tuple_info(r->ctx, NULL, 0);
-        const rlx_sinfo *sig = ret ? rlx_signature(r->ctx, f.params, f.num_params, ret, true,
-                                                   rlx_builder_scope(r->builder))
-                                   : NULL;
+        const rlx_sinfo *sig =
+            rlx_signature(r->ctx, f.params, f.num_params, f.ret ? f.ret : r->ctx->object,
+                          !f.impure, rlx_builder_scope(r->builder));
         bool dataflow = rlx_builder_in_dataflow(r->builder) && !how.output;
         self = sig ? rlx_var_new(r->ctx, dataflow, def->name->text, -1, sig, how.var_place) : NULL;
         if (!self || !bind_var(r, def->name, &self->node, t.begin, t.end)) {
@@ -1235,12 +1330,16 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
             return;
         }
         how.var = self;
+        how.annotation = sig; /* the body names this variable: it is not typed anew */
     }
     const rlx_function *fn = read_function(r, &f, self ? &self->node : NULL);
     t.last = scope->suffix && r->parser.lexer.tok.kind == RLX_TOK_DEDENT;
     if (t.last && !self)
         how.name = with_suffix(r, def->name, scope->suffix);
-    bound(r, scope, &t, fn ? rlx_builder_emit(r->builder, &fn->node, &how) : NULL);
+    const rlx_var *v = fn ? rlx_builder_emit(r->builder, &fn->node, &how) : NULL;
+    if (v && f.damaged && !f.ret && !rlx_ptrmap_put(&r->poisoned, v, 1))
+        rlx_no_memory(r->ctx);
+    bound(r, scope, &t, v);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
@@ -1315,5 +1414,5 @@ bool rlx_relax_body(rlx_reader *r, rlx_pending *f)
     }
     rlx_builder_reset(r->builder);
     const rlx_function *fn = read_function(r, f, &f->gvar->node);
-    return fn && rlx_module_builder_define(r->module, f->gvar, &fn->node);
+    return fn && rlx_module_builder_define(r->module, f->gvar, &fn->node) && !f->damaged;
 }

@@ -152,6 +152,8 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
         return NULL;
     if (v.kind == RLX_VAL_INT && !v.sub)
         return rlx_int64(r->ctx, v.i);
+    if (v.kind == RLX_VAL_FLOAT)
+        return rlx_read_error(r, RLX_WX06, a, "dimension has dtype float32"), NULL;
     if (v.kind != RLX_VAL_PRIM && !(v.kind == RLX_VAL_EXPR && rlx_as_prim_value(v.node))) {
         rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s",
                        rlx_val_text(&v));
@@ -159,10 +161,11 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a)
     }
     const rlx_prim *p = rlx_to_prim(r, a, &v);
     rlx_dtype t = p ? rlx_prim_dtype(p) : RELAX_VOID;
-    if (p && t != RELAX_INT64 && (!rlx_dtype_is_int(t) || rlx_dtype_lanes(t) != 1))
-        return rlx_read_error(r, RLX_PA28, a, "a dimension is an integer expression, found %s",
-                              rlx_show(r->ctx, p)),
-               NULL;
+    if (p && t != RELAX_INT64 && (!rlx_dtype_is_int(t) || rlx_dtype_lanes(t) != 1)) {
+        char have[RLX_DTYPE_TEXT];
+        rlx_dtype_name(t, have);
+        return rlx_read_error(r, RLX_WX06, a, "dimension has dtype %s", have), NULL;
+    }
     return p && t != RELAX_INT64 ? rlx_fold_cast(r->ctx, RELAX_INT64, p) : p;
 }
 
@@ -186,6 +189,19 @@ static const rlx_expr *tuple_of(rlx_reader *r, const rlx_ast *at, const rlx_val 
     return result;
 }
 
+bool rlx_is_operator(const rlx_reader *r, const rlx_val *v)
+{
+    return v->kind == RLX_VAL_FUNC && v->sub == RLX_SPACE_R && v->fn.path &&
+           r->ctx->ops->find(rlx_string_slice(v->fn.path->text));
+}
+
+bool rlx_read_op_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
+{
+    rlx_read_error(r, RLX_WF09, at, "operator %s is used as a value", v->fn.path->text->data);
+    rlx_note(r->ctx, RLX_NO_PLACE, "wrap it in a function to pass it around");
+    return false;
+}
+
 static const rlx_expr *converted(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 {
     rlx_dtype t;
@@ -199,9 +215,7 @@ static const rlx_expr *converted(rlx_reader *r, const rlx_ast *at, const rlx_val
     case RLX_VAL_STR: return rlx_string_imm_new(r->ctx, v->s);
     case RLX_VAL_PRIM: return rlx_prim_value_new(r->ctx, v->node);
     case RLX_VAL_FUNC: case RLX_VAL_DTYPE:
-        if (rlx_to_dtype(r, at, v, &t))
-            return rlx_dtype_imm_new(r->ctx, t);
-        return NULL;
+        return rlx_to_dtype(r, at, v, &t) ? rlx_dtype_imm_new(r->ctx, t) : NULL;
     default: break;
     }
     return rlx_read_expected(r, at, "a Relax expression", v), NULL;
@@ -213,6 +227,8 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
         return v->sub ? rlx_tuple_new(r->ctx, NULL, 0, rlx_read_place(r, at)) : v->node;
     if (v->kind == RLX_VAL_TUPLE || v->kind == RLX_VAL_LIST)
         return tuple_of(r, at, v, convert);
+    if (rlx_is_operator(r, v))
+        return rlx_read_op_value(r, at, v), NULL;
     if (convert)
         return converted(r, at, v);
     if (v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL)
@@ -369,15 +385,21 @@ static const char *gvar_at(void *user, size_t i)
     return r->pending.data[i]->name->text->data;
 }
 
+/* A function without a readable header: what calls it is not told that it cannot be called. */
+static bool is_broken(const rlx_reader *r, const rlx_global_var *gv)
+{
+    return r->broken.len && rlx_ptrmap_has(&r->broken, gv);
+}
+
 static bool module_member(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     rlx_slice name = rlx_string_slice(a->name->text);
     const rlx_global_var *gv = r->module ? rlx_module_builder_lookup(r->module, name) : NULL;
     if (gv)
-        return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
+        return !is_broken(r, gv) && rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
     const char *near = rlx_nearest(r, name, gvar_at, r, r->pending.len);
-    return rlx_read_error(r, RLX_PA10, a, "the module has no function %s%s%s", a->name->text->data,
-                          near ? "; did you mean " : "", near ? near : "");
+    return rlx_read_error(r, RLX_WX01, a, "cls.%s is not a function of this module%s%s",
+                          a->name->text->data, near ? "; did you mean " : "", near ? near : "");
 }
 
 static bool expr_attr(rlx_reader *r, const rlx_val *base, const rlx_ast *a, rlx_val *out)
@@ -652,15 +674,15 @@ static bool read_binary(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     for (size_t k = n; k-- > 0; i = i->base)
         spine[k] = i;
     rlx_val left, right;
-    if (!rlx_read_operand(r, i, &left))
-        return false;
+    bool ok = rlx_read_operand(r, i, &left);
+    /* every operand is looked at, whatever the others are */
     for (size_t k = 0; k < n; k++) {
-        if (!rlx_read_operand(r, spine[k]->first, &right) ||
-            !rlx_read_binary(r, spine[k]->op, spine[k], &left, &right, out))
-            return false;
-        left = *out;
+        ok = rlx_read_operand(r, spine[k]->first, &right) && ok &&
+             rlx_read_binary(r, spine[k]->op, spine[k], &left, &right, out);
+        if (ok)
+            left = *out;
     }
-    return true;
+    return ok;
 }
 
 static bool read_choice(rlx_reader *r, const rlx_ast *a, rlx_val *out)

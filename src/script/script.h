@@ -17,7 +17,12 @@ typedef struct rlx_parse_options {
     bool no_notes;         /* no PA notes about older spellings */
     bool strict;           /* see diags.strict */
 } rlx_parse_options;
-typedef struct rlx_parsed { const rlx_module *module; bool standalone; } rlx_parsed;
+typedef struct rlx_parsed {
+    const rlx_module *module;
+    /* where there is no module: what could be read of it, to look for further mistakes; or NULL */
+    const rlx_module *damaged;
+    bool standalone;
+} rlx_parsed;
 bool rlx_script_parse(rlx_context *ctx, uint32_t source, const rlx_parse_options *options,
                       rlx_parsed *out);
 /* One annotation ("R.Tensor((n, 4), \"float32\")") or integer expression with given variable

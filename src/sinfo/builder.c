@@ -351,9 +351,10 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
             ok = rlx_builder_enter_shape_vars(b, v->sinfo, NULL);
     }
     for (size_t i = 0; ok && i < count; i++)
-        ok =
-            !rlx_as_var(params[i])->sinfo ||
-            rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo, rlx_place_of(params[i]));
+        ok = !rlx_as_var(params[i])->sinfo ||
+             rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo,
+                                          rlx_place_of(params[i])) ||
+             rlx_builder_instead(b, NULL);
     f->num_signature = f->scope.facts.len;
     if (!ok)
         pop_frame(b);
@@ -496,6 +497,20 @@ const rlx_expr *rlx_builder_end_branch(rlx_builder *b, const rlx_expr *result, r
     return seq;
 }
 
+void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotation)
+{
+    if (!b->depth)
+        return;
+    rlx_top_frame(b)->result_at = result;
+    rlx_top_frame(b)->ret_at = annotation;
+}
+
+/* A variable knows only where it was bound, not where it is returned. */
+static rlx_place result_place(const rlx_frame *f, const rlx_expr *result)
+{
+    return f->result_at ? f->result_at : f->old ? f->old->place : rlx_place_of(result);
+}
+
 /* TY07 */
 static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *have,
                          const rlx_sinfo *stated, const rlx_expr *result, rlx_place place)
@@ -512,10 +527,13 @@ static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *ha
                    f->name.len ? (int)f->name.len : 12,
                    f->name.len ? f->name.data : "the function", rlx_show(b->ctx, have),
                    rlx_show(b->ctx, stated));
-    rlx_place at = rlx_place_of(result);
+    rlx_place at = result_place(f, result);
     bool error = fit == RLX_FIT_NO || b->options.strict_annotations;
-    rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING, at ? at : place,
-                   text.data ? text.data : "result does not fit", &why);
+    bool said = rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING,
+                               at ? at : place, text.data ? text.data : "result does not fit",
+                               &why);
+    if (said && f->ret_at)
+        rlx_note(b->ctx, f->ret_at, "the annotation is here");
     rlx_buf_free(&text);
     return !error;
 }
@@ -559,13 +577,16 @@ static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const r
     const rlx_expr *const *params = b->params.data + b->params.len - f->num_params;
     if (f->num_params == 0)
         params = NULL;
-    const rlx_expr *leaf = rlx_builder_operand(b, result);
-    const rlx_sinfo *have = leaf ? rlx_builder_derive(b, leaf) : NULL;
+    /* a result that failed before is not looked at again */
+    bool missing = !result && b->options.keep_going;
+    const rlx_expr *leaf = rlx_builder_operand(
+        b, missing ? rlx_tuple_new(b->ctx, NULL, 0, RLX_NO_PLACE) : result);
+    const rlx_sinfo *have = leaf && !missing ? rlx_builder_derive(b, leaf) : NULL;
     bool fits = have && (!stated || check_return(b, f, have, stated, leaf, place));
     if (!fits && (!leaf || !(have = rlx_builder_instead(b, stated))))
         return NULL;
     const rlx_sinfo *callers = result_for_callers(b, f, have, stated);
-    const rlx_expr *body = callers ? make_seq(b, leaf, rlx_place_of(leaf)) : NULL;
+    const rlx_expr *body = callers ? make_seq(b, leaf, result_place(f, leaf)) : NULL;
     if (!body)
         return NULL;
     const rlx_sinfo *sinfo =

@@ -31,6 +31,7 @@ typedef struct rlx_frame {
     /* what this frame is a rewrite of, or NULL: its blocks are used again where nothing changed */
     const rlx_seq_expr *old;
     rlx_slice name;
+    rlx_place result_at, ret_at; /* its result, and the annotation of that */
     const rlx_expr *self;
     const rlx_sinfo *signature; /* provisional, for self-calls; NULL until asked for */
     int32_t outer_lv, outer_gv; /* count_names: counters of the function around this one */
@@ -80,8 +81,9 @@ bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *s, bool *boun
 
 /* derive.c: struct info of a normalised expression, reported errors: NULL. */
 const rlx_sinfo *rlx_builder_derive(rlx_builder *b, const rlx_expr *e);
-/* Messages of fit, "X is A but B says C: part". `place` of the diagnostic. */
-void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+/* Messages of fit, "X is A but B says C: part". `place` of the diagnostic. False: nothing was
+ * said, because it follows from another error; then no note belongs to it. */
+bool rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
                     const char *text, const rlx_fit_reason *why);
 /* The annotation alone: TY14, TY15. */
 bool rlx_builder_check_annotation(rlx_builder *b, const rlx_sinfo *s, rlx_place place);

@@ -9,11 +9,11 @@ static bool follows_from_error(const rlx_builder *b, const rlx_fit_reason *why)
            rlx_errors_since(b->ctx, b->frames.data[0]->errors);
 }
 
-void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+bool rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
                     const char *text, const rlx_fit_reason *why)
 {
     if (why && follows_from_error(b, why))
-        return;
+        return false;
     rlx_buf reason;
     rlx_buf_init(&reason, &b->ctx->memory);
     rlx_fit_explain(&reason, why);
@@ -24,6 +24,7 @@ void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx
     if (reason.failed)
         rlx_no_memory(b->ctx);
     rlx_buf_free(&reason);
+    return true;
 }
 
 /* --- leaves --- */
@@ -111,6 +112,14 @@ static const char *callee_name(rlx_builder *b, const rlx_expr *op)
     return g ? g->name->data : e ? e->symbol->data : rlx_show(b->ctx, op);
 }
 
+/* Where what is called was defined, if that is known. */
+static void note_callee(rlx_builder *b, const rlx_call *c)
+{
+    rlx_place place = rlx_place_of(c->op);
+    if (place && place != c->place && (rlx_as_global_var(c->op) || rlx_as_var(c->op)))
+        rlx_note(b->ctx, place, "%s is here", callee_name(b, c->op));
+}
+
 /* PU01 and PU02; derivation goes on after either. */
 static void check_purity(rlx_builder *b, const rlx_call *c, bool pure)
 {
@@ -122,13 +131,15 @@ static void check_purity(rlx_builder *b, const rlx_call *c, bool pure)
     if (rlx_top_frame(b)->in_dataflow) {
         rlx_error(b->ctx, RLX_PU01, c->place, "impure call to %s%s inside a dataflow block",
                   prefix, callee_name(b, c->op));
+        if (b->segments.len && rlx_vec_last(&b->segments).place)
+            rlx_note(b->ctx, rlx_vec_last(&b->segments).place, "the block begins here");
         rlx_note(b->ctx, RLX_NO_PLACE, "move it out of the block, or use the pure variant");
     } else if (f->is_pure && !f->force_pure) {
         rlx_error(b->ctx, RLX_PU02, c->place,
                   "impure call to %s%s in %.*s, which is declared pure", prefix,
                   callee_name(b, c->op), f->name.len ? (int)f->name.len : 10,
                   f->name.len ? f->name.data : "a function");
-        rlx_note(b->ctx, RLX_NO_PLACE, "declare the function with pure=False");
+        rlx_note(b->ctx, rlx_place_of(f->self), "declare the function with pure=False");
     }
 }
 
@@ -186,11 +197,14 @@ static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const r
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_buf_format(&text, "argument %zu of %s is %s, expected %s", i + 1, callee_name(b, c->op),
                    rlx_show(b->ctx, have), rlx_show(b->ctx, want));
-    rlx_report_fit(b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
-                   c->place, text.data ? text.data : "argument does not fit", why);
-    if (place && place != c->place)
+    bool said = rlx_report_fit(
+        b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, c->place,
+        text.data ? text.data : "argument does not fit", why);
+    if (said && place && place != c->place)
         rlx_note(b->ctx, place, "the argument was bound here");
-    if (fit == RLX_FIT_KIND)
+    if (said)
+        note_callee(b, c);
+    if (said && fit == RLX_FIT_KIND)
         rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, %s)",
                  rlx_show(b->ctx, c->args[i]), rlx_show(b->ctx, want));
     rlx_buf_free(&text);
@@ -212,10 +226,12 @@ static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rl
 
 static const rlx_sinfo *conflict(rlx_builder *b, const rlx_call *c, const rlx_mapping *m)
 {
-    return rlx_error(b->ctx, RLX_TY12, c->place,
-                     "%s would be both %s (argument %d) and %s (argument %d)",
-                     m->conflict->name->data, rlx_show(b->ctx, m->first), (int)m->first_arg + 1,
-                     rlx_show(b->ctx, m->second), (int)m->second_arg + 1);
+    rlx_error(b->ctx, RLX_TY12, c->place,
+              "%s would be both %s (argument %d) and %s (argument %d)", m->conflict->name->data,
+              rlx_show(b->ctx, m->first), (int)m->first_arg + 1, rlx_show(b->ctx, m->second),
+              (int)m->second_arg + 1);
+    note_callee(b, c);
+    return NULL;
 }
 
 /* Steps of D14.4 after the number of arguments is right. */
@@ -238,12 +254,18 @@ static const rlx_sinfo *instantiate(rlx_builder *b, const rlx_call *c, const rlx
     return ok ? rlx_builder_erase(b, rlx_mapping_result(m, f->ret)) : NULL;
 }
 
+static const rlx_sinfo *wrong_count(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)
+{
+    rlx_error(b->ctx, RLX_TY03, c->place, "%s takes %zu argument%s, found %zu",
+              callee_name(b, c->op), f->num_params, f->num_params == 1 ? "" : "s", c->num_args);
+    note_callee(b, c);
+    return NULL;
+}
+
 static const rlx_sinfo *params_call(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)
 {
     if (c->num_args != f->num_params)
-        return rlx_error(b->ctx, RLX_TY03, c->place, "%s takes %zu argument%s, found %zu",
-                         callee_name(b, c->op), f->num_params, f->num_params == 1 ? "" : "s",
-                         c->num_args);
+        return wrong_count(b, c, f);
     rlx_mapping m;
     rlx_mapping_init(&m, b->ctx, &rlx_top_frame(b)->scope, f->binders, f->num_binders);
     const rlx_sinfo *s = instantiate(b, c, f, &m);

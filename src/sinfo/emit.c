@@ -32,15 +32,18 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
     bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
     if (fit == RLX_FIT_YES || device || (soft && b->options.quiet_values))
         return true;
+    /* What is not in scope is another mistake (WF14 - WF16) and the only one. */
+    if (soft && code == RLX_TY01 && rlx_builder_erase(b, how->annotation) != how->annotation)
+        return true;
     soft = soft && !b->options.strict_annotations;
     rlx_buf text;
     rlx_place place = annotation_place(how), value_place = rlx_place_of(value);
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_buf_format(&text, what, target_name(b, how), rlx_show(b->ctx, have),
                    rlx_show(b->ctx, how->annotation));
-    rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
-                   text.data ? text.data : "value does not fit", &why);
-    if (value_place && value_place != place)
+    bool said = rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
+                               text.data ? text.data : "value does not fit", &why);
+    if (said && value_place && value_place != place)
         rlx_note(b->ctx, value_place, "the value is here");
     rlx_buf_free(&text);
     return soft;
@@ -244,10 +247,11 @@ const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx
     const rlx_sinfo *s = rlx_builder_derive(b, value);
     if (s && how->annotation)
         s = annotated(b, value, s, how);
-    if (!s)
+    bool failed = !s;
+    if (failed)
         s = rlx_builder_instead(b, how->annotation);
     s = s ? settled(b, s, how) : NULL;
-    if (!s || (!sizes_are_sane(b, s, how->place) && !b->options.keep_going))
+    if (!s || (!failed && !sizes_are_sane(b, s, how->place) && !b->options.keep_going))
         return NULL;
     const rlx_var *v = make_var(b, s, how);
     const rlx_binding *binding = v ? binding_for(b, v, value, how, old) : NULL;
@@ -276,7 +280,10 @@ static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_
     const rlx_binding *binding =
         rlx_match(b->ctx, v, sinfo, value, how->place ? how->place : rlx_place_of(old));
     rlx_match_cast *m = (rlx_match_cast *)(uintptr_t)rlx_as_match_cast(binding);
-    if (m && o && o->sinfo == sinfo) {
+    if (m && how->num_cast_places) {
+        m->sinfo_places = how->cast_places;
+        m->num_sinfo_places = how->num_cast_places;
+    } else if (m && o && o->sinfo == sinfo) {
         m->sinfo_places = o->sinfo_places;
         m->num_sinfo_places = o->num_sinfo_places;
     }

@@ -152,7 +152,7 @@ const rlx_global_var *rlx_module_builder_declare(rlx_module_builder *mb, rlx_sli
 {
     const rlx_global_var *have = rlx_module_builder_lookup(mb, name);
     if (have) {
-        rlx_error(mb->ctx, RLX_WX05, place, "two functions are called %.*s", (int)name.len,
+        rlx_error(mb->ctx, RLX_WX05, place, "two functions are named %.*s", (int)name.len,
                   name.data);
         if (have->place)
             rlx_note(mb->ctx, have->place, "the first one is here");

@@ -605,6 +605,7 @@ static bool same_function(const rlx_function *a, const rlx_function *b)
 static bool function_end(rlx_builder *b, const rlx_function *f)
 {
     const rlx_expr *leaf = rlx_vec_pop(&b->work->values);
+    rlx_builder_result_at(b, rlx_place_of(f->body), f->num_ret_places ? f->ret_places[0] : 0);
     const rlx_function *n =
         rlx_builder_end_function(b, leaf, kept_result(b, f, leaf), f->attrs, f->place);
     if (!n)

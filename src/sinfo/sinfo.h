@@ -167,6 +167,8 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
 const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result,
                                              const rlx_sinfo *stated_ret, const rlx_attr *attrs,
                                              rlx_place place);
+/* Where the result of the innermost function stands, and its annotation, for messages. */
+void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotation);
 /* Branch of an if: a scope that sees its parent; end gives the SeqExpr. */
 bool rlx_builder_begin_branch(rlx_builder *b);
 const rlx_expr *rlx_builder_end_branch(rlx_builder *b, const rlx_expr *result, rlx_place place);
@@ -181,6 +183,7 @@ typedef struct rlx_emit {
     const rlx_string *name; int32_t number;   /* number -1: name is complete */
     const rlx_var *var;                       /* bind this variable object instead of making one */
     const rlx_sinfo *annotation; const rlx_place *annotation_places; size_t num_annotation_places;
+    const rlx_place *cast_places; size_t num_cast_places; /* of the target; live in the context */
     bool output;                              /* dataflow block: an ordinary Var (emit_output) */
     rlx_place place, var_place;
 } rlx_emit;

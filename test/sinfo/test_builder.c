@@ -825,7 +825,7 @@ static void test_module_builder(void **state)
     assert_string_equal(a->name->data, "f");
     assert_string_equal(c->name->data, "f1");
     assert_null(rlx_module_builder_declare(f->mb, RLX_SLICE("f1"), NULL, 0));
-    expect_report(f, "WX05", ERROR, "two functions are called f1");
+    expect_report(f, "WX05", ERROR, "two functions are named f1");
     assert_ptr_equal(rlx_module_builder_lookup(f->mb, RLX_SLICE("f1")), c);
     const rlx_module *m = rlx_module_builder_finish(f->mb, 0);
     assert_int_equal(m->num_functions, 2);
