@@ -39,7 +39,8 @@ enum relax_struct_info_kind {
     RELAX_SINFO_SHAPE = 3,
     RELAX_SINFO_TENSOR = 4,
     RELAX_SINFO_TUPLE = 5,
-    RELAX_SINFO_FUNC = 6
+    RELAX_SINFO_FUNC = 6,
+    RELAX_SINFO_HOST = 7 /* of a kind that the host has registered, see extend.h */
 };
 
 /* R.Object: any value. */

@@ -17,6 +17,7 @@
 #include <relax/pattern.h>
 #include <relax/rewrite.h>
 #include <relax/op.h>
+#include <relax/extend.h>
 #include <relax/compile.h>
 
 #endif

@@ -257,11 +257,38 @@ static void leave_func(rlx_wf *w, uint32_t mark, uintptr_t epoch)
     w->epoch = epoch;
 }
 
+/* Operands of a kind of the host use variables and bind none; those that are no struct info
+ * share the place of the whole. */
+static void check_host(rlx_wf *w, const rlx_host_sinfo *s, uint32_t depth, rlx_wf_spot *spot)
+{
+    rlx_wf_spot whole = *spot;
+    spot->part++;
+    for (size_t i = 0; i < s->num_operands; i++) {
+        const rlx_node *n = s->operands[i];
+        const rlx_shape_expr *shape = rlx_as_shape_expr(n);
+        rlx_wf_spot here = whole;
+        if (rlx_family_of(n) == RLX_FAMILY_PRIM)
+            rlx_wf_dims(w, &n, 1, &here);
+        else if (shape)
+            for (size_t k = 0; k < shape->num_values; k++, here = whole)
+                rlx_wf_dims(w, &shape->values[k], 1, &here);
+        else if (rlx_as_prim_value(n))
+            rlx_wf_prim_value(w, rlx_as_prim_value(n)->value, &here);
+        else if (rlx_as_var(n) && !rlx_wf_var_is_open(w, rlx_as_var(n)))
+            rlx_wf_found(w, RLX_WF14, RLX_WF_VARIABLE, rlx_wf_place(&whole), n);
+    }
+    for (size_t i = s->num_operands; i-- > 0;)
+        if (rlx_family_of(s->operands[i]) == RLX_FAMILY_SINFO)
+            push_part(w, s->operands[i], depth + 1, 0);
+}
+
 static void check_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, rlx_wf_spot *spot)
 {
     spot->kind = s->kind;
     /* Shared parts once; where text gave places, all of them, as they are counted. */
-    if (!spot->num_places && (s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO)) {
+    bool nests = s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
+                 s->kind == RLX_NODE_HOST_SINFO;
+    if (!spot->num_places && nests) {
         if (rlx_wf_known_good(w, s))
             return;
         rlx_wf_remember(w, s);
@@ -276,6 +303,7 @@ static void check_part(rlx_wf *w, const rlx_sinfo *s, uint32_t depth, rlx_wf_spo
         for (size_t i = ((const rlx_tuple_sinfo *)s)->num_fields; i-- > 0;)
             push_part(w, ((const rlx_tuple_sinfo *)s)->fields[i], depth + 1, 0);
         break;
+    case RLX_NODE_HOST_SINFO: check_host(w, (const rlx_host_sinfo *)s, depth, spot); break;
     default: spot->part++;
     }
 }

@@ -48,11 +48,13 @@ relax_module *relax_infer(relax_context *ctx, const relax_module *module)
 static bool scope_of(rlx_scope *scope, relax_context *ctx, const void *a, const void *b)
 {
     rlx_prim_vars vars = { 0 };
-    rlx_scope_init(scope, ctx, NULL);
+    /* A callback asks where something is known already. */
+    const rlx_scope *around = ctx->host ? ctx->host->scope : NULL;
+    rlx_scope_init(scope, ctx, around);
     bool ok = rlx_collect_prim_vars(&ctx->memory, a, false, &vars) &&
               rlx_collect_prim_vars(&ctx->memory, b, false, &vars);
     for (size_t i = 0; ok && i < vars.len; i++)
-        ok = rlx_scope_add(scope, vars.data[i], true);
+        ok = rlx_scope_has(around, vars.data[i]) || rlx_scope_add(scope, vars.data[i], true);
     rlx_vec_free(&ctx->memory, &vars);
     return ok || rlx_no_memory(ctx);
 }
@@ -109,6 +111,15 @@ relax_struct_info *relax_struct_info_erase(relax_context *ctx, const relax_struc
     visible_list list = { visible, count };
     rlx_visible v = { .shape_var = is_visible, .user = &list };
     return give(ctx, rlx_erase(ctx, node_of(info), &v));
+}
+
+relax_struct_info *relax_struct_info_static(relax_context *ctx, const relax_struct_info *info)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    return give(ctx, api_family(ctx, info, RLX_FAMILY_SINFO, "info")
+                         ? rlx_erase_to_static(ctx, node_of(info))
+                         : NULL);
 }
 
 int32_t relax_prim_prove_equal(relax_context *ctx, const relax_prim_expr *a,

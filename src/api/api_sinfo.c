@@ -169,6 +169,7 @@ int32_t relax_struct_info_kind(const relax_struct_info *info)
     case RLX_NODE_TENSOR_SINFO: return RELAX_SINFO_TENSOR;
     case RLX_NODE_TUPLE_SINFO: return RELAX_SINFO_TUPLE;
     case RLX_NODE_FUNC_SINFO: return RELAX_SINFO_FUNC;
+    case RLX_NODE_HOST_SINFO: return RELAX_SINFO_HOST;
     default: return 0;
     }
 }

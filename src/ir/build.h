@@ -79,6 +79,9 @@ const rlx_sinfo *rlx_tuple_info(rlx_context *ctx, const rlx_sinfo *const *fields
 const rlx_sinfo *rlx_func_info(rlx_context *ctx, const rlx_prim *const *binders,
                                size_t num_binders, const rlx_sinfo *const *params,
                                size_t num_params, const rlx_sinfo *ret, bool is_pure);
+/* operands as node.def says */
+const rlx_sinfo *rlx_host_info(rlx_context *ctx, const rlx_string *name,
+                               const rlx_node *const *operands, size_t count);
 const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive,
                                       const rlx_string *name, const rlx_sinfo *ret, bool is_pure);
 

@@ -219,3 +219,13 @@ const rlx_sinfo *rlx_opaque_func_info(rlx_context *ctx, enum rlx_derive derive,
                            .derive_name = name };
     return rlx_node_intern(ctx, &key.node);
 }
+
+const rlx_sinfo *rlx_host_info(rlx_context *ctx, const rlx_string *name,
+                               const rlx_node *const *operands, size_t count)
+{
+    rlx_host_sinfo key = { .node.kind = RLX_NODE_HOST_SINFO,
+                           .name = name,
+                           .operands = operands,
+                           .num_operands = count };
+    return name && rlx_all_there(operands, count) ? rlx_node_intern(ctx, &key.node) : NULL;
+}

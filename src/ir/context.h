@@ -53,6 +53,7 @@ struct relax_context {
     rlx_diag *newest;                   /* what rlx_note adds to; NULL: it was muted or lost */
     const struct rlx_op_table *ops;     /* installed by op at creation; NULL: no operators */
     rlx_room_state rooms[RLX_ROOM_COUNT];
+    struct rlx_host *host;              /* what the host has added (host.h); NULL: nothing */
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
     const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */

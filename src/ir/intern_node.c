@@ -118,7 +118,8 @@ static size_t parts_of(const rlx_node *n)
  * fields make endless. */
 static bool count_parts(rlx_context *ctx, rlx_node *n)
 {
-    if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO)
+    if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO &&
+        n->kind != RLX_NODE_HOST_SINFO)
         return true;
     size_t parts = parts_of(n);
     if (parts > RLX_MAX_INFO_PARTS)

@@ -8,5 +8,6 @@
 #include "ir/build.h"
 #include "ir/walk.h"
 #include "ir/iface.h"
+#include "ir/host.h"
 
 #endif

@@ -697,6 +697,26 @@ static void func_info(struct state *s, const rlx_func_sinfo *n)
     lit(s, n->is_pure ? ", True)" : ", False)");
 }
 
+/* Operands as annotations have them: shapes in brackets, integers bare. */
+static void host_info(struct state *s, const rlx_host_sinfo *n)
+{
+    rlx_buf_lit(s->b, "R.");
+    lit(s, n->name->data);
+    lit(s, "(");
+    for (size_t i = 0; i < n->num_operands; i++) {
+        const rlx_shape_expr *shape = rlx_as_shape_expr(n->operands[i]);
+        if (i)
+            lit(s, ", ");
+        if (shape)
+            tuple_of(s, shape->values, shape->num_values, DIMENSION);
+        else if (rlx_family_of(n->operands[i]) == RLX_FAMILY_PRIM)
+            push(s, (struct item){ .what = DIMENSION, .u.node = n->operands[i] });
+        else
+            node(s, n->operands[i], ANY);
+    }
+    lit(s, ")");
+}
+
 static bool sinfo(struct state *s, const rlx_node *n)
 {
     switch (n->kind) {
@@ -706,6 +726,7 @@ static bool sinfo(struct state *s, const rlx_node *n)
     case RLX_NODE_TENSOR_SINFO: tensor_info(s, (const rlx_tensor_sinfo *)n); return true;
     case RLX_NODE_TUPLE_SINFO: tuple_info(s, (const rlx_tuple_sinfo *)n); return true;
     case RLX_NODE_FUNC_SINFO: func_info(s, (const rlx_func_sinfo *)n); return true;
+    case RLX_NODE_HOST_SINFO: host_info(s, (const rlx_host_sinfo *)n); return true;
     case RLX_NODE_VDEVICE: vdevice(s, (const rlx_vdevice *)n); return true;
     default: return false;
     }

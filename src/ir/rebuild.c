@@ -272,6 +272,17 @@ static const rlx_node *clone_module(rlx_context *ctx, const rlx_node *key, enum 
     return ok ? &m->node : NULL;
 }
 
+/* What a host has added to one context is known in another only if it was registered there. */
+static bool is_known_there(rlx_context *to, const rlx_node *n)
+{
+    const rlx_host_sinfo *s = rlx_as_host_sinfo(n);
+    if (!s || rlx_host_kind_of(to, n))
+        return true;
+    rlx_error(to, RLX_OP15, RLX_NO_PLACE, "struct info R.%s is not registered in this context",
+              s->name->data);
+    return false;
+}
+
 const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *const *children,
                           enum rlx_clone_how how, const rlx_place_map *places)
 {
@@ -279,6 +290,8 @@ const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *c
     rlx_any_node key;
     memcpy(&key, n, k->size);
     set_children(&key.node, children);
+    if (how == RLX_CLONE_FOREIGN && !is_known_there(ctx, n))
+        return NULL;
     if (n->kind == RLX_NODE_FUNC_SINFO && !drop_binders(ctx, (rlx_func_sinfo *)&key))
         return NULL;
     for (int i = 0; how != RLX_CLONE_NEW && i < k->num_fields; i++)

@@ -149,6 +149,31 @@ static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
     rlx_push_list(p, f->params, f->num_params, 0);
 }
 
+/* One operand: a shape as a tensor has its, an integer bare, both quoted in signatures. */
+static void push_operand(rlx_printer *p, const rlx_node *const *operand)
+{
+    const rlx_shape_expr *shape = rlx_as_shape_expr(*operand);
+    if (!shape) {
+        rlx_push_list(p, operand, 1, RLX_ITEM_BARE | RLX_ITEM_DIMS);
+        return;
+    }
+    rlx_push_text(p, shape->num_values == 1 ? ",)" : ")");
+    rlx_push_list(p, shape->values, shape->num_values, RLX_ITEM_BARE | RLX_ITEM_DIMS);
+    rlx_push_text(p, "(");
+}
+
+static void step_host(rlx_printer *p, const rlx_host_sinfo *s)
+{
+    rlx_buf_put(p->out, s->name->data, s->name->len);
+    rlx_put(p, "(");
+    rlx_push_text(p, ")");
+    for (size_t i = s->num_operands; i-- > 0;) {
+        push_operand(p, &s->operands[i]);
+        if (i)
+            rlx_push_text(p, ", ");
+    }
+}
+
 /* What follows the shape of a tensor, the result of an opaque function, the arguments of a
  * call. */
 void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
@@ -168,7 +193,8 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
         return false;
     if (!(s->flags & RLX_FLAG_HAS_VARS))
         return true;
-    if (p->signature || s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO)
+    if (p->signature || s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
+        s->kind == RLX_NODE_HOST_SINFO)
         return false;
     return !t || rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);
 }
@@ -187,6 +213,7 @@ void rlx_print_step_sinfo(rlx_printer *p, const rlx_sinfo *s, unsigned flags)
     case RLX_NODE_SHAPE_SINFO: step_shape(p, (const rlx_shape_sinfo *)s); break;
     case RLX_NODE_TENSOR_SINFO: step_tensor(p, (const rlx_tensor_sinfo *)s); break;
     case RLX_NODE_TUPLE_SINFO: step_tuple(p, (const rlx_tuple_sinfo *)s); break;
+    case RLX_NODE_HOST_SINFO: step_host(p, (const rlx_host_sinfo *)s); break;
     default: step_func(p, (const rlx_func_sinfo *)s); break;
     }
 }

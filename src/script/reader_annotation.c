@@ -499,6 +499,92 @@ static const struct {
     { "dist.DTensor", read_dtensor, NULL },
 };
 
+/* ---- kinds of the host ---------------------------------------------------------------------- */
+
+static bool is_kind(rlx_reader *r, rlx_slice name)
+{
+    for (size_t i = 0; i < RLX_COUNT(kinds); i++)
+        if (rlx_slice_is(name, kinds[i].name))
+            return true;
+    return rlx_host_kind_find(r->ctx, name) != NULL;
+}
+
+/* Does a say struct info: R.Tensor(...), R.Object? */
+static bool says_kind(rlx_reader *r, const rlx_ast *a)
+{
+    const rlx_ast *name = a->kind == RLX_AST_CALL ? a->base : a;
+    return name->kind == RLX_AST_ATTR && is_kind(r, rlx_string_slice(name->name->text));
+}
+
+static bool is_operand(const rlx_node *n)
+{
+    return rlx_as_var(n) || rlx_as_shape_expr(n) || rlx_as_string_imm(n) || rlx_as_dtype_imm(n) ||
+           rlx_as_prim_value(n);
+}
+
+static const rlx_node *read_leaf_operand(rlx_reader *r, const rlx_ast *a)
+{
+    rlx_val v;
+    if (a->kind == RLX_AST_STRING)
+        return read_dim(r, a);
+    if (!rlx_read_value(r, a, &v))
+        return NULL;
+    if (v.kind == RLX_VAL_INT || v.kind == RLX_VAL_PRIM)
+        return rlx_read_dim(r, a);
+    if (v.kind == RLX_VAL_EXPR && is_operand(v.node))
+        return v.node;
+    return rlx_read_error(r, RLX_PA17, a,
+                          "an operand is a list of dimensions, an integer, struct info, a "
+                          "variable, R.str or R.dtype, found %s",
+                          rlx_val_text(&v)),
+           NULL;
+}
+
+/* Operands that are no struct info share the place of the whole. */
+static const rlx_node *read_operand(rlx_reader *r, const rlx_ast *a)
+{
+    size_t places = r->places.len, mark = r->stack.len;
+    const rlx_node *n = NULL;
+    if (says_kind(r, a))
+        return rlx_read_sinfo(r, a);
+    if (!is_list(a))
+        n = read_leaf_operand(r, a);
+    else if (read_dims(r, a))
+        n = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
+                      r->stack.len - mark);
+    r->stack.len = mark;
+    r->places.len = places;
+    return n;
+}
+
+static bool read_operands(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
+{
+    size_t count = call ? call->count : 0;
+    if (count < k->min_operands || count > k->max_operands)
+        return rlx_read_error_at(r, RLX_PA12, call ? call->begin : 0, call ? call->end : 0,
+                                 "R.%.*s takes %zu to %zu operands, found %zu",
+                                 (int)k->row.name.len, k->row.name.data, k->min_operands,
+                                 k->max_operands, count);
+    for (const rlx_ast *a = call ? call->first : NULL; a; a = a->next)
+        if (a->kind == RLX_AST_KEYWORD
+                ? !rlx_read_error(r, RLX_PA12, a, "R.%.*s has no parameter %s",
+                                  (int)k->row.name.len, k->row.name.data, a->name->text->data)
+                : !push_node(r, read_operand(r, a)))
+            return false;
+    return true;
+}
+
+static const rlx_sinfo *read_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
+{
+    size_t mark = r->stack.len;
+    const rlx_sinfo *s = NULL;
+    if (read_operands(r, k, call))
+        s = rlx_host_info(r->ctx, rlx_string_intern(r->ctx, k->row.name),
+                          (const rlx_node *const *)(r->stack.data + mark), r->stack.len - mark);
+    r->stack.len = mark;
+    return s;
+}
+
 /* ---- older spellings ------------------------------------------------------------------------ */
 
 /* R.Tensor[(n, k), "float32"], R.Tensor[_, _] */
@@ -637,7 +723,8 @@ static const rlx_sinfo *by_name(rlx_reader *r, const rlx_ast *a, const rlx_word 
             rlx_read_note(r, a, "R.%s is a newer spelling of %s", kinds[i].name, kinds[i].modern);
         return kinds[i].read(r, call);
     }
-    return unknown_kind(r, a, path);
+    const rlx_host_kind *host = rlx_host_kind_find(r->ctx, name);
+    return host ? read_host(r, host, call) : unknown_kind(r, a, path);
 }
 
 const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)

@@ -1161,5 +1161,7 @@ bool rlx_call_relax(rlx_reader *r, rlx_word *path, const rlx_ast *call, rlx_val 
         return known->relax->call(r, known->relax, call, out);
     if (known->row)
         return rlx_call_row(r, path, known->row, call, out);
+    if (rlx_host_kind_find(r->ctx, rlx_string_slice(path->text)))
+        return call_annotation(r, NULL, call, out);
     return rlx_unknown_function(r, RLX_SPACE_R, path, call->base);
 }

@@ -73,7 +73,8 @@ static bool may_mention_var(const rlx_sinfo *s)
         return false;
     if (t)
         return t->shape && t->shape->kind != RLX_NODE_SHAPE_EXPR;
-    return s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO;
+    return s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
+           s->kind == RLX_NODE_HOST_SINFO;
 }
 
 static bool any_shape_var(void *user, const rlx_prim_var *v)

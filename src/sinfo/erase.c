@@ -120,6 +120,47 @@ static const rlx_sinfo *erase_function(eraser *e, const rlx_func_sinfo *f)
     return out;
 }
 
+/* Does an operand of a kind of the host mean the same outside? */
+static bool operand_stays(eraser *e, const rlx_node *operand)
+{
+    const rlx_var *v = rlx_as_var(operand);
+    if (v)
+        return e->visible && e->visible->var && e->visible->var(e->visible->user, v);
+    if (rlx_family_of(operand) == RLX_FAMILY_SINFO)
+        return erase_any(e, operand) == operand;
+    return rlx_all_prim_vars(e->ctx, operand, stays, e);
+}
+
+static const rlx_sinfo *ask_host(eraser *e, const rlx_host_sinfo *h, const int32_t *visible)
+{
+    const rlx_sinfo *out = rlx_host_erase(e->ctx, &h->node, visible);
+    const rlx_host_sinfo *again = rlx_as_host_sinfo(out);
+    for (size_t i = 0; again && i < again->num_operands; i++)
+        if (!operand_stays(e, again->operands[i])) {
+            rlx_error(e->ctx, RLX_OP17, RLX_NO_PLACE,
+                      "erasure of %s gave %s, which mentions what is not visible",
+                      rlx_show(e->ctx, &h->node), rlx_show(e->ctx, out));
+            return rlx_object_info(e->ctx);
+        }
+    return again || !out ? out : erase_any(e, out);
+}
+
+static const rlx_sinfo *erase_host(eraser *e, const rlx_host_sinfo *h)
+{
+    size_t bytes = (h->num_operands + 1) * sizeof(int32_t);
+    int32_t *visible = rlx_mem_alloc(&e->ctx->memory, bytes);
+    bool all = true;
+    if (!visible)
+        return rlx_no_memory(e->ctx), NULL;
+    for (size_t i = 0; i < h->num_operands; i++) {
+        visible[i] = operand_stays(e, h->operands[i]);
+        all &= visible[i] != 0;
+    }
+    const rlx_sinfo *out = all ? &h->node : ask_host(e, h, visible);
+    rlx_mem_free(&e->ctx->memory, visible, bytes);
+    return out;
+}
+
 static const rlx_sinfo *erase_kind(eraser *e, const rlx_sinfo *s)
 {
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
@@ -131,6 +172,7 @@ static const rlx_sinfo *erase_kind(eraser *e, const rlx_sinfo *s)
         return all_stay(e, sh->values, sh->num_values) ? s : rlx_shape_info_rank(e->ctx, sh->ndim);
     case RLX_NODE_TENSOR_SINFO: return erase_tensor(e, rlx_as_tensor_sinfo(s));
     case RLX_NODE_TUPLE_SINFO: return erase_tuple(e, rlx_as_tuple_sinfo(s));
+    case RLX_NODE_HOST_SINFO: return erase_host(e, rlx_as_host_sinfo(s));
     default: return erase_function(e, rlx_as_func_sinfo(s));
     }
 }
@@ -191,6 +233,7 @@ static const rlx_sinfo *static_of(rlx_context *ctx, rlx_budget *budget, const rl
                                                false)
                         : static_list(ctx, budget, NULL, f);
         break;
+    case RLX_NODE_HOST_SINFO: out = rlx_host_static(ctx, s); break;
     default: break;
     }
     rlx_budget_leave(budget);

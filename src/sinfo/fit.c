@@ -241,6 +241,9 @@ static void fit_same_kind(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)
         fit_tensors(f, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b));
         break;
     case RLX_NODE_TUPLE_SINFO: fit_tuples(f, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b)); break;
+    case RLX_NODE_HOST_SINFO:
+        judge(f, rlx_host_fit(f->ctx, f->scope, a, b), RLX_PART_KIND, -1, b, a);
+        break;
     default: fit_functions(f, rlx_as_func_sinfo(a), rlx_as_func_sinfo(b)); break;
     }
 }
@@ -505,6 +508,9 @@ static bool overlaps(rlx_context *ctx, const rlx_scope *s, rlx_budget *budget, c
         break;
     case RLX_NODE_TUPLE_SINFO:
         yes = overlap_tuples(ctx, s, budget, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b), why);
+        break;
+    case RLX_NODE_HOST_SINFO:
+        yes = rlx_host_fit(ctx, s, a, b) != RLX_FIT_NO || clash(why, RLX_PART_KIND, -1, b, a);
         break;
     default: yes = overlap_functions(rlx_as_func_sinfo(a), rlx_as_func_sinfo(b), why); break;
     }

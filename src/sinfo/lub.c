@@ -157,6 +157,7 @@ static const rlx_sinfo *join_same_kind(joiner *j, const rlx_sinfo *a, const rlx_
     case RLX_NODE_TENSOR_SINFO:
         return join_tensors(j, rlx_as_tensor_sinfo(a), rlx_as_tensor_sinfo(b));
     case RLX_NODE_TUPLE_SINFO: return join_tuples(j, rlx_as_tuple_sinfo(a), rlx_as_tuple_sinfo(b));
+    case RLX_NODE_HOST_SINFO: return rlx_host_lub(j->ctx, j->scope, a, b);
     default: return join_functions(j, rlx_as_func_sinfo(a), rlx_as_func_sinfo(b));
     }
 }

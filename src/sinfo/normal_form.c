@@ -147,7 +147,8 @@ static bool mentions_var(const rlx_sinfo *s)
     if (!s || !(s->flags & RLX_FLAG_HAS_VARS))
         return false;
     return t ? rlx_as_var(t->shape) != NULL
-             : s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO;
+             : s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
+                   s->kind == RLX_NODE_HOST_SINFO;
 }
 
 static const rlx_sinfo *follow(rlx_builder *b, const rlx_sinfo *s)

@@ -1,0 +1,77 @@
+/* host.c: the table of what a host has added. */
+#include "ir/ir_int.h"
+
+rlx_host *rlx_host_of(rlx_context *ctx)
+{
+    if (ctx->host)
+        return ctx->host;
+    rlx_host *h = rlx_mem_alloc_zero(&ctx->memory, sizeof *h);
+    if (!h)
+        return rlx_no_memory(ctx), NULL;
+    rlx_region_init(&h->region, &ctx->memory);
+    return ctx->host = h;
+}
+
+static void drop_row(const rlx_host_row *row)
+{
+    if (row->destroy)
+        row->destroy(row->user);
+}
+
+void rlx_host_destroy(rlx_context *ctx)
+{
+    rlx_host *h = ctx->host;
+    if (!h)
+        return;
+    ctx->host = NULL;
+    for (size_t i = 0; i < h->kinds.len; i++)
+        drop_row(&h->kinds.data[i]->row);
+    rlx_vec_free(&ctx->memory, &h->kinds);
+    rlx_region_drop(&h->region);
+    rlx_mem_free(&ctx->memory, h, sizeof *h);
+}
+
+/* A host adds a handful. */
+const rlx_host_kind *rlx_host_kind_find(const rlx_context *ctx, rlx_slice name)
+{
+    const rlx_host *h = ctx->host;
+    for (size_t i = 0; h && i < h->kinds.len; i++)
+        if (rlx_slice_equal(h->kinds.data[i]->row.name, name))
+            return h->kinds.data[i];
+    return NULL;
+}
+
+const rlx_host_kind *rlx_host_kind_of(const rlx_context *ctx, const rlx_sinfo *info)
+{
+    const rlx_host_sinfo *s = rlx_as_host_sinfo(info);
+    return s ? rlx_host_kind_find(ctx, rlx_string_slice(s->name)) : NULL;
+}
+
+bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_call *c)
+{
+    rlx_host *h = ctx->host;
+    *c = (rlx_host_call){ h->scope, rlx_errors_mark(ctx) };
+    if (h->depth >= RLX_HOST_DEPTH) {
+        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "callbacks of the host call each other %d deep",
+                  RLX_HOST_DEPTH);
+        return false;
+    }
+    h->depth++;
+    h->scope = scope;
+    ctx->holders++;
+    return true;
+}
+
+void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c)
+{
+    ctx->host->depth--;
+    ctx->host->scope = c->outer;
+    ctx->holders--;
+}
+
+void rlx_host_failed(rlx_context *ctx, const rlx_host_call *c, const char *what, rlx_slice name)
+{
+    if (!rlx_errors_since(ctx, c->errors))
+        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s failed without saying why", what,
+                  (int)name.len, name.data);
+}

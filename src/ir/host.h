@@ -1,0 +1,62 @@
+/* host.h: what a host has added to its context: kinds of struct info, operators, derive
+ * functions. Rows live as long as the context and never move. Their callbacks are asked through
+ * the functions of the rooms that need the answer (sinfo, op), which also judge it; this file
+ * only finds rows and counts callbacks under way. */
+#ifndef RLX_IR_HOST_H
+#define RLX_IR_HOST_H
+
+#include "ir/iface.h"
+
+/* How deep callbacks may call the library so that it calls callbacks. */
+#define RLX_HOST_DEPTH 16
+
+typedef struct rlx_host_row {
+    rlx_slice name;
+    void *user;
+    void (*destroy)(void *user); /* NULL: nothing to do */
+} rlx_host_row;
+
+/* A kind of struct info. A callback that is NULL has the default named there; one that fails
+ * gives a negative number or NULL. */
+typedef struct rlx_host_kind rlx_host_kind;
+struct rlx_host_kind {
+    rlx_host_row row;
+    size_t min_operands, max_operands;
+    rlx_slice check; /* packed function that checks a value when the program runs; empty: none */
+    int32_t (*equal)(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
+                     const rlx_sinfo *b);
+    int32_t (*fit)(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
+                   const rlx_sinfo *b);
+    const rlx_sinfo *(*lub)(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
+                            const rlx_sinfo *b);
+    const rlx_sinfo *(*erase)(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *info,
+                              const int32_t *visible, size_t count);
+    const rlx_sinfo *(*static_type)(const rlx_host_kind *k, rlx_context *ctx,
+                                    const rlx_sinfo *info);
+};
+
+/* The table of a context. */
+typedef struct rlx_host {
+    rlx_region region;           /* rows and their texts */
+    RLX_VEC(const rlx_host_kind *) kinds;
+    const struct rlx_scope *scope; /* what is known of sizes where the callback was asked */
+    uint32_t depth;              /* callbacks under way */
+} rlx_host;
+
+/* The table, made on first need; NULL: out of memory. */
+rlx_host *rlx_host_of(rlx_context *ctx);
+void rlx_host_destroy(rlx_context *ctx);
+
+/* NULL: not registered. */
+const rlx_host_kind *rlx_host_kind_find(const rlx_context *ctx, rlx_slice name);
+const rlx_host_kind *rlx_host_kind_of(const rlx_context *ctx, const rlx_sinfo *info);
+
+/* Around every callback. False after a report: they nest too deeply. Meanwhile the context
+ * counts as held, so that it is not collected. */
+typedef struct rlx_host_call { const struct rlx_scope *outer; rlx_error_mark errors; } rlx_host_call;
+bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_call *c);
+void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c);
+/* After a callback failed: says so (OP17) unless it has said why. */
+void rlx_host_failed(rlx_context *ctx, const rlx_host_call *c, const char *what, rlx_slice name);
+
+#endif

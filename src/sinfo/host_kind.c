@@ -1,0 +1,157 @@
+/* host_kind.c: struct info of kinds that the host has registered. Their callbacks decide; what is
+ * not answered, or answered wrongly, has the weakest sound answer. */
+#include "sinfo/sinfo_int.h"
+
+static rlx_slice name_of(const rlx_sinfo *s)
+{
+    return rlx_string_slice(rlx_as_host_sinfo(s)->name);
+}
+
+/* --- equality --- */
+
+static bool same_operand(rlx_context *ctx, const rlx_scope *scope, const rlx_node *a,
+                         const rlx_node *b)
+{
+    int32_t index;
+    if (a == b)
+        return true;
+    if (rlx_family_of(a) == RLX_FAMILY_PRIM && rlx_family_of(b) == RLX_FAMILY_PRIM)
+        return rlx_prove_equal(ctx, scope, a, b) == RLX_EQUAL;
+    if (rlx_family_of(a) == RLX_FAMILY_SINFO && a->kind == b->kind)
+        return rlx_fit(ctx, scope, a, b, NULL) == RLX_FIT_YES &&
+               rlx_fit(ctx, scope, b, a, NULL) == RLX_FIT_YES;
+    return rlx_as_shape_expr(a) && rlx_as_shape_expr(b) &&
+           rlx_prove_shapes(ctx, scope, a, b, &index) == RLX_EQUAL;
+}
+
+static bool same_operands(rlx_context *ctx, const rlx_scope *scope, const rlx_host_sinfo *a,
+                          const rlx_host_sinfo *b)
+{
+    bool same = a->num_operands == b->num_operands;
+    for (size_t i = 0; same && i < a->num_operands; i++)
+        same = same_operand(ctx, scope, a->operands[i], b->operands[i]);
+    return same;
+}
+
+typedef int32_t question(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
+                         const rlx_sinfo *b);
+
+/* An answer from 0 to `most`, else -1 after a report. */
+static int32_t ask(rlx_context *ctx, const rlx_scope *scope, const rlx_host_kind *k,
+                   question *callback, const char *what, int32_t most, const rlx_sinfo *a,
+                   const rlx_sinfo *b)
+{
+    rlx_host_call call;
+    if (!rlx_host_enter(ctx, scope, &call))
+        return -1;
+    int32_t answer = callback(k, ctx, a, b);
+    rlx_host_leave(ctx, &call);
+    if (answer >= 0 && answer <= most)
+        return answer;
+    if (answer < 0)
+        rlx_host_failed(ctx, &call, what, k->row.name);
+    else
+        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s answered %d, expected 0 to %d", what,
+                  (int)k->row.name.len, k->row.name.data, (int)answer, (int)most);
+    return -1;
+}
+
+static bool are_equal(rlx_context *ctx, const rlx_scope *scope, const rlx_host_kind *k,
+                      const rlx_sinfo *a, const rlx_sinfo *b)
+{
+    return same_operands(ctx, scope, rlx_as_host_sinfo(a), rlx_as_host_sinfo(b)) ||
+           (k && k->equal && ask(ctx, scope, k, k->equal, "equality", 1, a, b) == 1);
+}
+
+/* --- fit and least upper bound --- */
+
+enum rlx_fit rlx_host_fit(rlx_context *ctx, const rlx_scope *scope, const rlx_sinfo *a,
+                          const rlx_sinfo *b)
+{
+    const rlx_host_kind *k = rlx_host_kind_of(ctx, a);
+    if (!rlx_slice_equal(name_of(a), name_of(b)))
+        return RLX_FIT_NO;
+    if (are_equal(ctx, scope, k, a, b))
+        return RLX_FIT_YES;
+    int32_t answer =
+        k && k->fit ? ask(ctx, scope, k, k->fit, "fit", RLX_FIT_YES, a, b) : RLX_FIT_VALUE;
+    return answer < 0 ? RLX_FIT_VALUE : (enum rlx_fit)answer;
+}
+
+/* May `wide` stand for every value of `info`? Of a kind that has no fit only what is certainly
+ * wrong is known. */
+static bool covers(rlx_context *ctx, const rlx_scope *scope, const rlx_host_kind *k,
+                   const rlx_sinfo *info, const rlx_sinfo *wide)
+{
+    return rlx_fit(ctx, scope, info, wide, NULL) >= (k->fit ? RLX_FIT_YES : RLX_FIT_VALUE);
+}
+
+/* What a callback gave: struct info, or Object for NULL; Object as well after a report. */
+static const rlx_sinfo *given(rlx_context *ctx, const rlx_host_kind *k, const char *what,
+                              const rlx_host_call *call, const rlx_sinfo *s)
+{
+    if (s && rlx_family_of(s) == RLX_FAMILY_SINFO && !rlx_errors_since(ctx, call->errors))
+        return s;
+    if (s && rlx_family_of(s) != RLX_FAMILY_SINFO)
+        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s gave no struct info", what,
+                  (int)k->row.name.len, k->row.name.data);
+    return rlx_object_info(ctx);
+}
+
+static const rlx_sinfo *too_narrow(rlx_context *ctx, const rlx_host_kind *k, const char *what,
+                                   const rlx_sinfo *gave, const rlx_sinfo *info)
+{
+    rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s gave %s, which does not cover %s", what,
+              (int)k->row.name.len, k->row.name.data, rlx_show(ctx, gave), rlx_show(ctx, info));
+    return rlx_object_info(ctx);
+}
+
+const rlx_sinfo *rlx_host_lub(rlx_context *ctx, const rlx_scope *scope, const rlx_sinfo *a,
+                              const rlx_sinfo *b)
+{
+    const rlx_host_kind *k = rlx_host_kind_of(ctx, a);
+    rlx_host_call call;
+    if (!rlx_slice_equal(name_of(a), name_of(b)))
+        return rlx_object_info(ctx);
+    if (are_equal(ctx, scope, k, a, b))
+        return a;
+    if (!k || !k->lub || !rlx_host_enter(ctx, scope, &call))
+        return rlx_object_info(ctx);
+    const rlx_sinfo *s = k->lub(k, ctx, a, b);
+    rlx_host_leave(ctx, &call);
+    s = given(ctx, k, "the least upper bound", &call, s);
+    if (s && (!covers(ctx, scope, k, a, s) || !covers(ctx, scope, k, b, s)))
+        return too_narrow(ctx, k, "the least upper bound", s, covers(ctx, scope, k, a, s) ? b : a);
+    return s;
+}
+
+/* --- erasure --- */
+
+const rlx_sinfo *rlx_host_erase(rlx_context *ctx, const rlx_sinfo *s, const int32_t *visible)
+{
+    const rlx_host_kind *k = rlx_host_kind_of(ctx, s);
+    rlx_host_call call;
+    if (!k || !k->erase || !rlx_host_enter(ctx, NULL, &call))
+        return rlx_object_info(ctx);
+    const rlx_sinfo *out = k->erase(k, ctx, s, visible, rlx_as_host_sinfo(s)->num_operands);
+    rlx_host_leave(ctx, &call);
+    out = given(ctx, k, "erasure", &call, out);
+    return out && !covers(ctx, NULL, k, s, out) ? too_narrow(ctx, k, "erasure", out, s) : out;
+}
+
+const rlx_sinfo *rlx_host_static(rlx_context *ctx, const rlx_sinfo *s)
+{
+    const rlx_host_kind *k = rlx_host_kind_of(ctx, s);
+    rlx_host_call call;
+    if (!k || !k->static_type || !rlx_host_enter(ctx, NULL, &call))
+        return rlx_object_info(ctx);
+    const rlx_sinfo *out = k->static_type(k, ctx, s);
+    rlx_host_leave(ctx, &call);
+    out = given(ctx, k, "the static type", &call, out);
+    if (out && out->flags & RLX_FLAG_HAS_VARS) {
+        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "the static type of %.*s mentions a variable: %s",
+                  (int)k->row.name.len, k->row.name.data, rlx_show(ctx, out));
+        return rlx_object_info(ctx);
+    }
+    return out;
+}
