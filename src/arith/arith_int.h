@@ -8,10 +8,14 @@
  *      VAR            a shape variable
  *      FLOOR_DIV p q  p // q; for a constant q: q > 1, coefficients of p in [0, q), gcd of all 1
  *      FLOOR_MOD p q  only for q that is no constant; p % c is p - c * (p // c)
- *      TRUNC_DIV p q  division toward zero, where it is not known to be a floor division;
- * TRUNC_MOD p q likewise MIN p...       at least two; least coefficient of each monomial over the
- * operands is 0, gcd 1; sorted. max(a, b) is -min(-a, -b), which becomes a + b - min(a, b) SELECT
- * p q     node: the condition OPAQUE         any other node, by identity
+ *      FLOOR_DIV p q  for any other q: what q goes into is taken out; no common factor
+ *      TRUNC_DIV p q  division toward zero, where it is not known to be a floor division; first
+ *      TRUNC_MOD p q  coefficients positive, no common factor. TRUNC_MOD only for q no constant
+ *      MIN p...       at least two; least coefficient of each monomial over the operands is 0,
+ *                     gcd 1; sorted. max(a, b) is -min(-a, -b), which becomes a + b - min(a, b)
+ *      SELECT p 0 c   p where c >= 0, else 0 (select.c). SELECT_ZERO: where c == 0
+ *      SELECT p 0     node: the condition
+ *      OPAQUE         any other node, by identity
  *
  * All of it lives in the state that arith keeps per context: it is a cache over nodes, dropped
  * whenever it has grown too large or a layer of nodes goes away. Canonical forms depend on no
@@ -24,7 +28,7 @@
 
 enum atom_kind {
     ATOM_VAR, ATOM_FLOOR_DIV, ATOM_FLOOR_MOD, ATOM_TRUNC_DIV, ATOM_TRUNC_MOD, ATOM_MIN,
-    ATOM_SELECT, ATOM_OPAQUE
+    ATOM_SELECT, ATOM_SELECT_ZERO, ATOM_OPAQUE
 };
 
 typedef struct rlx_poly rlx_poly;
@@ -99,6 +103,7 @@ typedef struct rlx_query {
     rlx_arith *a;
     const rlx_scope *scope;
     bool use_scope; /* the constructors may use bounds (resolving) */
+    bool expand_rest, saw_rest; /* resolving: p % q becomes p - q * (p // q); there was one */
     bool failed, too_big, spent;
     uint32_t steps; /* left */
     uint32_t splits;
@@ -135,6 +140,21 @@ uint64_t rlx_poly_hash(const rlx_poly *p);
 int64_t rlx_poly_constant_part(const rlx_poly *p);
 /* gcd of the coefficients, without the constant one if `varying`; 0 if there are none. */
 uint64_t rlx_poly_content(const rlx_poly *p, bool varying);
+/* Order that shows: variables by age, then the rest by content; higher powers and longer
+ * products first (a monomial order). < 0: a comes before b. */
+int rlx_atom_compare(const rlx_atom *a, const rlx_atom *b);
+int rlx_mono_compare(const rlx_mono *a, const rlx_mono *b);
+/* The factors of m in that order; how many. */
+size_t rlx_mono_ordered(const rlx_mono *m, rlx_factor out[MAX_FACTORS]);
+/* The first term in that order; p is not 0. */
+rlx_term rlx_poly_lead(const rlx_poly *p);
+bool rlx_poly_leads_negative(rlx_query *q, const rlx_poly *p);
+/* Every coefficient floor-divided: exact but for the constant one where g divides the others. */
+const rlx_poly *rlx_poly_floor_coefs(rlx_query *q, const rlx_poly *p, int64_t g);
+/* a / b; NULL without a failure where b does not divide a. */
+const rlx_mono *rlx_mono_quotient(rlx_query *q, const rlx_mono *a, const rlx_mono *b);
+/* coef * mono */
+const rlx_poly *rlx_poly_term(rlx_query *q, int64_t coef, const rlx_mono *mono);
 /* Replaces an atom by a polynomial. Occurrences with a power other than 1 are multiplied out. */
 const rlx_poly *rlx_poly_replace(rlx_query *q, const rlx_poly *p, const rlx_atom *atom,
                                  const rlx_poly *by);
@@ -146,17 +166,36 @@ const rlx_atom *rlx_atom_intern(rlx_query *q, enum atom_kind kind, const rlx_nod
 /* a copy that outlives the query */
 const rlx_poly *rlx_poly_keep(rlx_query *q, const rlx_poly *p);
 
-/* ---- what stands for an operation (atom.c) */
+/* ---- what stands for an operation (quotient.c; from rlx_make_min on, atom.c) */
 const rlx_poly *rlx_make_floor_div(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 const rlx_poly *rlx_make_floor_mod(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 const rlx_poly *rlx_make_trunc_div(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 const rlx_poly *rlx_make_trunc_mod(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 const rlx_poly *rlx_make_min(rlx_query *q, const rlx_poly *const *ops, size_t count);
 const rlx_poly *rlx_make_max(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
-const rlx_poly *rlx_make_select(rlx_query *q, const rlx_node *cond, const rlx_poly *t,
-                                const rlx_poly *f);
 /* The same polynomial with every atom made again under what the scope knows. */
 const rlx_poly *rlx_resolve(rlx_query *q, const rlx_poly *p);
+
+/* ---- choices (select.c) */
+enum condition_kind { CONDITION_NOT_NEGATIVE, CONDITION_ZERO, CONDITION_NODE };
+typedef struct rlx_condition {
+    enum condition_kind kind;
+    const rlx_poly *p;    /* >= 0, or == 0 */
+    const rlx_node *node; /* the condition itself */
+} rlx_condition;
+rlx_condition rlx_condition_of(rlx_query *q, enum rlx_node_kind kind, const rlx_poly *a,
+                               const rlx_poly *b, bool *negated);
+enum rlx_truth rlx_condition_truth(rlx_query *q, rlx_condition c);
+const rlx_poly *rlx_make_select(rlx_query *q, rlx_condition c, const rlx_poly *t,
+                                const rlx_poly *f);
+/* The condition of such an atom. */
+RLX_INLINE rlx_condition rlx_atom_condition(const rlx_atom *t)
+{
+    enum condition_kind kind = t->node                       ? CONDITION_NODE
+                               : t->kind == ATOM_SELECT_ZERO ? CONDITION_ZERO
+                                                             : CONDITION_NOT_NEGATIVE;
+    return (rlx_condition){ kind, t->num_ops == 3 ? t->ops[2] : NULL, t->node };
+}
 
 /* ---- canonical.c. NULL only when the query failed. */
 const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *p);

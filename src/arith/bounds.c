@@ -129,14 +129,16 @@ static rlx_interval atom_interval(rlx_query *q, const rlx_atom *t)
         return intersect(a, fact);
     }
     a = rlx_interval_of(q, t->ops[0]);
-    for (size_t i = 1; i < t->num_ops; i++) {
+    size_t count = t->kind == ATOM_SELECT || t->kind == ATOM_SELECT_ZERO ? 2 : t->num_ops;
+    for (size_t i = 1; i < count; i++) {
         b = rlx_interval_of(q, t->ops[i]);
         if (t->kind == ATOM_MIN)
             a = (rlx_interval){ a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
     }
     switch (t->kind) {
     case ATOM_MIN: return a;
-    case ATOM_SELECT: return join(a, b);
+    case ATOM_SELECT:
+    case ATOM_SELECT_ZERO: return join(a, b);
     case ATOM_FLOOR_MOD: return rest_interval(a, b, true);
     case ATOM_TRUNC_MOD: return rest_interval(a, b, false);
     default:
@@ -180,7 +182,7 @@ static bool can_take_out(const rlx_atom *t)
     int64_t c;
     if (t->kind == ATOM_FLOOR_DIV)
         return rlx_poly_is_const(t->ops[1], &c) && c > 0;
-    return t->kind == ATOM_MIN || t->kind == ATOM_SELECT;
+    return t->kind == ATOM_MIN || t->kind == ATOM_SELECT || t->kind == ATOM_SELECT_ZERO;
 }
 
 static const rlx_atom *deepest(const rlx_poly *p)
@@ -249,7 +251,8 @@ static int64_t low_by_cases(rlx_query *q, const rlx_poly *p, const rlx_atom *t, 
 {
     bool any_will_do = t->kind == ATOM_MIN && sign < 0;
     int64_t best = any_will_do ? NO_LOW : NO_HIGH;
-    for (size_t i = 0; i < t->num_ops; i++) {
+    size_t count = t->kind == ATOM_MIN ? t->num_ops : 2;
+    for (size_t i = 0; i < count; i++) {
         const rlx_poly *one = rlx_poly_replace(q, p, t, t->ops[i]);
         q->too_big = false;
         int64_t low = one ? low_of(q, one) : NO_LOW;

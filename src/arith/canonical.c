@@ -176,8 +176,15 @@ static void sum_free(sum *s)
 
 typedef struct divisor_set { const rlx_poly *items[MAX_DIVISORS]; size_t count; } divisor_set;
 
-static bool add_divisor(divisor_set *set, const rlx_poly *p)
+/* Is zero where p is: common factors and the sign go. */
+static bool add_divisor(rlx_query *q, divisor_set *set, const rlx_poly *p)
 {
+    uint64_t g = p ? rlx_poly_content(p, false) : 0;
+    if (p && g && g <= INT64_MAX)
+        p = rlx_poly_floor_coefs(q, rlx_poly_leads_negative(q, p) ? rlx_poly_scale(q, p, -1) : p,
+                                 (int64_t)g);
+    if (!p)
+        return false;
     uint64_t hash = rlx_poly_hash(p);
     size_t at = set->count;
     for (size_t i = 0; i < set->count; i++)
@@ -192,10 +199,10 @@ static bool add_divisor(divisor_set *set, const rlx_poly *p)
     return true;
 }
 
-static bool add_divisors(divisor_set *set, const rlx_canon *c)
+static bool add_divisors(rlx_query *q, divisor_set *set, const rlx_canon *c)
 {
     for (size_t i = 0; i < c->num_divisors; i++)
-        if (!add_divisor(set, c->divisors[i]))
+        if (!add_divisor(q, set, c->divisors[i]))
             return false;
     return true;
 }
@@ -226,30 +233,11 @@ static bool sum_of(rlx_query *q, const rlx_prim *p, worklist *need, part *out)
         out->cost += s.cost + s.order.len + s.terms.len;
         out->effort += s.effort + s.order.len + s.terms.len;
         for (size_t i = 0; i < s.divisors.len; i++)
-            if (!add_divisors(&out->divisors, s.divisors.data[i]))
+            if (!add_divisors(q, &out->divisors, s.divisors.data[i]))
                 rlx_query_too_big(q);
     }
     sum_free(&s);
     return !q->failed && need->len == before;
-}
-
-/* Arithmetic whose operands are what they look like: select(a < b, a, b) is a min. */
-static const rlx_poly *select_of(rlx_query *q, const rlx_prim *cond, const rlx_poly *t,
-                                 const rlx_poly *f, const rlx_poly *x, const rlx_poly *y)
-{
-    bool less = cond->kind == RLX_NODE_LT || cond->kind == RLX_NODE_LE;
-    bool more = cond->kind == RLX_NODE_GT || cond->kind == RLX_NODE_GE;
-    int64_t value;
-    if (rlx_int_literal(cond, &value))
-        return value ? t : f;
-    if (t && f && x && y && (less || more)) {
-        const rlx_poly *ops[] = { t, f };
-        bool straight = rlx_poly_equal(t, x) && rlx_poly_equal(f, y),
-             crossed = rlx_poly_equal(t, y) && rlx_poly_equal(f, x);
-        if (straight || crossed)
-            return straight == less ? rlx_make_min(q, ops, 2) : rlx_make_max(q, t, f);
-    }
-    return rlx_make_select(q, cond, t, f);
 }
 
 /* What the node is made of, as far as the canonical form looks into it. */
@@ -286,9 +274,33 @@ static const rlx_prim *condition_of(const rlx_prim *p)
     return s ? s->cond : rlx_as_prim_call(p)->args[0];
 }
 
+/* in: what is chosen from, and what the condition compares, if it compares integers. The
+ * condition, the two in its order. */
+static rlx_condition choice(rlx_query *q, const rlx_prim *p, const part *in, size_t count,
+                            const part *arms[2])
+{
+    const rlx_prim *cond = condition_of(p);
+    rlx_condition c = { CONDITION_NODE, NULL, cond };
+    int64_t value = 1;
+    bool negated = false;
+    if (count == 4)
+        c = rlx_condition_of(q, cond->kind, in[2].poly, in[3].poly, &negated);
+    else if (rlx_int_literal(cond, &value))
+        c = (rlx_condition){ CONDITION_ZERO, rlx_poly_const(q, !value), NULL };
+    arms[0] = &in[negated];
+    arms[1] = &in[!negated];
+    return c;
+}
+
+static bool chooses(const rlx_prim *p)
+{
+    return p->kind == RLX_NODE_SELECT || p->kind == RLX_NODE_PRIM_CALL;
+}
+
 static const rlx_poly *combine(rlx_query *q, const rlx_prim *p, const part *in, size_t count)
 {
     const rlx_poly *a = in[0].poly, *b = in[1].poly, *both[] = { a, b };
+    const part *arms[2];
     switch (p->kind) {
     case RLX_NODE_ADD: return rlx_poly_combine(q, a, 1, b, 1);
     case RLX_NODE_SUB: return rlx_poly_combine(q, a, 1, b, -1);
@@ -299,9 +311,10 @@ static const rlx_poly *combine(rlx_query *q, const rlx_prim *p, const part *in, 
     case RLX_NODE_MOD: return rlx_make_trunc_mod(q, a, b);
     case RLX_NODE_MIN: return a && b ? rlx_make_min(q, both, 2) : NULL;
     case RLX_NODE_MAX: return a && b ? rlx_make_max(q, a, b) : NULL;
-    default:
-        return select_of(q, condition_of(p), a, b, count == 4 ? in[2].poly : NULL,
-                         count == 4 ? in[3].poly : NULL);
+    default: {
+        rlx_condition c = choice(q, p, in, count, arms);
+        return rlx_make_select(q, c, arms[0]->poly, arms[1]->poly);
+    }
     }
 }
 
@@ -311,45 +324,119 @@ static bool divides(const rlx_prim *p)
            p->kind == RLX_NODE_DIV || p->kind == RLX_NODE_MOD;
 }
 
+/* --- where it fails --- */
+
+/* An arm fails where it is chosen: elsewhere its divisors are 1. */
+static bool add_arm(rlx_query *q, divisor_set *set, rlx_condition c, const part *arm, bool first)
+{
+    const rlx_poly *one = rlx_poly_const(q, 1);
+    for (size_t i = 0; i < arm->divisors.count; i++) {
+        const rlx_poly *d = arm->divisors.items[i];
+        if (!add_divisor(q, set, rlx_make_select(q, c, first ? d : one, first ? one : d)))
+            return false;
+    }
+    return one != NULL;
+}
+
+static bool add_part(rlx_query *q, divisor_set *set, const part *p)
+{
+    for (size_t i = 0; i < p->divisors.count; i++)
+        if (!add_divisor(q, set, p->divisors.items[i]))
+            return false;
+    return true;
+}
+
+#define MAX_LOOKED_AT 64
+
+/* May the evaluation of p fail otherwise than by overflow? Calls and casts count as if. Looks
+ * at few nodes: `true` is always right. */
+static bool may_fail(const rlx_prim *root)
+{
+    const rlx_prim *stack[MAX_LOOKED_AT] = { root };
+    size_t len = 1, seen = 0;
+    while (len) {
+        const rlx_prim *p = stack[--len];
+        int64_t value;
+        if (p->kind == RLX_NODE_PRIM_CALL || p->kind == RLX_NODE_CAST ||
+            (divides(p) && !(rlx_int_literal(rlx_as_binary(p)->b, &value) && value)))
+            return true;
+        for (size_t i = 0, n = rlx_child_count(p); i < n; i++) {
+            if (len == MAX_LOOKED_AT || ++seen > MAX_LOOKED_AT)
+                return true;
+            if (rlx_child(p, i))
+                stack[len++] = rlx_child(p, i);
+        }
+    }
+    return false;
+}
+
+static const rlx_poly *opaque(rlx_query *q, const rlx_node *p)
+{
+    return rlx_poly_atom(q, rlx_atom_intern(q, ATOM_OPAQUE, p, NULL, 0));
+}
+
+static bool collect_divisors(rlx_query *q, const rlx_prim *p, const part *in, size_t count,
+                             divisor_set *set)
+{
+    const part *arms[2];
+    int64_t value;
+    if (!chooses(p)) {
+        if (divides(p) && !(rlx_poly_is_const(in[1].poly, &value) && value) &&
+            !add_divisor(q, set, in[1].poly))
+            return false;
+        return add_part(q, set, &in[0]) && add_part(q, set, &in[1]);
+    }
+    rlx_condition c = choice(q, p, in, count, arms);
+    if (c.kind == CONDITION_NODE && may_fail(c.node) && !add_divisor(q, set, opaque(q, c.node)))
+        return false;
+    if (count == 4 && (!add_part(q, set, &in[2]) || !add_part(q, set, &in[3])))
+        return false;
+    return add_arm(q, set, c, arms[0], true) && add_arm(q, set, c, arms[1], false);
+}
+
+/* --- one node --- */
+
 /* False: p waits, or the query failed. Limits of size make p opaque. */
+static bool compute_from_parts(rlx_query *q, const rlx_prim *p, const rlx_prim *const *ops,
+                               size_t count, worklist *need, part *out)
+{
+    part in[4];
+    size_t before = need->len;
+    for (size_t i = 0; i < count; i++) {
+        memset(&in[i], 0, sizeof in[i]);
+        sum_of(q, ops[i], need, &in[i]);
+    }
+    if (q->failed || need->len != before)
+        return false;
+    uint32_t steps = q->steps;
+    out->poly = q->too_big ? NULL : combine(q, p, in, count);
+    out->cost = out->effort = steps - q->steps;
+    for (size_t i = 0; i < count; i++) {
+        out->cost += in[i].cost;
+        out->effort += in[i].effort;
+    }
+    if (out->poly && !collect_divisors(q, p, in, count, &out->divisors))
+        rlx_query_too_big(q);
+    return !q->failed;
+}
+
 static bool compute(rlx_query *q, const rlx_prim *p, bool as_sum, worklist *need, part *out)
 {
     const rlx_prim *ops[4];
-    part in[4];
-    size_t before = need->len, count = operands(p, ops);
-    int64_t value;
+    size_t count = operands(p, ops);
     memset(out, 0, sizeof *out);
     rlx_query_budget(q, NODE_STEPS);
-    if (as_sum) {
-        if (!sum_of(q, p, need, out))
-            return false;
-    } else if (count) {
-        for (size_t i = 0; i < count; i++) {
-            memset(&in[i], 0, sizeof in[i]);
-            sum_of(q, ops[i], need, &in[i]);
-        }
-        if (q->failed || need->len != before)
-            return false;
-        uint32_t steps = q->steps;
-        out->poly = q->too_big ? NULL : combine(q, p, in, count);
-        out->cost = out->effort = steps - q->steps;
-        for (size_t i = 0; i < count; i++) {
-            out->cost += in[i].cost;
-            out->effort += in[i].effort;
-            for (size_t k = 0; k < in[i].divisors.count; k++)
-                if (!add_divisor(&out->divisors, in[i].divisors.items[k]))
-                    rlx_query_too_big(q);
-        }
-        if (divides(p) && in[1].poly && !(rlx_poly_is_const(in[1].poly, &value) && value) &&
-            !add_divisor(&out->divisors, in[1].poly))
-            rlx_query_too_big(q);
-    }
+    if (as_sum ? !sum_of(q, p, need, out)
+               : count && !compute_from_parts(q, p, ops, count, need, out))
+        return false;
     if (q->failed)
         return false;
     if (!out->poly || q->too_big || q->spent || out->cost > MAX_COST) {
         rlx_query_budget(q, NODE_STEPS);
         *out = (part){ .effort = out->effort };
-        out->poly = rlx_poly_atom(q, rlx_atom_intern(q, ATOM_OPAQUE, p, NULL, 0));
+        out->poly = opaque(q, p);
+        if (out->poly && may_fail(p))
+            out->divisors = (divisor_set){ { out->poly }, 1 };
     }
     return out->poly != NULL;
 }

@@ -77,9 +77,60 @@ const rlx_mono *rlx_mono_without(rlx_query *q, const rlx_mono *m, const rlx_atom
     return intern_mono(q, out, n);
 }
 
+/* --- order: variables by age, then the rest by content; constants last --- */
+
+int rlx_atom_compare(const rlx_atom *a, const rlx_atom *b)
+{
+    uint64_t x = a->kind == ATOM_VAR ? a->node->id : a->hash,
+             y = b->kind == ATOM_VAR ? b->node->id : b->hash;
+    if ((a->kind == ATOM_VAR) != (b->kind == ATOM_VAR))
+        return a->kind == ATOM_VAR ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+size_t rlx_mono_ordered(const rlx_mono *m, rlx_factor out[MAX_FACTORS])
+{
+    for (size_t i = 0; i < m->len; i++) {
+        size_t at = i;
+        for (; at && rlx_atom_compare(out[at - 1].atom, m->factors[i].atom) > 0; at--)
+            out[at] = out[at - 1];
+        out[at] = m->factors[i];
+    }
+    return m->len;
+}
+
+int rlx_mono_compare(const rlx_mono *a, const rlx_mono *b)
+{
+    rlx_factor x[MAX_FACTORS], y[MAX_FACTORS];
+    size_t nx = rlx_mono_ordered(a, x), ny = rlx_mono_ordered(b, y);
+    for (size_t i = 0; i < nx && i < ny; i++) {
+        int c = rlx_atom_compare(x[i].atom, y[i].atom);
+        if (c || x[i].power != y[i].power)
+            return c ? c : x[i].power < y[i].power ? 1 : -1;
+    }
+    return nx == ny ? 0 : nx < ny ? 1 : -1; /* the longer one first: n * m before n before 1 */
+}
+
 const rlx_atom *rlx_mono_single(const rlx_mono *m)
 {
     return m->len == 1 && m->factors[0].power == 1 ? m->factors[0].atom : NULL;
+}
+
+const rlx_mono *rlx_mono_quotient(rlx_query *q, const rlx_mono *a, const rlx_mono *b)
+{
+    rlx_factor out[MAX_FACTORS];
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < a->len; i++) {
+        rlx_factor f = a->factors[i];
+        if (at < b->len && b->factors[at].atom == f.atom) {
+            if (b->factors[at].power > f.power)
+                return NULL;
+            f.power -= b->factors[at++].power;
+        }
+        if (f.power)
+            clear_padding(&out[n++], f.atom, f.power);
+    }
+    return at == b->len ? intern_mono(q, out, n) : NULL;
 }
 
 static bool same_atom(const rlx_atom *a, enum atom_kind kind, const rlx_node *node,
@@ -206,6 +257,39 @@ const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, co
 const rlx_poly *rlx_poly_scale(rlx_query *q, const rlx_poly *a, int64_t k)
 {
     return k == 1 || !a ? a : rlx_poly_combine(q, a, k, rlx_poly_const(q, 0), 1);
+}
+
+const rlx_poly *rlx_poly_term(rlx_query *q, int64_t coef, const rlx_mono *mono)
+{
+    rlx_poly *p = mono ? new_poly(q, 1) : NULL;
+    if (p && coef)
+        add_term(p, coef, mono);
+    return p;
+}
+
+rlx_term rlx_poly_lead(const rlx_poly *p)
+{
+    rlx_term lead = p->terms[0];
+    for (size_t i = 1; i < p->len; i++)
+        if (rlx_mono_compare(p->terms[i].mono, lead.mono) < 0)
+            lead = p->terms[i];
+    return lead;
+}
+
+bool rlx_poly_leads_negative(rlx_query *q, const rlx_poly *p)
+{
+    return p->len && rlx_query_step(q, p->len) && rlx_poly_lead(p).coef < 0;
+}
+
+const rlx_poly *rlx_poly_floor_coefs(rlx_query *q, const rlx_poly *p, int64_t g)
+{
+    rlx_poly *out = g == 1 || !p ? NULL : new_poly(q, p->len);
+    for (size_t i = 0; out && i < p->len; i++) {
+        int64_t coef = rlx_floor_div(p->terms[i].coef, g);
+        if (coef)
+            add_term(out, coef, p->terms[i].mono);
+    }
+    return g == 1 ? p : out;
 }
 
 /* Bottom-up merge sort: no recursion, no memory of the C library. */

@@ -83,6 +83,10 @@ static enum rlx_answer compare_forms(rlx_query *q, const rlx_canon *a, const rlx
     enum rlx_answer answer = judge(q, d);
     if (answer == RLX_UNKNOWN && d && d->depth)
         answer = judge(q, rlx_resolve(q, d));
+    if (answer == RLX_UNKNOWN && q->saw_rest) {
+        q->expand_rest = true;
+        answer = judge(q, rlx_resolve(q, d));
+    }
     if (answer == RLX_EQUAL && (fails_alone(q, a, b) || fails_alone(q, b, a)))
         answer = RLX_UNKNOWN;
     return q->failed ? RLX_UNKNOWN : answer;

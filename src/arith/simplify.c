@@ -31,6 +31,32 @@ static const rlx_prim *from_min(rebuild *r, enum rlx_node_kind kind, const rlx_a
     return out;
 }
 
+/* p >= 0 with what is negative on the other side; a constant -1 makes it strict. */
+static const rlx_prim *from_condition(rebuild *r, rlx_condition c)
+{
+    if (c.kind == CONDITION_NODE)
+        return c.node;
+    bool equal = c.kind == CONDITION_ZERO,
+         strict = !equal && rlx_poly_constant_part(c.p) == -1;
+    rlx_term *terms[2];
+    size_t count[2] = { 0, 0 };
+    for (int i = 0; i < 2; i++)
+        if (!(terms[i] = rlx_query_new(r->q, (c.p->len + 1) * sizeof **terms)))
+            return NULL;
+    for (size_t i = 0; i < c.p->len; i++) {
+        rlx_term t = c.p->terms[i];
+        bool negative = t.coef < 0;
+        if (t.coef == INT64_MIN)
+            return rlx_query_too_big(r->q);
+        t.coef = negative ? -t.coef : t.coef;
+        if (t.mono->len || !strict)
+            terms[negative][count[negative]++] = t;
+    }
+    return binary(r, equal ? RLX_NODE_EQ : strict ? RLX_NODE_GT : RLX_NODE_GE,
+                  from_poly(r, rlx_poly_of_terms(r->q, terms[0], count[0])),
+                  from_poly(r, rlx_poly_of_terms(r->q, terms[1], count[1])));
+}
+
 static const rlx_prim *from_atom(rebuild *r, const rlx_atom *t)
 {
     static const uint8_t kinds[] = { [ATOM_FLOOR_DIV] = RLX_NODE_FLOOR_DIV,
@@ -42,50 +68,17 @@ static const rlx_prim *from_atom(rebuild *r, const rlx_atom *t)
     case ATOM_OPAQUE: return rlx_fold_cast(r->ctx, r->dtype, t->node);
     case ATOM_MIN: return from_min(r, RLX_NODE_MIN, t);
     case ATOM_SELECT:
-        return rlx_fold_select(r->ctx, t->node, from_poly(r, t->ops[0]), from_poly(r, t->ops[1]));
+    case ATOM_SELECT_ZERO:
+        return rlx_fold_select(r->ctx, from_condition(r, rlx_atom_condition(t)),
+                               from_poly(r, t->ops[0]), from_poly(r, t->ops[1]));
     default: return binary(r, kinds[t->kind], from_poly(r, t->ops[0]), from_poly(r, t->ops[1]));
     }
-}
-
-/* --- order: variables by age, then the rest by content; constants last --- */
-
-static int compare_atoms(const rlx_atom *a, const rlx_atom *b)
-{
-    uint64_t x = a->kind == ATOM_VAR ? a->node->id : a->hash,
-             y = b->kind == ATOM_VAR ? b->node->id : b->hash;
-    if ((a->kind == ATOM_VAR) != (b->kind == ATOM_VAR))
-        return a->kind == ATOM_VAR ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-/* The factors in output order. */
-static size_t ordered_factors(const rlx_mono *m, rlx_factor out[MAX_FACTORS])
-{
-    for (size_t i = 0; i < m->len; i++) {
-        size_t at = i;
-        for (; at && compare_atoms(out[at - 1].atom, m->factors[i].atom) > 0; at--)
-            out[at] = out[at - 1];
-        out[at] = m->factors[i];
-    }
-    return m->len;
-}
-
-static int compare_monos(const rlx_mono *a, const rlx_mono *b)
-{
-    rlx_factor x[MAX_FACTORS], y[MAX_FACTORS];
-    size_t nx = ordered_factors(a, x), ny = ordered_factors(b, y);
-    for (size_t i = 0; i < nx && i < ny; i++) {
-        int c = compare_atoms(x[i].atom, y[i].atom);
-        if (c || x[i].power != y[i].power)
-            return c ? c : x[i].power < y[i].power ? 1 : -1;
-    }
-    return nx == ny ? 0 : nx < ny ? 1 : -1; /* the longer one first: n * m before n before 1 */
 }
 
 static const rlx_prim *from_mono(rebuild *r, const rlx_mono *m)
 {
     rlx_factor f[MAX_FACTORS];
-    size_t count = ordered_factors(m, f);
+    size_t count = rlx_mono_ordered(m, f);
     const rlx_prim *out = literal(r, 1);
     for (size_t i = 0; i < count; i++) {
         const rlx_prim *one = from_atom(r, f[i].atom);
@@ -161,7 +154,7 @@ static bool collect(rebuild *r, const rlx_poly *p, parts *out)
     rlx_term *terms = rlx_query_new(r->q, (p->len + 1) * sizeof *terms);
     for (size_t i = 0; terms && i < p->len; i++) {
         size_t at = i;
-        for (; at && compare_monos(terms[at - 1].mono, p->terms[i].mono) > 0; at--)
+        for (; at && rlx_mono_compare(terms[at - 1].mono, p->terms[i].mono) > 0; at--)
             terms[at] = terms[at - 1];
         terms[at] = p->terms[i];
     }
@@ -197,7 +190,7 @@ static const rlx_prim *assemble(rebuild *r, const parts *s)
 static const rlx_prim *from_poly(rebuild *r, const rlx_poly *p)
 {
     parts s = { 0 };
-    bool ok = rlx_query_step(r->q, 1 + (size_t)p->len) && collect(r, p, &s);
+    bool ok = p && rlx_query_step(r->q, 1 + (size_t)p->len) && collect(r, p, &s);
     const rlx_prim *out = ok ? assemble(r, &s) : NULL;
     rlx_vec_free(&r->ctx->memory, &s.list);
     return out;
