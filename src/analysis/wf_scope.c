@@ -221,16 +221,12 @@ void rlx_wf_use_size(rlx_wf *w, const rlx_prim_var *v, const rlx_wf_spot *spot, 
     w->sizes.data[at].said_in = w->function + 1;
     uint16_t code = codes[spot->role];
     if (!code)
-        code = spot->kind == RLX_NODE_TENSOR_SINFO  ? RLX_WF14
-               : spot->kind == RLX_NODE_SHAPE_SINFO ? RLX_WF15
-                                                    : RLX_WF16;
-    bool would_bind = code == RLX_WF05 && spot->role == RLX_WF_IN_CAST;
-    enum rlx_wf_detail detail = would_bind && composite ? RLX_WF_COMPOSITE : RLX_WF_VARIABLE;
         code = spot->kind == RLX_NODE_SHAPE_SINFO ? RLX_WF15
                : spot->kind == RLX_NODE_TENSOR_SINFO || spot->kind == RLX_NODE_HOST_SINFO
                    ? RLX_WF14
                    : RLX_WF16;
-    enum rlx_wf_detail detail = code == RLX_WF05 && composite ? RLX_WF_COMPOSITE : RLX_WF_VARIABLE;
+    bool would_bind = code == RLX_WF05 && spot->role == RLX_WF_IN_CAST;
+    enum rlx_wf_detail detail = would_bind && composite ? RLX_WF_COMPOSITE : RLX_WF_VARIABLE;
     rlx_finding *f = rlx_wf_found(w, (enum rlx_code_id)code, detail, rlx_wf_place(spot), &v->node);
     if (f)
         f->b = spot->owner;
