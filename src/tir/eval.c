@@ -560,17 +560,22 @@ static bool is_choice(const rlx_prim *p)
            rlx_slice_is(rlx_string_slice(((const rlx_prim_call *)p)->op), "if_then_else");
 }
 
+/* A number is true unless it is 0. */
+static bool is_true(value v, const rlx_prim *p)
+{
+    return rlx_dtype_is_float(rlx_prim_dtype(p)) ? v.f != 0 : v.i != 0;
+}
+
 /* Which operand comes next; as many as there are: none, the operands are complete. */
 static size_t next_operand(const step *s, const value *v)
 {
     size_t n = num_operands(s->p);
+    bool first = s->at == 1 && is_true(v[0], operand(s->p, 0));
     if (is_choice(s->p))
-        return s->at == 0 ? 0 : s->at == 1 ? (v[0].i ? 1 : 2) : n;
-    if (s->p->kind == RLX_NODE_AND && s->at == 1 && !v[0].i)
+        return s->at == 0 ? 0 : s->at == 1 ? (first ? 1 : 2) : n;
+    if (s->p->kind == RLX_NODE_AND && s->at == 1 && !first)
         return n;
-    if (s->p->kind == RLX_NODE_OR && s->at == 1 && v[0].i)
-        return n;
-    return s->at;
+    return s->p->kind == RLX_NODE_OR && first ? n : s->at;
 }
 
 static bool combine(machine *m, const step *s, const value *v, value *out)
@@ -591,9 +596,11 @@ static bool combine(machine *m, const step *s, const value *v, value *out)
             return unsupported(m, "a cast of these dtypes");
         *out = convert(v[0], elem(rlx_prim_dtype(u->a)), elem(u->dtype));
         return true;
-    case RLX_NODE_SELECT: *out = v[0].i ? v[1] : v[2]; return true;
+    case RLX_NODE_SELECT: *out = v[is_true(v[0], operand(p, 0)) ? 1 : 2]; return true;
     /* the last one looked at decides */
-    case RLX_NODE_AND: case RLX_NODE_OR: *out = v[s->at - 1]; return true;
+    case RLX_NODE_AND: case RLX_NODE_OR:
+        *out = int_value(is_true(v[s->at - 1], operand(p, s->at - 1)));
+        return true;
     case RLX_NODE_PRIM_LET: *out = v[1]; return true;
     case RLX_NODE_BUFFER_LOAD:
         if (l->predicate || !locate(m, l->buffer, v, l->num_indices, &at, &st))
@@ -669,6 +676,14 @@ static bool evaluate_int(machine *m, const rlx_prim *p, int64_t *out)
         return false;
     *out = v.i;
     return true;
+}
+
+static bool evaluate_truth(machine *m, const rlx_prim *p, int64_t *out)
+{
+    value v = { 0 };
+    bool ok = evaluate(m, p, &v);
+    *out = ok && is_true(v, p);
+    return ok;
 }
 
 /* ---- buffers -------------------------------------------------------------------------------- */
@@ -848,7 +863,7 @@ static bool init_only(machine *m, const rlx_stmt *s, const rlx_block_realize *r)
     while (f && !is_spatial_loop(m, r, f->loop_var))
         f = rlx_as_for_stmt(f->body);
     if (!f)
-        return bind_axes(m, r, true) && evaluate_int(m, r->predicate, &go) &&
+        return bind_axes(m, r, true) && evaluate_truth(m, r->predicate, &go) &&
                (!go || execute(m, rlx_as_tir_block(r->block)->init));
     if (m->depth >= MAX_DEPTH)
         return unsupported(m, "a program nested that deep");
@@ -882,7 +897,7 @@ static bool while_loop(machine *m, const rlx_while_stmt *s)
 {
     int64_t go;
     for (;;) {
-        if (!tick(m) || !evaluate_int(m, s->cond, &go))
+        if (!tick(m) || !evaluate_truth(m, s->cond, &go))
             return false;
         if (!go)
             return true;
@@ -894,7 +909,7 @@ static bool while_loop(machine *m, const rlx_while_stmt *s)
 static bool branch(machine *m, const rlx_if_stmt *s)
 {
     int64_t go;
-    if (!evaluate_int(m, s->cond, &go))
+    if (!evaluate_truth(m, s->cond, &go))
         return false;
     return go ? execute(m, s->then_case) : !s->else_case || execute(m, s->else_case);
 }
@@ -936,7 +951,7 @@ static bool realize(machine *m, const rlx_block_realize *r)
     int64_t go;
     if (!b || b->num_iter_vars != r->num_iter_values)
         return unsupported(m, "a damaged block");
-    if (!bind_axes(m, r, false) || !evaluate_int(m, r->predicate, &go))
+    if (!bind_axes(m, r, false) || !evaluate_truth(m, r->predicate, &go))
         return false;
     bool ok = !go || block_body(m, b);
     drop_temporaries(m, temporaries);
@@ -972,7 +987,7 @@ static bool assertion(machine *m, const rlx_assert_stmt *s)
 {
     const rlx_tir_string *text = rlx_as_tir_string(s->message);
     int64_t go;
-    if (!evaluate_int(m, s->cond, &go))
+    if (!evaluate_truth(m, s->cond, &go))
         return false;
     const char *said = text ? text->value->data : "assertion failed";
     enum rlx_code_id code = rlx_assertion_code(&said);

@@ -136,6 +136,36 @@ static const rlx_prim *guarded_load(lowering *l, const rlx_buffer_load *load)
     return rlx_tir_guarded(l->ctx, load->predicate, x);
 }
 
+/* A number is true unless it is 0. */
+static const rlx_prim *truth(rlx_context *ctx, const rlx_prim *p)
+{
+    rlx_dtype t = rlx_prim_dtype(p);
+    if (rlx_dtype_lanes(t) != 1)
+        return p;
+    if (rlx_dtype_is_int(t))
+        return rlx_binary_new(ctx, RLX_NODE_NE, p, rlx_int(ctx, t, 0));
+    return rlx_dtype_is_float(t) ? rlx_binary_new(ctx, RLX_NODE_NE, p, rlx_float(ctx, t, 0)) : p;
+}
+
+/* and, or, and what chooses, with conditions that are bool. */
+static const rlx_node *decide(rlx_rewriter *r, const rlx_node *n)
+{
+    rlx_context *ctx = r->ctx;
+    const rlx_binary *b = rlx_as_binary(n);
+    const rlx_select *s = rlx_as_select(n);
+    const rlx_prim_call *c = rlx_as_prim_call(n);
+    if (b && (n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR))
+        return rlx_binary_new(ctx, (enum rlx_node_kind)n->kind, truth(ctx, b->a),
+                              truth(ctx, b->b));
+    if (s)
+        return rlx_select_new(ctx, truth(ctx, s->cond), s->true_value, s->false_value);
+    if (!c || !c->op || c->num_args != 3 ||
+        !rlx_slice_is(rlx_string_slice(c->op), "if_then_else"))
+        return rlx_tir_refold(r, n);
+    const rlx_prim *args[3] = { truth(ctx, c->args[0]), c->args[1], c->args[2] };
+    return rlx_prim_call_z(ctx, c->dtype, "if_then_else", args, 3);
+}
+
 static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
 {
     lowering *l = r->user;
@@ -148,7 +178,7 @@ static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
         return position ? rlx_load(l->ctx, flat_of(l, load->buffer), &position, 1) : NULL;
     }
     if (!m)
-        return rlx_tir_refold(r, n);
+        return decide(r, n);
     const rlx_prim *at[RLX_TIR_MAX_DIMS];
     const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
     if (!source_indices(l, m, load->indices, load->num_indices, at))
@@ -163,6 +193,12 @@ static const rlx_node *resolve(rlx_rewriter *r, const rlx_node *n)
 static const rlx_prim *expr(lowering *l, const rlx_prim *p)
 {
     return p ? rlx_rewrite(&l->names, p) : NULL;
+}
+
+static const rlx_prim *condition(lowering *l, const rlx_prim *p)
+{
+    const rlx_prim *now = expr(l, p);
+    return now ? truth(l->ctx, now) : NULL;
 }
 
 static const rlx_stmt *lower_store(lowering *l, const rlx_buffer_store *s)
@@ -304,7 +340,7 @@ static const rlx_stmt *lower_realize(lowering *l, const rlx_block_realize *r,
         body =
             rlx_tir_with_temporary(l->ctx, rlx_as_buffer(b->alloc_buffers[i - 1]), body, b->place);
     if (body && !rlx_is_int_value(r->predicate, 1))
-        body = make_if(l->ctx, expr(l, r->predicate), body, NULL, r->place);
+        body = make_if(l->ctx, condition(l, r->predicate), body, NULL, r->place);
     return body;
 }
 
@@ -538,7 +574,7 @@ static const rlx_stmt *init_nest(lowering *l, const nest *n)
 {
     const rlx_stmt *s = lower(l, n->block->init);
     if (s && !rlx_is_int_value(n->realize->predicate, 1))
-        s = make_if(l->ctx, expr(l, n->realize->predicate), s, NULL, n->block->place);
+        s = make_if(l->ctx, condition(l, n->realize->predicate), s, NULL, n->block->place);
     for (size_t i = n->count; s && i > 0; i--)
         if (!n->reduces[i - 1]) {
             const rlx_for_stmt *f = copy_loop(l, n->loops[i - 1], s);
@@ -587,7 +623,7 @@ static const rlx_stmt *lower_while(lowering *l, const rlx_while_stmt *s)
     if (!w)
         return NULL;
     w->place = s->place;
-    w->cond = expr(l, s->cond);
+    w->cond = condition(l, s->cond);
     w->body = lower(l, s->body);
     return w->cond && w->body ? &w->node : NULL;
 }
@@ -598,7 +634,7 @@ static const rlx_stmt *lower_if(lowering *l, const rlx_if_stmt *s)
                    *else_case = s->else_case ? lower(l, s->else_case) : NULL;
     if (s->else_case && !else_case)
         return NULL;
-    return make_if(l->ctx, expr(l, s->cond), then_case, else_case, s->place);
+    return make_if(l->ctx, condition(l, s->cond), then_case, else_case, s->place);
 }
 
 static const rlx_stmt *lower_evaluate(lowering *l, const rlx_evaluate *s)
@@ -724,7 +760,7 @@ static const rlx_stmt *recover(lowering *l, const rlx_stmt *s, const rlx_stmt *b
         rlx_assert_stmt *c = rlx_node_new(l->ctx, RLX_NODE_ASSERT_STMT);
         if (!c)
             return NULL;
-        *c = (rlx_assert_stmt){ c->node, a->place, expr(l, a->cond), a->message, body };
+        *c = (rlx_assert_stmt){ c->node, a->place, condition(l, a->cond), a->message, body };
         return c->cond ? &c->node : NULL;
     }
     return with_body(l->ctx, s, covered_by(s), body);

@@ -102,9 +102,24 @@ static const rlx_prim *do_nested(rlx_tir *t, const rlx_prim *a, const rlx_prim *
                           rlx_tir_max(t, rlx_tir_mul(t, d, a), s));
 }
 
+/* Numbers are true unless they are 0. */
+static const rlx_prim *do_and(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_and(t, rlx_tir_lt(t, b, one(t, b)), rlx_tir_and(t, a, b));
+}
+static const rlx_prim *do_or(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_or(t, rlx_tir_not(t, a), rlx_tir_or(t, a, b));
+}
+static const rlx_prim *do_choose(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    return rlx_tir_select(t, a, b, rlx_tir_if_then_else(t, b, a, one(t, b)));
+}
+
 static void arithmetic_of_every_dtype(void **state)
 {
-    make_fn *any[] = { do_min, do_max, do_eq, do_ne, do_lt, do_le, do_gt, do_ge };
+    make_fn *any[] = { do_min, do_max, do_eq, do_ne, do_lt, do_le,
+                       do_gt,  do_ge,  do_and, do_or, do_choose };
     make_fn *numbers[] = { do_add, do_sub, do_mul, do_div, do_mod, do_nested };
     make_fn *integers[] = { do_floor_div, do_floor_mod, do_div3 };
     for (size_t d = 0; d < RLX_COUNT(dtypes); d++) {
