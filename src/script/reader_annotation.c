@@ -549,7 +549,7 @@ static const rlx_node *read_operand(rlx_reader *r, const rlx_ast *a)
         return rlx_read_sinfo(r, a);
     if (!is_list(a))
         n = read_leaf_operand(r, a);
-    else if (read_dims(r, a))
+    else if (read_dims(r, a, RLX_NODE_HOST_SINFO))
         n = rlx_shape(r->ctx, (const rlx_prim *const *)(r->stack.data + mark),
                       r->stack.len - mark);
     r->stack.len = mark;
