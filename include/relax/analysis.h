@@ -79,11 +79,180 @@ int64_t relax_bound_vars(relax_context *ctx, const relax_node *node,
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node,
                               RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
+/* The same for all variables, bound and free. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_all_vars(relax_context *ctx, const relax_node *node,
+                       RELAX_NULLABLE const relax_expr **out, size_t capacity);
+/* The same for all shape variables, placeholders of function descriptions included. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_all_shape_vars(relax_context *ctx, const relax_node *node,
+                             RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
+/* The same for shape variables defined inside: by parameters, casts, and function descriptions
+ * for themselves. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_bound_shape_vars(relax_context *ctx, const relax_node *node,
+                               RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
+/* The same for shape variables that a struct info, variable, cast or the parameters of a
+ * function would define where nothing else does: those that stand alone in a dimension, shape
+ * value or scalar value, outside function descriptions. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_definable_shape_vars(relax_context *ctx, const relax_node *node,
+                                   RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
+/* The same for expressions that are >= 0 because they are a size: distinct dimensions of
+ * tensors and shapes (not values of scalars) in a struct info, that of a variable, or those of
+ * the parameters of a function. Literals are left out unless they are negative. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_non_negative_exprs(relax_context *ctx, const relax_node *node,
+                                 RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
+
+/* ---- functions and their calls -------------------------------------------------------------- */
+
+/* The same for GlobalVars that are mentioned: called, or handed over as values. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_global_vars(relax_context *ctx, const relax_node *node,
+                          RELAX_NULLABLE const relax_expr **out, size_t capacity);
+/* The same for GlobalVars that are called, by a call or by an operator they are given to
+ * (R.call_tir and the like). */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_called_global_vars(relax_context *ctx, const relax_node *node,
+                                 RELAX_NULLABLE const relax_expr **out, size_t capacity);
+/* Groups of functions that mention each other, callees before callers: group[i] (from 0) is that
+ * of function i, recursive[i] 1 if it mentions itself, directly or around. Either may be NULL;
+ * `capacity` entries at most are written. Returns how many groups there are; -1 on misuse or
+ * when out of memory. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_function_groups(relax_context *ctx, const relax_module *module,
+                              RELAX_NULLABLE int64_t *group, RELAX_NULLABLE int32_t *recursive,
+                              size_t capacity);
+/* GlobalVars of the functions that the `entries` (GlobalVars of the module; NULL: all public
+ * functions) mention, directly or around, themselves included, in the order of the module. As
+ * relax_free_vars. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_reachable_functions(relax_context *ctx, const relax_module *module,
+                                  RELAX_NULLABLE const relax_expr *const *entries,
+                                  size_t num_entries, RELAX_NULLABLE const relax_expr **out,
+                                  size_t capacity);
 /* The first impure call in a function of the module (nested functions are not entered); NULL if
  * there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_find_impure_call(relax_context *ctx,
         const relax_module *module, const relax_base_func *func);
+
+/* Does evaluating `expr` (its body, for a function) make an impure call? Function literals
+ * inside are not entered; calls of `own` (a GlobalVar or variable, may be NULL), which is what
+ * `expr` will be called by, do not count. 1: yes, and *call (may be NULL) is the first one; with
+ * `report` 1 a note (PU02) says where it stands. 0: no. -1 on misuse or when out of memory. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *module,
+                                   const relax_expr *expr, RELAX_NULLABLE const relax_expr *own,
+                                   RELAX_NULLABLE const relax_expr **call, int32_t report);
+
+/* ---- what a function needs ------------------------------------------------------------------ */
+
+/* What of a Relax function is known before it is called: parameters after the first num_input
+ * (an attribute; without it nothing is), and variables bound to pure values that mention only
+ * what is known. In order; as relax_free_vars. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module *module,
+                                         const relax_base_func *func,
+                                         RELAX_NULLABLE const relax_expr **out, size_t capacity);
+/* 1 if a PrimFunc only copies the elements of one tensor to another in row-major order, so that
+ * it gives it another shape and no more. 0: perhaps not. -1 on misuse or when out of memory. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int32_t relax_has_reshape_pattern(relax_context *ctx, const relax_base_func *func);
+/* Memory that a Relax function asks for as it stands, in bytes, as expressions of its sizes;
+ * branches are added up. *tensors: of all tensors that it allocates. *storages: of what it
+ * allocates after planning; tensors that are not planned count in both. After
+ * call_tir_rewrite the two are equal, plan_memory makes the second smaller. Returns the number of
+ * allocations whose size is not given, which are left out; -1 on misuse or when out of memory.
+ */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
+                              const relax_prim_expr **tensors, const relax_prim_expr **storages);
+/* The same where vars[i] is values[i]. OP11 for a size that has no value then, or too large a
+ * one. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
+                                 const relax_prim_expr *const *vars, const int64_t *values,
+                                 size_t count, int64_t *tensors, int64_t *storages);
+
+/* ---- definitions and uses ------------------------------------------------------------------- */
+
+enum relax_use_kind {
+    RELAX_USE_VALUE = 1,       /* operand of a value */
+    RELAX_USE_STRUCT_INFO = 2, /* in an annotation or in the target of a cast */
+    RELAX_USE_RESULT = 3       /* in the result of a function, sequence or branch */
+};
+typedef struct relax_use_def relax_use_def; /* owned: destroy it */
+
+/* Where the variables of a module, function, expression, block or binding are bound and used:
+ * one walk, after which every question costs the same whatever the size. Keeps a reference of
+ * ctx. NULL when out of memory. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_OWN RELAX_NULLABLE relax_use_def *relax_use_def_create(relax_context *ctx,
+                                                             const relax_node *node);
+/* Drops it. NULL is fine. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+void relax_use_def_destroy(relax_use_def *use_def);
+/* The binding of a variable; NULL for parameters and what is not bound inside. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_use_def_binding(
+        const relax_use_def *use_def, const relax_expr *var);
+/* The value that an ordinary binding gives it; NULL for casts, parameters and others. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_use_def_value(const relax_use_def *use_def,
+                                                                    const relax_expr *var);
+/* Number of its binding among all, in order of evaluation; -1 if it has none. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+int64_t relax_use_def_position(const relax_use_def *use_def, const relax_expr *var);
+/* How often it is used: once for each binding and kind of use. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+size_t relax_use_def_num_uses(const relax_use_def *use_def, const relax_expr *var);
+/* The binding, the innermost one, that uses it for the index-th time, in order of evaluation;
+ * *kind (may be NULL): RELAX_USE_..., 0 if there is no such use. NULL also where the result or
+ * signature of the outermost function uses it. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_use_def_use(const relax_use_def *use_def,
+        const relax_expr *var, size_t index, RELAX_NULLABLE int32_t *kind);
+/* Variables that leave it: in the result of a function or sequence; of a block, its ordinary
+ * variables. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+size_t relax_use_def_num_outputs(const relax_use_def *use_def);
+/* One of them, in order; NULL if there is none. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_use_def_output(const relax_use_def *use_def,
+                                                                     size_t index);
+/* How many bindings there are of variables with this name, as it is printed ("lv3"). */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+size_t relax_use_def_num_named(const relax_use_def *use_def, const char *name, size_t name_len);
+/* One of them, in order; NULL if there is none. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
+RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_use_def_named(
+        const relax_use_def *use_def, const char *name, size_t name_len, size_t index);
+
+/* ---- liveness ------------------------------------------------------------------------------- */
+
+typedef struct relax_liveness relax_liveness; /* owned: destroy it */
+
+/* Which variables a Relax function in normal form still needs at which of its bindings. Keeps a
+ * reference of ctx. NULL and a diagnostic for other functions (OP02), or when out of memory. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_OWN RELAX_NULLABLE relax_liveness *relax_liveness_create(relax_context *ctx,
+                                                               const relax_base_func *func);
+/* Drops it. NULL is fine. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(liveness)
+void relax_liveness_destroy(relax_liveness *liveness);
+/* Variables, parameters included, that some way of evaluation uses from right before this
+ * binding on, in the order in which they are bound. What a local function captures counts where
+ * it is made. Counts and writes as relax_free_vars; -1 also for a binding of another function.
+ * Costs about the number of variables given. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(liveness)
+int64_t relax_liveness_before(const relax_liveness *liveness, const relax_binding *binding,
+                              RELAX_NULLABLE const relax_expr **out, size_t capacity);
+/* The same from right after it on. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(liveness)
+int64_t relax_liveness_after(const relax_liveness *liveness, const relax_binding *binding,
+                             RELAX_NULLABLE const relax_expr **out, size_t capacity);
 
 #ifdef __cplusplus
 }

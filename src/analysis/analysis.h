@@ -6,6 +6,9 @@
 #include "sinfo/sinfo.h"
 #include "op/op.h"
 #include "analysis/pattern.h"
+#include "analysis/flow.h"
+#include "analysis/use_def.h"
+#include "analysis/liveness.h"
 
 /* ---- well-formedness (language section 4). One row of a table per criterion; criteria of one
  * stage all run. */
@@ -36,6 +39,8 @@ bool rlx_bound_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
 bool rlx_all_vars(rlx_context *ctx, const rlx_node *n, rlx_vars *out);
 bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
 bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
+/* the same without placeholders of function descriptions */
+bool rlx_scope_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out);
 
 /* ---- positions: where a struct info describes a number (dimensions, shape values, values of
  * scalars) outside function descriptions, depth first. is_size: false for the value of a
@@ -59,9 +64,61 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m);
  * (language 2.4.8). */
 bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts);
 
+/* ---- mentions: what a node uses. `each` gets every variable (and shape variable, if `sizes`) in
+ * order, once per node that mentions it; NULL, or returning false, ends it. Parts that mention
+ * no Relax variable are remembered from one node to the next, unless `sizes`. */
+typedef struct rlx_mentions {
+    rlx_context *ctx;
+    bool (*each)(void *user, const rlx_node *var);
+    void *user;
+    bool sizes;
+    /* private */
+    rlx_ptrmap state;
+    RLX_VEC(size_t) counts;
+    size_t found;
+    uint32_t walk;
+    bool failed;
+} rlx_mentions;
+void rlx_mentions_init(rlx_mentions *m, rlx_context *ctx,
+                       bool (*each)(void *user, const rlx_node *var), void *user);
+void rlx_mentions_free(rlx_mentions *m);
+/* False: out of memory, or `each` said so. n may be NULL. */
+bool rlx_each_mention(rlx_mentions *m, const rlx_node *n);
+
 /* ---- graph of mentions among module functions: groups of the strongly connected components,
  * callees first. group[i] is the group number of function i; recursive[i]: in a cycle (self
  * mention counts). */
 bool rlx_call_groups(rlx_context *ctx, const rlx_module *m, uint32_t *group, bool *recursive);
+
+/* Marks what the functions marked in `reached` mention, directly or not. False: out of memory. */
+bool rlx_reach(rlx_context *ctx, const rlx_module *m, bool *reached);
+/* GlobalVars mentioned in a node, in order of first occurrence. called: only where they are
+ * called, or given to an operator that calls them. */
+typedef RLX_VEC(const rlx_global_var *) rlx_global_vars;
+bool rlx_mentioned_globals(rlx_context *ctx, const rlx_node *n, bool called,
+                           rlx_global_vars *out);
+
+/* ---- sizes: distinct dimensions in tensor and shape descriptions (of a struct info, a variable
+ * or the parameters of a function) that are >= 0 for that reason; literals are left out. */
+bool rlx_non_negative(rlx_context *ctx, const rlx_node *n, rlx_prims *out);
+
+/* ---- what is known before a function is called: parameters after the first num_input, and
+ * variables bound to pure values that mention nothing else. Function literals are not entered.
+ * Nothing where the attribute num_input is missing. */
+bool rlx_computable_before(rlx_context *ctx, const rlx_module *m, const rlx_function *f,
+                           rlx_vars *out);
+
+/* ---- memory that a function asks for, in all its branches together: int64 expressions in
+ * bytes. tensors: every tensor allocated; storages: what is allocated after planning. unknown:
+ * allocations whose size is not given, left out of both. */
+typedef struct rlx_memory_estimate {
+    const rlx_prim *tensors, *storages;
+    size_t unknown;
+} rlx_memory_estimate;
+bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, rlx_memory_estimate *out);
+
+/* ---- does a PrimFunc of two buffers copy the elements of one in row-major order to the other?
+ * false: perhaps not (or out of memory, latched). */
+bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f);
 
 #endif

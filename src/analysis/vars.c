@@ -8,7 +8,7 @@ typedef struct collect {
     RLX_VEC(const rlx_node *) order;  /* by first occurrence */
     bool failed;
 } collect;
-enum { MENTIONED = 1, BOUND = 2 };
+enum { MENTIONED = 1, BOUND = 2, PLACEHOLDER = 4 };
 
 static enum rlx_step note(collect *c, const rlx_node *n, unsigned bit)
 {
@@ -106,11 +106,12 @@ static enum rlx_step enter_size(void *user, const rlx_node *n, const rlx_field *
     if (cast)
         c->failed |= !rlx_each_position(c->ctx, cast->sinfo, bind_position, c);
     for (size_t i = 0; s && i < s->num_binders; i++)
-        note(c, s->binders[i], BOUND);
+        note(c, s->binders[i], BOUND | PLACEHOLDER);
     return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t want, rlx_prim_vars *out)
+static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t mask, uintptr_t want,
+                          rlx_prim_vars *out)
 {
     collect c = { .ctx = ctx };
     rlx_walker w = { .enter = enter_size, .user = &c, .annotations = true, .unique = true };
@@ -121,7 +122,7 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t want, r
     for (size_t i = 0; good && i < c.order.len; i++) {
         uintptr_t bits = 0;
         rlx_ptrmap_find(&c.seen, c.order.data[i], &bits);
-        if ((bits & BOUND) == want &&
+        if ((bits & mask) == want &&
             !rlx_vec_push(&ctx->memory, out, (const rlx_prim_var *)c.order.data[i]))
             good = rlx_no_memory(ctx);
     }
@@ -132,9 +133,13 @@ static bool collect_sizes(rlx_context *ctx, const rlx_node *n, uintptr_t want, r
 
 bool rlx_free_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out)
 {
-    return collect_sizes(ctx, n, 0, out);
+    return collect_sizes(ctx, n, BOUND, 0, out);
 }
 bool rlx_defined_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out)
 {
-    return collect_sizes(ctx, n, BOUND, out);
+    return collect_sizes(ctx, n, BOUND, BOUND, out);
+}
+bool rlx_scope_shape_vars(rlx_context *ctx, const rlx_node *n, rlx_prim_vars *out)
+{
+    return collect_sizes(ctx, n, BOUND | PLACEHOLDER, BOUND, out);
 }

@@ -149,47 +149,133 @@ relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *
 
 /* ---- variables */
 
-static int64_t give_vars(relax_context *ctx, rlx_vars *vars, bool ok, const relax_expr **out,
+/* What the bodies below share: a room's list of nodes, counted and written. */
+typedef RLX_VEC(const rlx_node *) node_list;
+typedef bool find_nodes(rlx_context *ctx, const rlx_node *n, node_list *out);
+
+static int64_t give_list(relax_context *ctx, node_list *list, bool ok, const void *out,
                          size_t capacity)
 {
-    for (size_t i = 0; out && i < vars->len && i < capacity; i++)
-        out[i] = API_EXPR(vars->data[i]);
-    int64_t count = ok ? (int64_t)vars->len : -1;
-    rlx_vec_free(&ctx->memory, vars);
+    const rlx_node **to = (const rlx_node **)(uintptr_t)out;
+    for (size_t i = 0; to && i < list->len && i < capacity; i++)
+        to[i] = list->data[i];
+    int64_t count = ok ? (int64_t)list->len : -1;
+    rlx_vec_free(&ctx->memory, list);
+    rlx_diags_flush(&ctx->diags);
     return count;
 }
 
-int64_t relax_free_vars(relax_context *ctx, const relax_node *node, const relax_expr **out,
-                        size_t capacity)
+static int64_t list_of(relax_context *ctx, const relax_node *node, find_nodes *find,
+                       const void *out, size_t capacity)
 {
-    rlx_vars vars = { 0 };
-    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
-    bool ok = rlx_free_vars(ctx, node_of(node), &vars);
-    return give_vars(ctx, &vars, ok, out, capacity);
+    node_list list = { 0 };
+    if (!api_node(ctx, node, "node"))
+        return give(ctx, NULL), -1;
+    bool ok = find(ctx, node_of(node), &list);
+    return give_list(ctx, &list, ok, out, capacity);
 }
 
-int64_t relax_bound_vars(relax_context *ctx, const relax_node *node, const relax_expr **out,
-                         size_t capacity)
+/* The lists of the rooms have the same form, for nodes of one kind each. */
+#define LIST(name, find)                                                            \
+    static bool name(rlx_context *ctx, const rlx_node *n, node_list *out)           \
+    {                                                                               \
+        return find;                                                                \
+    }
+LIST(all_vars, rlx_all_vars(ctx, n, (rlx_vars *)(void *)out))
+LIST(free_vars, rlx_free_vars(ctx, n, (rlx_vars *)(void *)out))
+LIST(bound_vars, rlx_bound_vars(ctx, n, (rlx_vars *)(void *)out))
+LIST(free_sizes, rlx_free_shape_vars(ctx, n, (rlx_prim_vars *)(void *)out))
+LIST(bound_sizes, rlx_defined_shape_vars(ctx, n, (rlx_prim_vars *)(void *)out))
+LIST(all_sizes, rlx_collect_prim_vars(&ctx->memory, n, false, (rlx_prim_vars *)(void *)out) ||
+                    rlx_no_memory(ctx))
+LIST(definable_sizes, rlx_collect_prim_vars(&ctx->memory, n, true, (rlx_prim_vars *)(void *)out) ||
+                          rlx_no_memory(ctx))
+LIST(non_negative, rlx_non_negative(ctx, n, (rlx_prims *)(void *)out))
+LIST(global_vars, rlx_mentioned_globals(ctx, n, false, (rlx_global_vars *)(void *)out))
+LIST(called_vars, rlx_mentioned_globals(ctx, n, true, (rlx_global_vars *)(void *)out))
+
+#define LISTED(name, type, find)                                                    \
+    int64_t name(relax_context *ctx, const relax_node *node, const type **out,      \
+                 size_t capacity)                                                   \
+    {                                                                               \
+        return API_CONTEXT(ctx) ? list_of(ctx, node, find, out, capacity) : -1;     \
+    }
+LISTED(relax_all_vars, relax_expr, all_vars)
+LISTED(relax_free_vars, relax_expr, free_vars)
+LISTED(relax_bound_vars, relax_expr, bound_vars)
+LISTED(relax_all_shape_vars, relax_prim_expr, all_sizes)
+LISTED(relax_free_shape_vars, relax_prim_expr, free_sizes)
+LISTED(relax_bound_shape_vars, relax_prim_expr, bound_sizes)
+LISTED(relax_definable_shape_vars, relax_prim_expr, definable_sizes)
+LISTED(relax_non_negative_exprs, relax_prim_expr, non_negative)
+LISTED(relax_global_vars, relax_expr, global_vars)
+LISTED(relax_called_global_vars, relax_expr, called_vars)
+
+/* ---- functions and their calls */
+
+static const rlx_module *module_of(relax_context *ctx, const relax_module *module)
 {
-    rlx_vars vars = { 0 };
-    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
-    bool ok = rlx_bound_vars(ctx, node_of(node), &vars);
-    return give_vars(ctx, &vars, ok, out, capacity);
+    return api_family(ctx, module, RLX_FAMILY_MODULE, "module") ? rlx_as_module(node_of(module))
+                                                                : NULL;
 }
 
-int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node,
-                              const relax_prim_expr **out, size_t capacity)
+int64_t relax_function_groups(relax_context *ctx, const relax_module *module, int64_t *group,
+                              int32_t *recursive, size_t capacity)
 {
-    rlx_prim_vars vars = { 0 };
-    if (!API_CONTEXT(ctx) || !api_node(ctx, node, "node"))
+    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    if (!m)
         return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
-    int64_t count = rlx_free_shape_vars(ctx, node_of(node), &vars) ? (int64_t)vars.len : -1;
-    for (size_t i = 0; out && i < vars.len && i < capacity; i++)
-        out[i] = (const relax_prim_expr *)(const void *)vars.data[i];
-    rlx_vec_free(&ctx->memory, &vars);
-    return count;
+    rlx_memory *memory = &ctx->memory;
+    size_t n = m->num_functions;
+    uint32_t *numbers = rlx_mem_alloc(memory, (n + 1) * sizeof *numbers), groups = 0;
+    bool *around = rlx_mem_alloc_zero(memory, n + 1);
+    bool good = numbers && around ? rlx_call_groups(ctx, m, numbers, around) : rlx_no_memory(ctx);
+    for (size_t i = 0; good && i < n; i++) {
+        groups = numbers[i] >= groups ? numbers[i] + 1 : groups;
+        if (group && i < capacity)
+            group[i] = numbers[i];
+        if (recursive && i < capacity)
+            recursive[i] = around[i];
+    }
+    rlx_mem_free(memory, numbers, numbers ? (n + 1) * sizeof *numbers : 0);
+    rlx_mem_free(memory, around, around ? n + 1 : 0);
+    return good ? (int64_t)groups : -1;
+}
+
+/* Marks where the search begins; false after a report. */
+static bool mark_entries(relax_context *ctx, const rlx_module *m,
+                         const relax_expr *const *entries, size_t count, bool *reached)
+{
+    for (size_t i = 0; !entries && i < m->num_functions; i++)
+        reached[i] = rlx_link_name(m->functions[i]) != NULL;
+    for (size_t i = 0; entries && i < count; i++) {
+        const rlx_global_var *gv = rlx_as_global_var(node_of(entries[i]));
+        int64_t at = gv ? rlx_module_index(m, gv) : -1;
+        if (at < 0)
+            return rlx_error(ctx, gv ? RLX_OP15 : RLX_OP02, RLX_NO_PLACE,
+                             "item %zu of entries is no function of the module", i) != NULL;
+        reached[at] = true;
+    }
+    return true;
+}
+
+int64_t relax_reachable_functions(relax_context *ctx, const relax_module *module,
+                                  const relax_expr *const *entries, size_t num_entries,
+                                  const relax_expr **out, size_t capacity)
+{
+    node_list list = { 0 };
+    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    if (!m || (entries && !api_family_array(ctx, (const void *const *)entries, num_entries,
+                                            RLX_FAMILY_EXPR, "entries")))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    size_t n = m->num_functions;
+    bool *reached = rlx_mem_alloc_zero(&ctx->memory, n + 1);
+    bool good = (reached || rlx_no_memory(ctx)) &&
+                mark_entries(ctx, m, entries, num_entries, reached) && rlx_reach(ctx, m, reached);
+    for (size_t i = 0; good && i < n; i++)
+        good = !reached[i] || rlx_vec_push(&ctx->memory, &list, m->gvars[i]) || rlx_no_memory(ctx);
+    rlx_mem_free(&ctx->memory, reached, reached ? n + 1 : 0);
+    return give_list(ctx, &list, good, out, capacity);
 }
 
 const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module *module,
@@ -208,4 +294,125 @@ const relax_expr *relax_find_impure_call(relax_context *ctx, const relax_module 
     return give(ctx, rlx_as_function(node_of(func))
                          ? rlx_find_impure_call(ctx, &env, node_of(func), own)
                          : NULL);
+}
+
+int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *module,
+                                   const relax_expr *expr, const relax_expr *own,
+                                   const relax_expr **call, int32_t report)
+{
+    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    if (call)
+        *call = NULL;
+    if (!m || !api_family(ctx, expr, RLX_FAMILY_EXPR, "expr") ||
+        (own && !api_family(ctx, own, RLX_FAMILY_EXPR, "own")))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    rlx_env env = rlx_module_env(m);
+    const rlx_call *found = rlx_find_impure_call(ctx, &env, node_of(expr), node_of(own));
+    if (call)
+        *call = API_EXPR(found);
+    if (found && report)
+        rlx_report(ctx, RLX_PU02, RLX_SEVERITY_NOTE, found->place, "impure call to %s",
+                   rlx_show(ctx, found->op));
+    give(ctx, NULL);
+    return ctx->diags.out_of_memory ? -1 : found != NULL;
+}
+
+/* ---- what a function needs */
+
+static const rlx_function *relax_function_of(relax_context *ctx, const relax_base_func *func)
+{
+    const rlx_function *f = api_node(ctx, func, "func") ? rlx_as_function(node_of(func)) : NULL;
+    if (func && (!f || !f->body))
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function");
+    return f && f->body ? f : NULL;
+}
+
+int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module *module,
+                                         const relax_base_func *func, const relax_expr **out,
+                                         size_t capacity)
+{
+    node_list list = { 0 };
+    const rlx_module *m = API_CONTEXT(ctx) ? module_of(ctx, module) : NULL;
+    const rlx_function *f = m ? relax_function_of(ctx, func) : NULL;
+    if (!f)
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    bool ok = rlx_computable_before(ctx, m, f, (rlx_vars *)(void *)&list);
+    return give_list(ctx, &list, ok, out, capacity);
+}
+
+int32_t relax_has_reshape_pattern(relax_context *ctx, const relax_base_func *func)
+{
+    if (!API_CONTEXT(ctx) || !api_node(ctx, func, "func"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    const rlx_prim_func *f = rlx_as_prim_func(node_of(func));
+    if (!f)
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no PrimFunc"), give(ctx, NULL), -1;
+    rlx_float_env host = rlx_float_enter();
+    bool yes = rlx_is_reshape(ctx, f);
+    rlx_float_leave(host);
+    rlx_diags_flush(&ctx->diags);
+    return ctx->diags.out_of_memory ? -1 : yes;
+}
+
+static int64_t estimate(relax_context *ctx, const relax_base_func *func, const rlx_prim **tensors,
+                        const rlx_prim **storages)
+{
+    const rlx_function *f = relax_function_of(ctx, func);
+    rlx_memory_estimate found = { 0 };
+    rlx_float_env host = rlx_float_enter();
+    bool good = f && rlx_estimate_memory(ctx, f, &found);
+    rlx_float_leave(host);
+    *tensors = good ? found.tensors : NULL;
+    *storages = good ? found.storages : NULL;
+    rlx_diags_flush(&ctx->diags);
+    return good ? (int64_t)found.unknown : -1;
+}
+
+int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
+                              const relax_prim_expr **tensors, const relax_prim_expr **storages)
+{
+    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
+        !api_required(ctx, storages, "storages"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    return estimate(ctx, func, (const rlx_prim **)(void *)tensors,
+                    (const rlx_prim **)(void *)storages);
+}
+
+static bool are_vars(relax_context *ctx, const relax_prim_expr *const *vars, size_t count)
+{
+    if (!api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars"))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!rlx_as_prim_var(node_of(vars[i])))
+            return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) !=
+                   NULL;
+    return true;
+}
+
+static bool evaluate(relax_context *ctx, const rlx_prim *p, const rlx_assignment *values,
+                     int64_t *out)
+{
+    if (rlx_prim_evaluate(p, values, &ctx->memory, out))
+        return true;
+    if (!ctx->diags.out_of_memory)
+        rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "%s has no value for these sizes",
+                  rlx_show(ctx, p));
+    return false;
+}
+
+int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
+                                 const relax_prim_expr *const *vars, const int64_t *values,
+                                 size_t count, int64_t *tensors, int64_t *storages)
+{
+    const rlx_prim *both[2];
+    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
+        !api_required(ctx, storages, "storages") || !are_vars(ctx, vars, count) ||
+        (count && !api_required(ctx, values, "values")))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
+    int64_t unknown = estimate(ctx, func, &both[0], &both[1]);
+    bool good = unknown >= 0 && evaluate(ctx, both[0], &at, tensors) &&
+                evaluate(ctx, both[1], &at, storages);
+    rlx_diags_flush(&ctx->diags);
+    return good ? unknown : -1;
 }

@@ -74,7 +74,8 @@ static inline void api_let_go(rlx_context *ctx)
  * each begins with. Whoever frees one sets the tag to API_GONE, and API_IS remembers the call
  * as API_CONTEXT does. */
 enum api_tag {
-    API_GONE = 1, API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE
+    API_GONE = 1, API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE,
+    API_USE_DEF, API_LIVENESS
 };
 #ifdef RLX_DEBUG
 #define API_TAG uint64_t tag;

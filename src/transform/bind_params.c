@@ -337,7 +337,8 @@ const rlx_module *rlx_pass_bind_params(rlx_pass_run *run, const rlx_module *m)
     const rlx_attrs *map = rlx_as_attrs(params);
     size_t count = map ? map->num_keys : 0, bytes = (count + 1) * sizeof(rlx_weight);
     if (params && !map)
-        return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "option params of pass bind_params is no map");
+        return rlx_error(ctx, RLX_OP11, RLX_NO_PLACE,
+                         "option params of pass bind_params is no map");
     if (!count)
         return m;
     rlx_weight *weights = rlx_mem_alloc(&ctx->memory, bytes);

@@ -96,7 +96,7 @@ static const rlx_node *bind_function(binder *b, const rlx_function *f)
 {
     rlx_prim_vars defined = { 0 };
     b->from.len = b->to.len = 0;
-    bool good = rlx_defined_shape_vars(b->ctx, &f->node, &defined);
+    bool good = rlx_scope_shape_vars(b->ctx, &f->node, &defined);
     for (size_t i = 0; good && i < b->count; i++)
         good = find_variable(b, i, &defined, f);
     rlx_vec_free(&b->ctx->memory, &defined);

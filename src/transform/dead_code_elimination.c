@@ -5,7 +5,7 @@
  * counts. What stays though unused (language 7.6): impure calls; outside dataflow blocks also
  * casts, and calls of Relax functions and closures, which may fail or never end. Public
  * functions are roots; a module without any keeps all its functions. */
-#include "transform/flow.h"
+#include "transform/seq_pass.h"
 #include "transform/transform_int.h"
 
 typedef struct eliminate {

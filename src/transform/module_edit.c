@@ -99,7 +99,8 @@ const rlx_node *rlx_with_link_name(rlx_context *ctx, const rlx_node *function,
     const rlx_attr *attrs =
         rlx_attrs_with(ctx, rlx_function_attrs(function), "global_symbol", symbol);
     const rlx_attrs *left = rlx_as_attrs(attrs);
-    return attrs ? rlx_with_function_attrs(ctx, function, left && left->num_keys ? attrs : NULL) : NULL;
+    return attrs ? rlx_with_function_attrs(ctx, function, left && left->num_keys ? attrs : NULL)
+                 : NULL;
 }
 
 /* ---- mentions ------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef RLX_PLAN_LIFETIME_H
 #define RLX_PLAN_LIFETIME_H
 
-#include "transform/flow.h"
+#include "transform/seq_pass.h"
 
 typedef struct rlx_lifetimes {
     uint32_t *end;   /* by event: the last event that needs the value, itself if none does */

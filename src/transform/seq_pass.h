@@ -66,16 +66,6 @@ bool rlx_seq_in_dataflow(const rlx_seq_pass *p);
 size_t rlx_seq_depth(const rlx_seq_pass *p);
 
 /* ---- small things that passes share */
-RLX_INLINE const rlx_expr *rlx_binding_value(const rlx_binding *b)
-{
-    return b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->value
-                                           : ((const rlx_match_cast *)b)->value;
-}
-RLX_INLINE const rlx_var *rlx_binding_var(const rlx_binding *b) /* NULL: a cast without variable */
-{
-    return rlx_as_var(b->kind == RLX_NODE_VAR_BINDING ? ((const rlx_var_binding *)b)->var
-                                                      : ((const rlx_match_cast *)b)->var);
-}
 /* A binding like old with another value; the same pointer if it has that value. */
 const rlx_binding *rlx_with_value(rlx_context *ctx, const rlx_binding *old, const rlx_expr *value);
 /* A variable like v: other kind or struct info, all else the same. */

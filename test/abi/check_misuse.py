@@ -62,7 +62,8 @@ ENUMS = {"relax_well_formed.stage", "relax_prim_binary.op", "relax_tir_axis.kind
 ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "relax_node_print", "relax_node_print_to", "relax_builder_lookup"}
 # Handles that are gone with their last reference, and how it is given up.
 GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
-    h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline")}
+    h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline", "relax_use_def",
+                                    "relax_liveness")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
     "relax_module": "parsed(relax_text, sizeof relax_text - 1)",

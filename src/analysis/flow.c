@@ -1,5 +1,5 @@
 /* flow.c: laying a function out as events. */
-#include "transform/flow.h"
+#include "analysis/flow.h"
 
 #define MEMORY(ctx) (&(ctx)->memory)
 #define NO_OWNER UINT32_MAX

@@ -1,0 +1,84 @@
+/* memory_use.c: how much memory a function asks for, before and after planning. */
+#include "analysis/analysis.h"
+
+#include <string.h>
+
+typedef struct summing { rlx_context *ctx; rlx_memory_estimate *out; bool failed; } summing;
+
+/* bytes of a tensor of these dimensions; NULL: out of memory. */
+static const rlx_prim *tensor_bytes(rlx_context *ctx, const rlx_shape_expr *shape, rlx_dtype dtype)
+{
+    const rlx_prim *bytes = rlx_int64(ctx, (int64_t)rlx_dtype_bytes(dtype));
+    for (size_t i = 0; bytes && i < shape->num_values; i++)
+        bytes = rlx_fold_mul(ctx, bytes, shape->values[i]);
+    return bytes;
+}
+
+static void add(summing *s, const rlx_prim **sum, const rlx_prim *bytes)
+{
+    *sum = bytes && *sum ? rlx_fold_add(s->ctx, *sum, bytes) : NULL;
+    s->failed |= !*sum;
+}
+
+static const rlx_expr *arg(const rlx_call *c, size_t i)
+{
+    return i < c->num_args ? c->args[i] : NULL;
+}
+
+/* Where the operators that ask for memory have its shape and dtype, and what they add to. */
+static const struct {
+    const char *name;
+    uint8_t shape, dtype;
+    bool tensor, storage;
+} allocators[] = {
+    { "relax.builtin.alloc_tensor", 0, 1, true, true }, /* not planned: both */
+    { "relax.memory.alloc_tensor", 2, 3, true, false },
+    { "relax.memory.alloc_storage", 0, 3, false, true },
+    { "relax.vm.alloc_tensor", 2, 3, true, false },
+    { "relax.vm.alloc_storage", 0, 2, false, true },
+};
+
+static void add_call(summing *s, const rlx_call *c, size_t row)
+{
+    const rlx_shape_expr *shape = rlx_as_shape_expr(arg(c, allocators[row].shape));
+    const rlx_dtype_imm *dtype = rlx_as_dtype_imm(arg(c, allocators[row].dtype));
+    if (!shape || !dtype) {
+        s->out->unknown++;
+        return;
+    }
+    const rlx_prim *bytes = tensor_bytes(s->ctx, shape, dtype->value);
+    if (allocators[row].tensor)
+        add(s, &s->out->tensors, bytes);
+    if (allocators[row].storage)
+        add(s, &s->out->storages, bytes);
+}
+
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
+{
+    summing *s = user;
+    const rlx_call *c = rlx_as_call(n);
+    const rlx_op *op = c ? rlx_as_op(c->op) : NULL;
+    for (size_t i = 0; op && i < RLX_COUNT(allocators); i++)
+        if (strcmp(op->name->data, allocators[i].name) == 0)
+            add_call(s, c, i);
+    return s->failed                                ? RLX_STEP_STOP
+           : c || n->kind == RLX_NODE_CONSTANT ? RLX_STEP_SKIP
+                                                    : RLX_STEP_ON;
+}
+
+bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, rlx_memory_estimate *out)
+{
+    const rlx_prim *none = rlx_int64(ctx, 0);
+    *out = (rlx_memory_estimate){ .tensors = none, .storages = none };
+    summing s = { .ctx = ctx, .out = out, .failed = !none };
+    rlx_walker w = { .enter = enter, .user = &s, .unique = true, .code = true };
+    bool lost = false;
+    if (none)
+        rlx_walk(&ctx->memory, &f->node, &w, &lost);
+    if (lost || s.failed)
+        return rlx_no_memory(ctx);
+    out->tensors = rlx_simplify(ctx, NULL, out->tensors);
+    out->storages = out->tensors ? rlx_simplify(ctx, NULL, out->storages) : NULL;
+    return out->storages != NULL;
+}
