@@ -66,6 +66,7 @@ GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
                                     "relax_liveness")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
+    "relax_expr": 'relax_var(make_relax_context(), "x", 1, relax_struct_info_object(make_relax_context()), 0)',
     "relax_module": "parsed(relax_text, sizeof relax_text - 1)",
     "relax_buffer": 'relax_tir_param(relax_tir_builder_create(make_relax_context(), 0), "A", 1, RELAX_FLOAT32, NULL, 0)',
     "relax_base_func": "relax_module_function(make_relax_module(), 0)",
