@@ -1,7 +1,8 @@
-/* rewrite.h: walking programs with callbacks of the host.
+/* rewrite.h: walking and rewriting programs with callbacks of the host.
  *
- * A visitor is a table of callbacks, one per kind of node. Entries that are NULL do the default.
- * The C stack is not used for the depth of a program: a callback does not call the default, it
+ * A visitor is a table of callbacks, one per kind of node; it reads. A mutator is such a table
+ * whose callbacks return what is to stand for the node. Entries that are NULL do the default.
+ * Neither uses the C stack for the depth of a program: a callback does not call the default, it
  * asks for it by what it returns.
  *
  * Counting definitions needs one entry, counting those inside of dataflow blocks the narrower
@@ -10,6 +11,19 @@
  *     relax_visitor all = { .struct_size = sizeof all, .user = &n, .var_def = count_def };
  *     relax_visitor some = { sizeof some, &n, .var_def_dataflow_var = count_def };
  *     relax_visit(ctx, relax_module_as_node(module), &all);
+ *
+ * a * b + c becomes fma(a, b, c); the product stays for others that use it, or for
+ * dead_code_elimination:
+ *     static const relax_expr *fuse(void *user, relax_mutator *m, const relax_expr *add)
+ *     {
+ *         const relax_expr *mul = relax_mutator_lookup(m, relax_expr_operand(add, 1));
+ *         if (!is_call_of(add, "relax.add") || !is_call_of(mul, "relax.multiply"))
+ *             return add;
+ *         return relax_r_ewise_fma(ctx, relax_expr_operand(mul, 1), relax_expr_operand(mul, 2),
+ *                                  relax_expr_operand(add, 2));
+ *     }
+ *     relax_mutations fma = { .struct_size = sizeof fma, .call = fuse };
+ *     module = relax_mutate(ctx, module, NULL, 0, &fma);
  */
 #ifndef RELAX_REWRITE_H
 #define RELAX_REWRITE_H
@@ -121,6 +135,143 @@ relax_status relax_visit(relax_context *ctx, const relax_node *node, const relax
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 relax_status relax_visit_post_order(relax_context *ctx, const relax_node *node,
                                     relax_visit_expr_fn each, RELAX_NULLABLE void *user);
+
+/* ---- rewriting ------------------------------------------------------------------------------ */
+
+/* A rewriting under way; lives while relax_mutate runs, and is used from its callbacks only. */
+typedef struct relax_mutator relax_mutator;
+
+typedef const relax_expr *(*relax_mutate_expr_fn)(void *user, relax_mutator *mutator,
+                                                  const relax_expr *expr);
+typedef int32_t (*relax_mutate_binding_fn)(void *user, relax_mutator *mutator,
+                                           const relax_binding *binding);
+typedef const relax_block *(*relax_mutate_block_fn)(void *user, relax_mutator *mutator,
+                                                    const relax_block *block);
+typedef const relax_prim_expr *(*relax_mutate_prim_fn)(void *user, relax_mutator *mutator,
+                                                       const relax_prim_expr *prim);
+typedef const relax_struct_info *(*relax_mutate_info_fn)(void *user, relax_mutator *mutator,
+                                                         const relax_struct_info *info);
+
+enum relax_mutate_flag {
+    /* expression and struct info entries get nodes whose children are final: their variables are
+     * those of the new program, and their struct info is known. Not `seq`. */
+    RELAX_MUTATE_POST_ORDER = 1,
+    /* only dataflow blocks and what is in them: everything else passes through */
+    RELAX_MUTATE_DATAFLOW = 2
+};
+
+/* The entries of a visitor, for rewriting; their order and what NULL means are the same. An
+ * entry that returns what it was given asks for the default: the node is rebuilt from rewritten
+ * children, and is the same node if they are. What it returns instead stands for the node, and
+ * is not looked into: it may be nested, and mention variables of the old program, which become
+ * those that took their place. NULL: failure, said by a diagnostic.
+ *
+ * Entries of bindings answer as those of visitors: RELAX_VISIT_CHILDREN for the default, which
+ * rewrites the value, then the definition, and gives the variable the struct info of the new
+ * value (a new variable if it differs; uses follow). 0: what was emitted by the builder stands
+ * for it, its variable is taken over by relax_mutator_replace unless nothing uses it. Any other
+ * number is a failure.
+ *
+ * Blocks, branches and functions: blocks that become empty vanish, neighbours of a kind are
+ * joined, a function keeps the result it states if its body still fits it, else it is derived.
+ * A definition's entry returns a variable made by relax_var, whose name and struct info count;
+ * `prim_expr` an expression of the same dtype. Struct info is asked for where the program states
+ * it, once for each that differs, function descriptions but for their placeholders.
+ */
+typedef struct relax_mutations {
+    size_t struct_size;
+    void *user;
+    int32_t flags;     /* RELAX_MUTATE_... */
+    int32_t reserved;  /* 0 */
+    relax_mutate_expr_fn expr;
+    relax_mutate_expr_fn constant;
+    relax_mutate_expr_fn tuple;
+    relax_mutate_expr_fn var;
+    relax_mutate_expr_fn dataflow_var;
+    relax_mutate_expr_fn global_var;
+    relax_mutate_expr_fn seq;
+    relax_mutate_expr_fn prim_value;
+    relax_mutate_expr_fn string_imm;
+    relax_mutate_expr_fn dtype_imm;
+    relax_mutate_expr_fn function;
+    relax_mutate_expr_fn if_expr;
+    relax_mutate_expr_fn extern_func;
+    relax_mutate_expr_fn call;
+    relax_mutate_expr_fn shape;
+    relax_mutate_expr_fn tuple_get_item;
+    relax_mutate_expr_fn op;
+    relax_mutate_binding_fn binding;
+    relax_mutate_binding_fn var_binding;
+    relax_mutate_binding_fn match_cast;
+    relax_mutate_binding_fn var_binding_constant;
+    relax_mutate_binding_fn var_binding_tuple;
+    relax_mutate_binding_fn var_binding_var;
+    relax_mutate_binding_fn var_binding_dataflow_var;
+    relax_mutate_binding_fn var_binding_global_var;
+    relax_mutate_binding_fn var_binding_seq;
+    relax_mutate_binding_fn var_binding_prim_value;
+    relax_mutate_binding_fn var_binding_string_imm;
+    relax_mutate_binding_fn var_binding_dtype_imm;
+    relax_mutate_binding_fn var_binding_function;
+    relax_mutate_binding_fn var_binding_if_expr;
+    relax_mutate_binding_fn var_binding_extern_func;
+    relax_mutate_binding_fn var_binding_call;
+    relax_mutate_binding_fn var_binding_shape;
+    relax_mutate_binding_fn var_binding_tuple_get_item;
+    relax_mutate_binding_fn var_binding_op;
+    relax_mutate_block_fn block;
+    relax_mutate_block_fn binding_block;
+    relax_mutate_block_fn dataflow_block;
+    relax_mutate_expr_fn var_def;
+    relax_mutate_expr_fn var_def_var;
+    relax_mutate_expr_fn var_def_dataflow_var;
+    relax_mutate_prim_fn prim_expr;
+    relax_mutate_info_fn sinfo_dep;
+    relax_mutate_info_fn sinfo_object;
+    relax_mutate_info_fn sinfo_prim;
+    relax_mutate_info_fn sinfo_shape;
+    relax_mutate_info_fn sinfo_tensor;
+    relax_mutate_info_fn sinfo_tuple;
+    relax_mutate_info_fn sinfo_func;
+} relax_mutations;
+
+/* Rewrites the Relax function called `function`, or (NULL) all of them. The module is the same
+ * if nothing changed; functions that did not change are shared with it. A binding made on the
+ * way has the place of the one that it is made for. What comes out is normal and well-formed, or
+ * NULL with diagnostics: variables lost (WF02), impure calls or branches in dataflow blocks
+ * (PU01, WF07), outputs of a dataflow block that are not bound after it any more (OP17), what a
+ * callback raised. Functions added on the way are not rewritten.
+ */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_mutate(relax_context *ctx,
+        const relax_module *module, RELAX_NULLABLE const char *function, size_t function_len,
+        const relax_mutations *mutations);
+
+/* The builder, standing where the node is that a callback was asked about: what is emitted comes
+ * before it. Begins and ends pair. Gone when the callback returns. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_BORROWED RELAX_NULLABLE relax_builder *relax_mutator_builder(relax_mutator *mutator);
+/* The module that comes out, for adding functions to it. Gone when the callback returns. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_BORROWED RELAX_NULLABLE relax_module_builder *relax_mutator_module_builder(
+        relax_mutator *mutator);
+/* What stands for a variable of the old program by now: itself, another one, or a leaf. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_mutator_now(relax_mutator *mutator,
+        const relax_expr *var);
+/* The rewritten value of a variable, old or new, that has been bound; what stands for it, if
+ * that is no variable. NULL for parameters, casts and what is no variable. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_mutator_lookup(relax_mutator *mutator,
+        const relax_expr *var);
+/* From here on `with`, a variable or another leaf, stands for `var`. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var,
+                                   const relax_expr *with);
+/* The callback under way, which is not that of a binding, returns what it was given: that stays
+ * as it is but for variables replaced, and is not looked into. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+relax_status relax_mutator_keep(relax_mutator *mutator);
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,9 @@ bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage
 /* The same at RLX_STAGE_ANY for a module in which errors were found while it was read: what has
  * been said of a place is not said again. */
 bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m);
+/* The same of the functions that are not those of `before` at their place, as after a rewriting:
+ * every criterion of one function, after normalisation. */
+bool rlx_well_formed_since(rlx_context *ctx, const rlx_module *m, const rlx_module *before);
 
 /* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10.
  * report: a diagnostic for each violation, else the first one ends it. False: not normal, or

@@ -516,7 +516,9 @@ static void check_normal_form(rlx_wf *w)
 {
     for (size_t i = 0; i < w->module->num_functions; i++) {
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
-        if (f && f->body)
+        bool is_old = w->before && i < w->before->num_functions &&
+                      w->module->functions[i] == w->before->functions[i];
+        if (f && f->body && !is_old)
             rlx_is_normal(w->ctx, f, true);
     }
 }
@@ -552,10 +554,12 @@ static void warn(rlx_wf *w)
     }
 }
 
-static bool check(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage, bool again)
+static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *before,
+                  enum rlx_stage stage, bool again)
 {
     rlx_wf w = { .ctx = ctx,
                  .module = m,
+                 .before = before,
                  .env = rlx_module_env(m),
                  .stage = stage,
                  .known = again ? ctx->diags.first : NULL,
@@ -587,10 +591,15 @@ static bool check(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage, b
 
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage)
 {
-    return check(ctx, m, stage, false);
+    return check(ctx, m, NULL, stage, false);
+}
+
+bool rlx_well_formed_since(rlx_context *ctx, const rlx_module *m, const rlx_module *before)
+{
+    return check(ctx, m, before, RLX_STAGE_NORMAL, false);
 }
 
 bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m)
 {
-    return check(ctx, m, RLX_STAGE_ANY, true);
+    return check(ctx, m, NULL, RLX_STAGE_ANY, true);
 }

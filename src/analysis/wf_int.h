@@ -104,6 +104,7 @@ typedef struct rlx_wf_mention {
 typedef struct rlx_wf {
     rlx_context *ctx;
     const rlx_module *module;
+    const rlx_module *before;                      /* its functions are not walked; or NULL */
     rlx_env env;
     enum rlx_stage stage;
     const rlx_diag *known, *known_end;             /* what had been reported before; or NULL */

@@ -500,6 +500,9 @@ void rlx_wf_walk(rlx_wf *w)
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
         w->function = (uint32_t)i;
         w->block = 0;
+        if (w->before && i < w->before->num_functions &&
+            w->module->functions[i] == w->before->functions[i])
+            continue;
         if (rlx_is(w->module->functions[i], RLX_NODE_PRIM_FUNC))
             walk_prim_func(w, w->module->functions[i]);
         if (!f)

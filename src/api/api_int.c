@@ -186,3 +186,22 @@ relax_bytes *api_bytes_end(api_bytes *b)
     rlx_shared_memory_release(b->memory);
     return bytes;
 }
+
+bool api_function(relax_context *ctx, const rlx_module *m, const char *function,
+                  size_t function_len, const rlx_global_var **gv)
+{
+    rlx_slice name;
+    if (!function)
+        return true;
+    if (!api_name(ctx, function, function_len, "function", &name))
+        return false;
+    int64_t at = rlx_module_find(m, name);
+    if (at < 0)
+        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s", api_width(name),
+                         name.data) != NULL;
+    *gv = rlx_as_global_var(m->gvars[at]);
+    if (rlx_as_function(m->functions[at]))
+        return true;
+    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", api_width(name),
+                     name.data) != NULL;
+}

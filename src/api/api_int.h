@@ -55,6 +55,9 @@ bool api_family(rlx_context *ctx, const void *node, enum rlx_family family, cons
 bool api_family_array(rlx_context *ctx, const void *const *nodes, size_t count,
                       enum rlx_family family, const char *what);
 bool api_node(rlx_context *ctx, const void *node, const char *what); /* of any family */
+/* The GlobalVar of the Relax function called `function`; NULL text: *gv stays as it is. */
+bool api_function(rlx_context *ctx, const rlx_module *m, const char *function,
+                  size_t function_len, const rlx_global_var **gv);
 bool api_map_or_null(rlx_context *ctx, const relax_attr *attr, const char *what);
 bool api_dtype(rlx_context *ctx, relax_dtype dtype, bool allow_void, const char *what);
 
@@ -75,7 +78,7 @@ static inline void api_let_go(rlx_context *ctx)
  * as API_CONTEXT does. */
 enum api_tag {
     API_GONE = 1, API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE,
-    API_USE_DEF, API_LIVENESS
+    API_USE_DEF, API_LIVENESS, API_MUTATOR
 };
 #ifdef RLX_DEBUG
 #define API_TAG uint64_t tag;

@@ -637,25 +637,6 @@ static bool read_options(relax_context *ctx, const relax_rewrite_options *option
     return false;
 }
 
-static bool find_function(relax_context *ctx, const rlx_module *m, const char *function,
-                          size_t function_len, const rlx_global_var **gv)
-{
-    rlx_slice name;
-    if (!function)
-        return true;
-    if (!api_name(ctx, function, function_len, "function", &name))
-        return false;
-    int64_t at = rlx_module_find(m, name);
-    if (at < 0)
-        return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "there is no function %.*s", api_width(name),
-                         name.data) != NULL;
-    *gv = rlx_as_global_var(m->gvars[at]);
-    if (rlx_as_function(m->functions[at]))
-        return true;
-    return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%.*s is no Relax function", api_width(name),
-                     name.data) != NULL;
-}
-
 relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *module,
                                     const char *function, size_t function_len,
                                     const relax_pattern *pattern, relax_rewrite_fn rewrite,
@@ -668,7 +649,7 @@ relax_module *relax_pattern_rewrite(relax_context *ctx, const relax_module *modu
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
         !is_pattern(ctx, pattern, "pattern") || !has_callback(ctx, rewrite != NULL, "rewrite") ||
         !read_options(ctx, options, &o) ||
-        !find_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
+        !api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
         return give(ctx, NULL);
     hosted host = { rewrite, user, api_loan_create(ctx) };
     rlx_pattern_rewrite how = { .pattern = in(pattern),

@@ -1,53 +1,22 @@
 /* api_visit.c: visitors of the host: which entry of the table a node goes to. */
 #include <relax/rewrite.h>
-#include "api/api_int.h"
+#include "api/api_entries.h"
 
 typedef struct visit {
     relax_visitor v;
     relax_status answer;
 } visit;
 
-/* ---- the entries by kind; 0: there is none */
-
-#define BY_KIND(prefix)                                                          \
-    {                                                                            \
-        [RLX_NODE_CONSTANT] = offsetof(relax_visitor, prefix##constant),         \
-        [RLX_NODE_VAR] = offsetof(relax_visitor, prefix##var),                   \
-        [RLX_NODE_DATAFLOW_VAR] = offsetof(relax_visitor, prefix##dataflow_var), \
-        [RLX_NODE_GLOBAL_VAR] = offsetof(relax_visitor, prefix##global_var),     \
-        [RLX_NODE_TUPLE] = offsetof(relax_visitor, prefix##tuple),               \
-        [RLX_NODE_SEQ_EXPR] = offsetof(relax_visitor, prefix##seq),              \
-        [RLX_NODE_PRIM_VALUE] = offsetof(relax_visitor, prefix##prim_value),     \
-        [RLX_NODE_STRING_IMM] = offsetof(relax_visitor, prefix##string_imm),     \
-        [RLX_NODE_DTYPE_IMM] = offsetof(relax_visitor, prefix##dtype_imm),       \
-        [RLX_NODE_FUNCTION] = offsetof(relax_visitor, prefix##function),         \
-        [RLX_NODE_IF] = offsetof(relax_visitor, prefix##if_expr),                \
-        [RLX_NODE_EXTERN_FUNC] = offsetof(relax_visitor, prefix##extern_func),   \
-        [RLX_NODE_CALL] = offsetof(relax_visitor, prefix##call),                 \
-        [RLX_NODE_SHAPE_EXPR] = offsetof(relax_visitor, prefix##shape),          \
-        [RLX_NODE_TUPLE_GET_ITEM] = offsetof(relax_visitor, prefix##tuple_get_item), \
-        [RLX_NODE_OP] = offsetof(relax_visitor, prefix##op)                      \
-    }
-static const uint16_t expr_entries[RLX_NODE_COUNT] = BY_KIND();
-static const uint16_t value_entries[RLX_NODE_COUNT] = BY_KIND(var_binding_);
-static const uint16_t info_entries[RLX_NODE_COUNT] = {
-    [RLX_NODE_OBJECT_SINFO] = offsetof(relax_visitor, sinfo_object),
-    [RLX_NODE_PRIM_SINFO] = offsetof(relax_visitor, sinfo_prim),
-    [RLX_NODE_SHAPE_SINFO] = offsetof(relax_visitor, sinfo_shape),
-    [RLX_NODE_TENSOR_SINFO] = offsetof(relax_visitor, sinfo_tensor),
-    [RLX_NODE_TUPLE_SINFO] = offsetof(relax_visitor, sinfo_tuple),
-    [RLX_NODE_FUNC_SINFO] = offsetof(relax_visitor, sinfo_func)
-};
-
-/* Entries differ in the handle they get only. */
-#define ENTRY(type, v, offset) \
-    ((offset) ? *(type const *)(const void *)((const char *)(v) + (offset)) : NULL)
+static const uint16_t expr_entries[RLX_NODE_COUNT] = API_EXPR_ENTRIES(relax_visitor, );
+static const uint16_t value_entries[RLX_NODE_COUNT] =
+    API_EXPR_ENTRIES(relax_visitor, var_binding_);
+static const uint16_t info_entries[RLX_NODE_COUNT] = API_INFO_ENTRIES(relax_visitor);
 
 /* ---- one node */
 
 static relax_visit_expr_fn expr_entry(const relax_visitor *v, uint8_t kind)
 {
-    relax_visit_expr_fn f = ENTRY(relax_visit_expr_fn, v, expr_entries[kind]);
+    relax_visit_expr_fn f = API_ENTRY(relax_visit_expr_fn, v, expr_entries[kind]);
     return f || kind != RLX_NODE_DATAFLOW_VAR ? f : v->var;
 }
 
@@ -76,7 +45,7 @@ static int32_t visit_binding(const relax_visitor *v, const rlx_node *n)
     int32_t answer = v->binding ? v->binding(v->user, handle) : RELAX_VISIT_CHILDREN;
     relax_visit_binding_fn f = v->match_cast;
     if (b) {
-        f = ENTRY(relax_visit_binding_fn, v, b->value ? value_entries[b->value->kind] : 0);
+        f = API_ENTRY(relax_visit_binding_fn, v, b->value ? value_entries[b->value->kind] : 0);
         f = f ? f : v->var_binding;
     }
     return answer == RELAX_VISIT_CHILDREN && f ? f(v->user, handle) : answer;
@@ -96,7 +65,7 @@ static int32_t visit_info(const relax_visitor *v, const rlx_node *n, bool hangs)
 {
     const relax_struct_info *info = (const relax_struct_info *)(const void *)n;
     int32_t answer = hangs && v->sinfo_dep ? v->sinfo_dep(v->user, info) : RELAX_VISIT_CHILDREN;
-    relax_visit_info_fn f = ENTRY(relax_visit_info_fn, v, info_entries[n->kind]);
+    relax_visit_info_fn f = API_ENTRY(relax_visit_info_fn, v, info_entries[n->kind]);
     return answer == RELAX_VISIT_CHILDREN && f ? f(v->user, info) : answer;
 }
 

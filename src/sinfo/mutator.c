@@ -10,12 +10,14 @@ void rlx_mutator_init(rlx_mutator *m, rlx_context *ctx, const rlx_env *env, void
     m->user = user;
     m->builder = rlx_builder_create(ctx, env, &options);
     rlx_ptrmap_init(&m->vars, &ctx->memory);
+    rlx_ptrmap_init(&m->parts, &ctx->memory);
 }
 
 void rlx_mutator_free(rlx_mutator *m)
 {
     rlx_builder_free(m->builder);
     rlx_ptrmap_free(&m->vars);
+    rlx_ptrmap_free(&m->parts);
     m->builder = NULL;
 }
 
@@ -33,4 +35,33 @@ const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f,
     if (ours)
         rlx_ptrmap_clear(&m->vars);
     return out;
+}
+
+const rlx_expr *rlx_mutator_now(const rlx_mutator *m, const rlx_expr *old)
+{
+    const rlx_expr *to = m->vars.len && old ? rlx_ptrmap_get(&m->vars, old) : NULL;
+    return to ? to : old;
+}
+
+/* Does it mean the same after the block? A tuple of variables counts by each. */
+static bool outlives_block(const rlx_builder *b, const rlx_expr *e)
+{
+    const rlx_tuple *t = rlx_as_tuple(e);
+    for (size_t i = 0; t && i < t->num_fields; i++)
+        if (rlx_is(t->fields[i], RLX_NODE_DATAFLOW_VAR) || rlx_as_tuple(t->fields[i]))
+            return false;
+    const rlx_var *v = rlx_as_var(e);
+    return !v || (v->node.kind == RLX_NODE_VAR && rlx_builder_sees_var(b, v));
+}
+
+const rlx_var *rlx_mutator_lost_output(const rlx_mutator *m, const rlx_block *old)
+{
+    for (size_t i = 0; i < old->num_bindings; i++) {
+        const rlx_var_binding *vb = rlx_as_var_binding(old->bindings[i]);
+        const rlx_match_cast *mc = rlx_as_match_cast(old->bindings[i]);
+        const rlx_expr *v = vb ? vb->var : mc ? mc->var : NULL;
+        if (rlx_is(v, RLX_NODE_VAR) && !outlives_block(m->builder, rlx_mutator_now(m, v)))
+            return rlx_as_var(v);
+    }
+    return NULL;
 }

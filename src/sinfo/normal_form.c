@@ -151,8 +151,41 @@ static bool mentions_var(const rlx_sinfo *s)
                    s->kind == RLX_NODE_HOST_SINFO;
 }
 
+/* The hooks that see what is under way; NULL: none. */
+static const rlx_mutator_hooks *hooks_of(const rlx_builder *b)
+{
+    const rlx_mutator *m = b->work->mutator;
+    bool sees = m && !m->is_off && (!m->dataflow_only || rlx_builder_in_dataflow(b));
+    return sees ? m->hooks : NULL;
+}
+
+/* Those of a block as a whole. */
+static const rlx_mutator_hooks *block_hooks(const rlx_builder *b, const rlx_block *block)
+{
+    const rlx_mutator *m = b->work->mutator;
+    bool sees = m && !m->is_off &&
+                (!m->dataflow_only || block->node.kind == RLX_NODE_DATAFLOW_BLOCK);
+    return sees ? m->hooks : NULL;
+}
+
+/* What the hook makes of struct info, an integer or a shape; remembered, as it is asked again. */
+static const rlx_node *part_of(rlx_builder *b, const rlx_node *n)
+{
+    const rlx_mutator_hooks *h = hooks_of(b);
+    if (!h || !h->part || !n)
+        return n;
+    rlx_mutator *m = b->work->mutator;
+    const rlx_node *known = rlx_ptrmap_get(&m->parts, n);
+    if (known)
+        return known;
+    const rlx_node *now = h->part(m, n);
+    return now && (rlx_ptrmap_put(&m->parts, n, (uintptr_t)now) || rlx_no_memory(b->ctx)) ? now
+                                                                                          : NULL;
+}
+
 static const rlx_sinfo *follow(rlx_builder *b, const rlx_sinfo *s)
 {
+    s = part_of(b, s);
     return mentions_var(s) ? renamed_sinfo(b, s) : s;
 }
 
@@ -223,17 +256,28 @@ static bool force_pure(const rlx_function *f)
     return a && a->value;
 }
 
+/* The variable that a definition of v makes; NULL: failure. */
+static const rlx_var *defined(rlx_builder *b, const rlx_var *v)
+{
+    const rlx_mutator_hooks *h = hooks_of(b);
+    return h && h->define ? h->define(b->work->mutator, v) : v;
+}
+
 /* A parameter whose struct info mentions a renamed variable becomes a new one. */
 static bool follow_params(rlx_builder *b, const rlx_function *f, const rlx_expr **out)
 {
     for (size_t i = 0; i < f->num_params; i++) {
-        const rlx_var *v = rlx_as_var(f->params[i]);
+        const rlx_var *old = rlx_as_var(f->params[i]), *v = old ? defined(b, old) : NULL;
         const rlx_sinfo *s = v ? follow(b, v->sinfo) : NULL;
         out[i] = f->params[i];
-        if (!v || s == v->sinfo)
+        if (old && (!v || (v->sinfo && !s)))
+            return false;
+        if (!old || (v == old && s == v->sinfo))
             continue;
-        const rlx_var *n = s ? rlx_var_new(b->ctx, false, v->name, v->number, s, v->place) : NULL;
-        if (!n || !rlx_builder_rename(b, v, &n->node))
+        const rlx_var *n = s == v->sinfo
+                               ? v
+                               : rlx_var_new(b->ctx, false, v->name, v->number, s, v->place);
+        if (!n || !rlx_builder_rename(b, old, &n->node))
             return false;
         out[i] = &n->node;
     }
@@ -265,15 +309,72 @@ static bool start_function(rlx_builder *b, job j)
     return begin_function(b, j, v && v->name ? rlx_string_slice(v->name) : RLX_SLICE(""), j.extra);
 }
 
+/* ---- hooks on expressions */
+
+static const rlx_expr *run(rlx_builder *b, size_t base, size_t values);
+
+/* The value of e, renamed, with hooks off. One level of C stack: hooks that are off are not
+ * asked again. */
+static const rlx_expr *value_unseen(rlx_builder *b, const rlx_expr *e)
+{
+    rlx_work *w = b->work;
+    size_t base = w->jobs.len, values = w->values.len;
+    w->mutator->is_off = true;
+    bool ok = push_job(b, JOB_VALUE, e);
+    const rlx_expr *out = ok ? run(b, base, values) : NULL;
+    w->mutator->is_off = false;
+    w->jobs.len = base;
+    return out;
+}
+
+/* Before the parts of e: *out is its value, or NULL where it is to be rewritten. False:
+ * failure. */
+static bool ask_before(rlx_builder *b, const rlx_expr *e, const rlx_expr **out)
+{
+    bool keep = false;
+    const rlx_mutator_hooks *h = hooks_of(b);
+    *out = NULL;
+    if (!h || !h->enter)
+        return true;
+    const rlx_expr *now = h->enter(b->work->mutator, e, &keep);
+    if (now == e && !keep)
+        return true;
+    *out = !now ? NULL : now == e ? value_unseen(b, e) : rlx_builder_normalize(b, now);
+    return *out != NULL;
+}
+
+/* Leaves the value e, whose parts are final. */
+static bool give_value(rlx_builder *b, const rlx_expr *e)
+{
+    const rlx_mutator_hooks *h = hooks_of(b);
+    if (!e || !h || !h->leave)
+        return push_value(b, e);
+    const rlx_expr *now = h->leave(b->work->mutator, e);
+    return push_value(b, now && now != e ? rlx_builder_normalize(b, now) : now);
+}
+
+static bool leaf_value(rlx_builder *b, const rlx_expr *e)
+{
+    const rlx_expr *now = renamed(b, e);
+    if (now->kind == RLX_NODE_SHAPE_EXPR || now->kind == RLX_NODE_PRIM_VALUE)
+        now = part_of(b, now);
+    return give_value(b, now);
+}
+
 static bool value_step(rlx_builder *b, job j)
 {
     const rlx_expr *known = j.node ? bound_before(b, j.node) : NULL;
     if (!j.node || known)
         return push_value(b, known);
+    const rlx_mutator_hooks *h = hooks_of(b);
+    const rlx_expr *instead = NULL;
+    if (h && (!ask_before(b, j.node, &instead) || instead))
+        return push_value(b, instead);
     switch (j.node->kind) {
     case RLX_NODE_CALL:
     case RLX_NODE_TUPLE_GET_ITEM: return begin_build(b, j);
-    case RLX_NODE_TUPLE: return is_settled(b, j.node) ? push_value(b, j.node) : begin_build(b, j);
+    case RLX_NODE_TUPLE:
+        return is_settled(b, j.node) && !h ? push_value(b, j.node) : begin_build(b, j);
     case RLX_NODE_IF:
         j.kind = JOB_IF;
         j.at = b->work->values.len;
@@ -284,7 +385,7 @@ static bool value_step(rlx_builder *b, job j)
     case RLX_NODE_FUNCTION: return start_function(b, j);
     default:
         if (rlx_is_leaf(j.node))
-            return push_value(b, renamed(b, j.node));
+            return leaf_value(b, j.node);
         return rlx_error(b->ctx, RLX_NF01, rlx_place_of(j.node), "%s is no expression",
                          rlx_kinds[j.node->kind].name) != NULL;
     }
@@ -380,10 +481,10 @@ static bool build_step(rlx_builder *b, job j)
     if (!e)
         return false;
     if (!c || !has_own_form(b, c) || j.stage >= MAX_FORM_ROUNDS)
-        return push_value(b, e);
+        return give_value(b, e);
     const rlx_expr *formed = own_form(b, c);
     if (!formed || formed == e)
-        return push_value(b, formed);
+        return formed ? give_value(b, formed) : false;
     return push_again(b, (job){ .kind = JOB_VALUE, .node = formed }, (uint8_t)(j.stage + 1));
 }
 
@@ -422,12 +523,46 @@ static bool if_step(rlx_builder *b, job j)
     bool same = v[0] == e->cond && v[1] == e->true_branch && v[2] == e->false_branch;
     const rlx_expr *out = same ? j.node : rlx_if(b->ctx, v[0], v[1], v[2], e->place);
     b->work->values.len = j.at;
-    return push_value(b, out);
+    return give_value(b, out);
 }
 
 /* --- sequences --- */
 
 enum { BLOCK_STARTED = 1, BLOCK_OPENED = 2 };
+
+/* A block that hooks do not see, or that the host gives instead: its bindings are emitted
+ * here. */
+static bool emit_block(rlx_builder *b, const rlx_block *block, bool is_ours)
+{
+    const rlx_node *node = &block->node;
+    const rlx_expr *none = rlx_tuple_new(b->ctx, NULL, 0, RLX_NO_PLACE);
+    const rlx_expr *seq = none ? rlx_seq(b->ctx, &node, 1, none, block->place) : NULL;
+    return seq && (is_ours ? value_unseen(b, seq) : rlx_builder_normalize(b, seq)) != NULL;
+}
+
+/* *done: nothing is left of the block to be rewritten. */
+static bool ask_block(rlx_builder *b, const rlx_block *block, bool *done)
+{
+    bool keep = false;
+    const rlx_mutator_hooks *h = block_hooks(b, block);
+    *done = false;
+    if (!h || !h->block)
+        return true;
+    const rlx_block *now = h->block(b->work->mutator, block, &keep);
+    *done = now && (keep || now != block);
+    if (!now || !*done)
+        return now != NULL;
+    return emit_block(b, now, now == block) &&
+           (!h->block_end || block->node.kind != RLX_NODE_DATAFLOW_BLOCK ||
+            h->block_end(b->work->mutator, block));
+}
+
+static bool end_block(rlx_builder *b, const rlx_block *block)
+{
+    const rlx_mutator_hooks *h = block_hooks(b, block);
+    return rlx_builder_end_block(b) &&
+           (!h || !h->block_end || h->block_end(b->work->mutator, block));
+}
 
 static bool start_block(rlx_builder *b, job *j, const rlx_block *block)
 {
@@ -451,15 +586,37 @@ static const rlx_expr *value_of(const rlx_binding *binding)
 
 static bool binding_step(rlx_builder *b, const rlx_binding *binding);
 
+/* A local function may call itself: its variable is settled before its body. */
+static bool define_local(rlx_builder *b, const rlx_binding *binding)
+{
+    const rlx_var_binding *vb = rlx_as_var_binding(binding);
+    const rlx_var *v = vb ? rlx_as_var(vb->var) : NULL, *now = v ? defined(b, v) : NULL;
+    return !v || (now && rlx_builder_rename(b, v, &now->node));
+}
+
+/* The variable of a binding as it is bound now. */
+static const rlx_var *bound_var(rlx_builder *b, const rlx_var *v, const rlx_expr *old_value)
+{
+    if (hooks_of(b) && rlx_is(old_value, RLX_NODE_FUNCTION) && rlx_as_var(renamed(b, &v->node)))
+        return rlx_as_var(renamed(b, &v->node));
+    return defined(b, v);
+}
+
 /* The binding waits for its value. A mutator may drop it unseen. */
 static bool start_binding(rlx_builder *b, const rlx_binding *binding)
 {
     rlx_mutator *m = b->work->mutator;
+    const rlx_mutator_hooks *h = hooks_of(b);
     if (m && m->drop && m->drop(m, binding))
         return true;
+    enum rlx_begin begin = h && h->begin ? h->begin(m, binding) : RLX_BEGIN_REWRITE;
+    if (begin != RLX_BEGIN_REWRITE)
+        return begin == RLX_BEGIN_DONE;
     const rlx_expr *e = value_of(binding);
-    if (e && (e->kind == RLX_NODE_CALL || rlx_is_leaf(e)) && rlx_builder_is_flat(b, e))
+    if (e && !h && (e->kind == RLX_NODE_CALL || rlx_is_leaf(e)) && rlx_builder_is_flat(b, e))
         return push_value(b, e) && binding_step(b, binding); /* most are: no jobs for them */
+    if (h && rlx_is(e, RLX_NODE_FUNCTION) && !define_local(b, binding))
+        return false;
     job value = { .kind = JOB_VALUE, .node = e };
     if (rlx_as_var_binding(binding))
         value.extra = rlx_as_var_binding(binding)->var;
@@ -472,13 +629,14 @@ static bool seq_step(rlx_builder *b, job j)
     const rlx_seq_expr *s = rlx_as_seq_expr(j.node);
     while (j.at < s->num_blocks) {
         const rlx_block *block = rlx_as_block(s->blocks[j.at]);
-        if (!(j.stage & BLOCK_STARTED) && !start_block(b, &j, block))
+        bool done = false, is_new = !(j.stage & BLOCK_STARTED);
+        if (is_new && (!ask_block(b, block, &done) || (!done && !start_block(b, &j, block))))
             return false;
-        if (j.sub < block->num_bindings) {
+        if (j.sub < block->num_bindings && !done) {
             const rlx_binding *binding = block->bindings[j.sub++];
             return push_again(b, j, j.stage) && start_binding(b, binding);
         }
-        if ((j.stage & BLOCK_OPENED) && !rlx_builder_end_block(b))
+        if ((j.stage & BLOCK_OPENED) && !end_block(b, block))
             return false;
         j.stage = 0;
         j.sub = 0;
@@ -514,9 +672,11 @@ static const rlx_sinfo *annotation_of(rlx_builder *b, const rlx_var *v, const rl
 
 static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const rlx_expr *value)
 {
-    const rlx_var *v = rlx_as_var(vb->var);
+    const rlx_var *old = rlx_as_var(vb->var), *v = bound_var(b, old, vb->value);
     bool again = !b->work->mutator || b->work->mutator->rederive;
-    if (!again && value == vb->value && v->sinfo && follow(b, v->sinfo) == v->sinfo)
+    if (!v)
+        return false;
+    if (!again && value == vb->value && v == old && v->sinfo && follow(b, v->sinfo) == v->sinfo)
         return keep_binding(b, &vb->node);
     size_t errors = rlx_error_count(b->ctx);
     rlx_emit how = { .number = -1,
@@ -528,21 +688,25 @@ static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const 
     how.annotation = annotation_of(b, v, value);
     if (!how.annotation && rlx_error_count(b->ctx) > errors)
         return false;
-    return rlx_builder_bind(b, value, &how, &vb->node) != NULL;
+    const rlx_var *now = rlx_builder_bind(b, value, &how, &vb->node);
+    return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
 static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx_expr *value)
 {
-    const rlx_var *v = rlx_as_var(m->var);
+    const rlx_var *old = rlx_as_var(m->var), *v = old ? bound_var(b, old, NULL) : NULL;
     const rlx_sinfo *target = follow(b, m->sinfo);
     bool again = !b->work->mutator || b->work->mutator->rederive;
-    if (!again && value == m->value && target == m->sinfo &&
+    if (!target || (old && !v))
+        return false;
+    if (!again && value == m->value && target == m->sinfo && v == old &&
         (!v || (v->sinfo && follow(b, v->sinfo) == v->sinfo)))
         return keep_binding(b, &m->node);
     rlx_emit how = {
         .number = -1, .var = v, .place = m->place, .annotation = v ? follow(b, v->sinfo) : NULL
     };
-    return target && rlx_builder_bind_match(b, value, target, &how, !v, &m->node) != NULL;
+    const rlx_var *now = rlx_builder_bind_match(b, value, target, &how, !v, &m->node);
+    return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
 static bool finish_step(rlx_builder *b, const rlx_binding *binding)
@@ -618,7 +782,7 @@ static bool function_end(rlx_builder *b, const rlx_function *f)
     const rlx_node *out = same_function(n, f) ? &f->node : &n->node;
     if (b->depth && !rlx_ptrmap_put(&b->made, out, 1))
         return rlx_no_memory(b->ctx);
-    return push_value(b, out);
+    return b->depth ? give_value(b, out) : push_value(b, out);
 }
 
 /* --- the loop --- */

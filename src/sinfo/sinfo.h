@@ -130,6 +130,8 @@ typedef struct rlx_env {
     const rlx_sinfo *(*global)(void *user, const rlx_global_var *gv); /* NULL: unknown */
     void *user;
 } rlx_env;
+/* Is e a leaf (NF01)? Op counts. */
+bool rlx_is_leaf(const rlx_expr *e);
 /* Struct info of a leaf or tuple-get (variables have theirs; GlobalVar by env). NULL: Op, or
  * unknown GlobalVar, or out of memory. Never reports. */
 const rlx_sinfo *rlx_leaf_sinfo(rlx_context *ctx, const rlx_env *env, const rlx_expr *e);
@@ -249,6 +251,28 @@ rlx_env rlx_module_env(const rlx_module *m);
 /* ---- mutator: rewriting at the binding level through a builder (language 11.3). Iterative
  * over blocks, branches, local functions. */
 typedef struct rlx_mutator rlx_mutator;
+/* Finer than `binding` below: each may be NULL; what comes back NULL has failed. *keep set:
+ * what was given stays as it is but for names, and hooks see nothing of it. What is returned
+ * instead of something is normalised, and hooks see nothing of that either. */
+typedef struct rlx_mutator_hooks {
+    /* An expression, nothing in it renamed yet; not the outermost function. Another: instead. */
+    const rlx_expr *(*enter)(rlx_mutator *m, const rlx_expr *old, bool *keep);
+    /* The same when its parts are final; not for sequences. Another: instead. */
+    const rlx_expr *(*leave)(rlx_mutator *m, const rlx_expr *now);
+    /* A binding comes: to be rewritten, or what stands for it has been emitted. */
+    enum rlx_begin {
+        RLX_BEGIN_FAILED, RLX_BEGIN_REWRITE, RLX_BEGIN_DONE
+    } (*begin)(rlx_mutator *m, const rlx_binding *old);
+    /* A block comes. Another: that is emitted instead. */
+    const rlx_block *(*block)(rlx_mutator *m, const rlx_block *old, bool *keep);
+    /* A dataflow block ends; false: failure. */
+    bool (*block_end)(rlx_mutator *m, const rlx_block *old);
+    /* A definition. Another variable: instead, of the same kind. */
+    const rlx_var *(*define)(rlx_mutator *m, const rlx_var *old);
+    /* Struct info that the program states, or a value that is an integer expression or a shape:
+     * once for each that differs. */
+    const rlx_node *(*part)(rlx_mutator *m, const rlx_node *old);
+} rlx_mutator_hooks;
 struct rlx_mutator {
     rlx_context *ctx;
     rlx_builder *builder;
@@ -265,11 +289,21 @@ struct rlx_mutator {
      * variable has */
     bool rederive;
     rlx_ptrmap vars;   /* old variable -> new leaf */
+    const rlx_mutator_hooks *hooks;  /* NULL: none */
+    bool dataflow_only;              /* hooks see dataflow blocks and what is in them */
+    /* private: in what hooks do not see; parts that `part` was asked for */
+    bool is_off;
+    rlx_ptrmap parts;
 };
 /* The function with rewritten bindings; the same pointer if nothing changed; NULL on failure. */
 const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f,
                                         const rlx_global_var *gv);
 void rlx_mutator_init(rlx_mutator *m, rlx_context *ctx, const rlx_env *env, void *user);
 void rlx_mutator_free(rlx_mutator *m);
+/* What an old variable is now: itself, another one, or the leaf that took its place. */
+const rlx_expr *rlx_mutator_now(const rlx_mutator *m, const rlx_expr *old);
+/* At the end of a dataflow block: its first output that is not bound outside of the block any
+ * more, NULL: none. */
+const rlx_var *rlx_mutator_lost_output(const rlx_mutator *m, const rlx_block *old);
 
 #endif

@@ -94,6 +94,23 @@ typedef struct rlx_pattern_rewrite {
 const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m,
                                       const rlx_pattern_rewrite *how);
 
+/* Rewrites one function (gv) or all that the module has (NULL) by the hooks of a mutator, whose
+ * user is that of the mutation. What comes out is checked to be well-formed. The same pointer if
+ * nothing changed; functions that did not change are shared. */
+typedef struct rlx_mutation {
+    const rlx_global_var *gv;
+    const rlx_mutator_hooks *hooks;
+    bool dataflow_only;
+    void *user;
+    /* an outermost function comes: NULL failure, another one or *keep: that, hooks see nothing
+     * of it. May be NULL, as the other. */
+    const rlx_function *(*enter)(rlx_mutator *m, const rlx_function *f, bool *keep);
+    /* it is done */
+    const rlx_function *(*leave)(rlx_mutator *m, const rlx_function *f);
+    rlx_module_builder *mb; /* set while it runs: of the module that comes out */
+} rlx_mutation;
+const rlx_module *rlx_mutate_module(rlx_context *ctx, const rlx_module *m, rlx_mutation *how);
+
 /* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2
  * fuses and schedules when that exists). Fills steps (at least RLX_MAX_PIPELINE), returns the
  * count. */
