@@ -13,6 +13,20 @@
 extern "C" {
 #endif
 
+/* A pass of the host: gets the module and returns it, another one, or NULL for failure.
+ * `options`: those of the call or of the pipeline, a map or NULL. */
+typedef const relax_module *(*relax_pass_fn)(void *user, relax_context *ctx,
+                                             const relax_module *module,
+                                             const relax_attr *options);
+/* Makes `run` known to `ctx` as pass `name`: relax_run_pass and relax_pipeline_add find it, also
+ * from inside of passes. A name of a pass that is there already, the library's among them, is
+ * refused (OP16). `destroy` (may be NULL) runs once with `user`: when the context is gone, or if
+ * this call fails. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+relax_status relax_pass_register(relax_context *ctx, const char *name, size_t name_len,
+                                 relax_pass_fn run, RELAX_NULLABLE void *user,
+                                 RELAX_NULLABLE void (*destroy)(void *user));
+
 /* Runs one pass. `options` (map or NULL) as relax_pass_option_name lists them. NULL and
  * diagnostics on failure; OP10 for an unknown pass. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
@@ -57,7 +71,7 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(pipeline)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *pipeline,
         const relax_module *module);
 
-/* Passes by number from 0: name, static; NULL past the end. */
+/* Passes of the library by number from 0: name, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_name(int32_t pass);
 /* One line about it, static. */

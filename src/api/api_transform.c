@@ -22,17 +22,28 @@ struct relax_pipeline {
     bool running, given_up; /* destroyed by one of its passes: it goes when the run ends */
 };
 
-static const rlx_pass_row *find_pass(relax_context *ctx, const char *pass, size_t pass_len)
+/* The step of a pass by name, ours or the host's. False after a report. */
+static bool find_pass(relax_context *ctx, const char *pass, size_t pass_len,
+                      const relax_attr *options, rlx_pass_step *out)
 {
     rlx_slice name;
+    *out = (rlx_pass_step){ .options = node_of(options) };
     if (!api_name(ctx, pass, pass_len, "pass", &name))
-        return NULL;
-    const rlx_pass_row *row = rlx_pass_find(name);
-    if (row)
-        return row;
+        return false;
+    out->row = rlx_pass_find(name);
+    rlx_host_pass *host = out->row ? NULL : rlx_host_pass_find(ctx, name);
+    if (host) {
+        out->host = host->run;
+        out->host_user = host;
+        out->host_name = host->name;
+        out->host_stays = true;
+    }
+    if (out->row || host)
+        return api_map_or_null(ctx, options, "options");
     const char *near = rlx_pass_suggest(name);
+    near = near ? near : rlx_host_pass_suggest(ctx, name);
     return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "unknown pass %.*s%s%s", api_width(name),
-                     name.data, near ? "; did you mean " : "", near ? near : "");
+                     name.data, near ? "; did you mean " : "", near ? near : "") != NULL;
 }
 
 relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, const char *pass,
@@ -40,9 +51,9 @@ relax_module *relax_run_pass(relax_context *ctx, const relax_module *module, con
 {
     if (!API_CONTEXT(ctx))
         return NULL;
-    rlx_pass_step step = { .row = find_pass(ctx, pass, pass_len), .options = node_of(options) };
-    if (!step.row || !api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
-        !api_map_or_null(ctx, options, "options"))
+    rlx_pass_step step;
+    if (!find_pass(ctx, pass, pass_len, options, &step) ||
+        !api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
     return give(ctx, rlx_run_passes(ctx, rlx_as_module(node_of(module)), &step, 1, NULL));
 }
@@ -62,7 +73,7 @@ relax_pipeline *relax_pipeline_create(relax_context *ctx)
 
 static void drop_step(relax_context *ctx, rlx_pass_step *step)
 {
-    host_pass *h = step->host ? step->host_user : NULL;
+    host_pass *h = step->host && !step->host_stays ? step->host_user : NULL;
     if (!h)
         return;
     if (h->destroy)
@@ -110,9 +121,8 @@ relax_status relax_pipeline_add(relax_pipeline *pipeline, const char *pass, size
     if (!API_IS(pipeline, API_PIPELINE))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(pipeline->ctx);
-    rlx_pass_step step = { .row = find_pass(pipeline->ctx, pass, pass_len),
-                           .options = node_of(options) };
-    if (!step.row || !api_map_or_null(pipeline->ctx, options, "options"))
+    rlx_pass_step step;
+    if (!find_pass(pipeline->ctx, pass, pass_len, options, &step))
         return api_failed(pipeline->ctx, errors);
     return append(pipeline, step);
 }
@@ -124,16 +134,62 @@ static bool has_callback(relax_context *ctx, bool given, const char *what)
     return given;
 }
 
-static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
+static const rlx_module *taken(rlx_pass_run *run, const relax_module *result, size_t errors)
 {
-    host_pass *h = run->user;
-    size_t errors = rlx_error_count(run->ctx);
-    const relax_module *result = h->run(h->user, run->ctx, (const relax_module *)(const void *)m);
     const rlx_module *out = rlx_as_module(node_of(result));
     if (!out && rlx_error_count(run->ctx) == errors)
         rlx_error(run->ctx, RLX_OP17, RLX_NO_PLACE,
                   "a pass of the host failed without saying why");
     return out;
+}
+
+static const rlx_module *run_host(rlx_pass_run *run, const rlx_module *m)
+{
+    host_pass *h = run->user;
+    size_t errors = rlx_error_count(run->ctx);
+    const relax_module *module = (const relax_module *)(const void *)m;
+    return taken(run, h->run(h->user, run->ctx, module), errors);
+}
+
+static const rlx_module *run_registered(rlx_pass_run *run, const rlx_module *m)
+{
+    rlx_host_pass *p = run->user;
+    relax_pass_fn f = (relax_pass_fn)p->function;
+    size_t errors = rlx_error_count(run->ctx);
+    return taken(run,
+                 f(p->user, run->ctx, (const relax_module *)(const void *)m,
+                   (const relax_attr *)(const void *)run->options),
+                 errors);
+}
+
+static bool register_pass(relax_context *ctx, const char *name, size_t name_len, relax_pass_fn run,
+                          void *user, void (*destroy)(void *user))
+{
+    rlx_slice slice;
+    rlx_host_pass pass = { .run = run_registered,
+                           .function = (void (*)(void))run,
+                           .user = user,
+                           .destroy = destroy };
+    if (!has_callback(ctx, run != NULL, "run") || !api_name(ctx, name, name_len, "name", &slice))
+        return false;
+    if (rlx_pass_find(slice) || rlx_host_pass_find(ctx, slice))
+        return rlx_error(ctx, RLX_OP16, RLX_NO_PLACE, "there is a pass named %.*s already",
+                         api_width(slice), slice.data) != NULL;
+    return rlx_host_pass_add(ctx, slice, &pass);
+}
+
+relax_status relax_pass_register(relax_context *ctx, const char *name, size_t name_len,
+                                 relax_pass_fn run, void *user, void (*destroy)(void *user))
+{
+    if (!API_CONTEXT(ctx)) {
+        if (destroy)
+            destroy(user);
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    }
+    size_t errors = rlx_error_count(ctx);
+    if (!register_pass(ctx, name, name_len, run, user, destroy) && destroy)
+        destroy(user);
+    return api_failed(ctx, errors);
 }
 
 relax_status relax_pipeline_add_host(relax_pipeline *pipeline, const char *name, size_t name_len,

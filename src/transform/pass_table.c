@@ -13,8 +13,7 @@ static const rlx_pass_row passes[] = {
 };
 #undef PASS
 
-/* Equal but for hyphens standing for underscores. */
-static bool same_name(const char *name, rlx_slice text)
+bool rlx_pass_is_named(const char *name, rlx_slice text)
 {
     if (strlen(name) != text.len)
         return false;
@@ -32,7 +31,7 @@ const rlx_pass_row *rlx_pass_at(size_t index)
 const rlx_pass_row *rlx_pass_find(rlx_slice name)
 {
     for (size_t i = 0; i < RLX_COUNT(passes); i++)
-        if (same_name(passes[i].name, name))
+        if (rlx_pass_is_named(passes[i].name, name))
             return &passes[i];
     return NULL;
 }
