@@ -25,6 +25,12 @@ static void layer_free(rlx_layer *l, rlx_memory *m)
 /* Nodes that every program uses; in layer 0, so that scratch layers find them without a probe. */
 static bool make_common_nodes(rlx_context *ctx)
 {
+    rlx_object_sinfo *underived = rlx_new_zero(ctx, sizeof *underived);
+    if (!underived)
+        return false;
+    rlx_node_head(ctx, &underived->node, RLX_NODE_OBJECT_SINFO,
+                  RLX_FLAG_INTERNED | RLX_FLAG_AFTER_ERROR);
+    ctx->underived = &underived->node;
     ctx->object = rlx_object_info(ctx);
     ctx->unit = rlx_tuple_info(ctx, NULL, 0);
     ctx->void_tensor = rlx_tensor_info(ctx, NULL, RELAX_VOID, -1, NULL);
@@ -237,7 +243,9 @@ const rlx_node *rlx_scratch_compact(rlx_context *ctx, const rlx_node *root)
 /* ---- collecting: the layer that the host holds is made again with what it names */
 
 /* Nodes of layer 0 that the context itself points to. */
-typedef struct common { const rlx_node *small_ints[2][258], *object, *unit, *void_tensor; } common;
+typedef struct common {
+    const rlx_node *small_ints[2][258], *object, *unit, *void_tensor, *underived;
+} common;
 
 static void save_common(const rlx_context *ctx, common *c)
 {
@@ -245,6 +253,7 @@ static void save_common(const rlx_context *ctx, common *c)
     c->object = ctx->object;
     c->unit = ctx->unit;
     c->void_tensor = ctx->void_tensor;
+    c->underived = ctx->underived;
 }
 
 static void load_common(rlx_context *ctx, const common *c)
@@ -253,6 +262,7 @@ static void load_common(rlx_context *ctx, const common *c)
     ctx->object = c->object;
     ctx->unit = c->unit;
     ctx->void_tensor = c->void_tensor;
+    ctx->underived = c->underived;
 }
 
 /* The caller has the old layer and puts it back on failure. */

@@ -56,6 +56,7 @@ struct relax_context {
     struct rlx_host *host;              /* what the host has added (host.h); NULL: nothing */
     const rlx_node *small_ints[2][258]; /* int64 and int32 literals -1 .. 256 */
     const rlx_node *object, *unit, *void_tensor; /* R.Object, R.Tuple(), R.Tensor */
+    const rlx_node *underived; /* an R.Object with RLX_FLAG_AFTER_ERROR */
     RLX_VEC(const char *) origins;      /* names of passes by origin number - 1 */
     /* builders and pipelines of the host that point to nodes */
     size_t holders;

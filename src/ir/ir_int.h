@@ -113,7 +113,7 @@ RLX_INLINE uint8_t rlx_flags_from(const rlx_node *child)
     if (!child)
         return 0;
     if (child->flags & RLX_FLAG_INTERNED)
-        return child->flags & (RLX_FLAG_HAS_VARS | RLX_FLAG_HAS_FUNC);
+        return child->flags & (RLX_FLAG_HAS_VARS | RLX_FLAG_HAS_FUNC | RLX_FLAG_AFTER_ERROR);
     return child->kind == RLX_NODE_GLOBAL_VAR || child->kind == RLX_NODE_CONSTANT
                ? 0
                : RLX_FLAG_HAS_VARS;

@@ -439,7 +439,6 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     r->source = source;
     r->notes = !options || !options->no_notes;
     r->next_frame = r->frame = 1;
-    rlx_ptrmap_init(&r->poisoned, &ctx->memory);
     rlx_ptrmap_init(&r->broken, &ctx->memory);
     rlx_words_init(&r->names, ctx, s->len);
     rlx_region_init(&r->unit, &ctx->memory);
@@ -463,7 +462,6 @@ static void stop(rlx_reader *r)
     rlx_vec_free(m, &r->pending);
     rlx_vec_free(m, &r->stack);
     rlx_vec_free(m, &r->places);
-    rlx_ptrmap_free(&r->poisoned);
     rlx_ptrmap_free(&r->broken);
     rlx_builder_free(r->builder);
     rlx_module_builder_free(r->module);

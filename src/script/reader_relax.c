@@ -373,42 +373,6 @@ static bool misplaced(rlx_reader *r, const rlx_line *line)
     return false;
 }
 
-/* ---- after errors: what follows from one is not reported again */
-
-static bool mentions_poisoned(rlx_reader *r, const rlx_expr *e)
-{
-    if (RLX_LIKELY(!r->poisoned.len) || is_leaf(e))
-        return false;
-    bool any = false;
-    for (size_t i = 0; i < rlx_child_count(e); i++) {
-        const rlx_node *n = rlx_child(e, i);
-        if (n && rlx_family_of(n) == RLX_FAMILY_EXPR && !is_leaf(n))
-            return false; /* nested: the builder has to take it apart */
-        any |= n && rlx_ptrmap_has(&r->poisoned, n);
-    }
-    return any;
-}
-
-static const rlx_var *emit_silently(rlx_reader *r, const rlx_expr *e, const rlx_emit *how)
-{
-    bool dataflow = rlx_builder_in_dataflow(r->builder) && !how->output;
-    const rlx_sinfo *info = how->annotation ? how->annotation : r->ctx->object;
-    const rlx_var *v = rlx_var_new(r->ctx, dataflow, how->name, how->number, info, how->var_place);
-    const rlx_binding *b = v ? rlx_bind(r->ctx, v, e, how->place) : NULL;
-    return b && rlx_builder_emit_binding(r->builder, b) ? v : NULL;
-}
-
-static const rlx_var *emit_checked(rlx_reader *r, const rlx_expr *e, const rlx_emit *how)
-{
-    size_t errors = r->ctx->diags.num_errors;
-    bool silent = mentions_poisoned(r, e);
-    const rlx_var *v = silent ? emit_silently(r, e, how) : rlx_builder_emit(r->builder, e, how);
-    if (v && !how->annotation && (silent || errors != r->ctx->diags.num_errors) &&
-        !rlx_ptrmap_put(&r->poisoned, v, 1))
-        rlx_no_memory(r->ctx);
-    return v;
-}
-
 static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
                  const rlx_expr *e)
 {
@@ -420,7 +384,7 @@ static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const 
             return branch_leaf(r, scope, t, e) || bind_error(r, t->word);
         how.name = with_suffix(r, t->word, scope->suffix);
     }
-    return bound(r, scope, t, emit_checked(r, e, &how));
+    return bound(r, scope, t, rlx_builder_emit(r->builder, e, &how));
 }
 
 /* ---- match_cast ----------------------------------------------------------------------------- */
@@ -867,7 +831,7 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
     if (!w || !emit(r, scope, line, &t, e))
         return;
     const rlx_var *var = w->value.kind == RLX_VAL_EXPR ? rlx_as_var(w->value.node) : NULL;
-    if (var && !is_void(var->sinfo))
+    if (var && !is_void(var->sinfo) && var->sinfo != r->ctx->underived)
         rlx_read_error(r, RLX_PA15, a, "the result %s is not used: bind it to a name",
                        rlx_show(r->ctx, var->sinfo));
 }
@@ -1337,9 +1301,10 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     if (t.last && !self)
         how.name = with_suffix(r, def->name, scope->suffix);
     const rlx_var *v = fn ? rlx_builder_emit(r->builder, &fn->node, &how) : NULL;
-    if (v && f.damaged && !f.ret && !rlx_ptrmap_put(&r->poisoned, v, 1))
-        rlx_no_memory(r->ctx);
-    bound(r, scope, &t, v);
+    if (v && f.damaged && !f.ret) /* what it gives is not known: calls of it are silent */
+        bind_error(r, t.word);
+    else
+        bound(r, scope, &t, v);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */

@@ -529,10 +529,9 @@ static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *ha
                    rlx_show(b->ctx, stated));
     rlx_place at = result_place(f, result);
     bool error = fit == RLX_FIT_NO || b->options.strict_annotations;
-    bool said = rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING,
-                               at ? at : place, text.data ? text.data : "result does not fit",
-                               &why);
-    if (said && f->ret_at)
+    rlx_report_fit(b, RLX_TY07, error ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING,
+                   at ? at : place, text.data ? text.data : "result does not fit", &why);
+    if (f->ret_at)
         rlx_note(b->ctx, f->ret_at, "the annotation is here");
     rlx_buf_free(&text);
     return !error;

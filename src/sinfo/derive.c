@@ -1,19 +1,9 @@
 /* Struct info of normalised expressions (language 5.9) and purity of calls (5.10). */
 #include "sinfo/builder_int.h"
 
-/* A value that could not be derived counts as Object (language 5.9 D14): nothing further is
- * said about it. */
-static bool follows_from_error(const rlx_builder *b, const rlx_fit_reason *why)
-{
-    return rlx_is(why->have, RLX_NODE_OBJECT_SINFO) && b->depth &&
-           rlx_errors_since(b->ctx, b->frames.data[0]->errors);
-}
-
-bool rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
+void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
                     const char *text, const rlx_fit_reason *why)
 {
-    if (why && follows_from_error(b, why))
-        return false;
     rlx_buf reason;
     rlx_buf_init(&reason, &b->ctx->memory);
     rlx_fit_explain(&reason, why);
@@ -24,7 +14,6 @@ bool rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx
     if (reason.failed)
         rlx_no_memory(b->ctx);
     rlx_buf_free(&reason);
-    return true;
 }
 
 /* --- leaves --- */
@@ -153,12 +142,37 @@ static const rlx_expr *value_for_rule(void *user, const rlx_expr *var)
     return rlx_builder_lookup(user, rlx_as_var(var));
 }
 
+static const rlx_sinfo *of_sinfo_args(rlx_builder *b, const rlx_call *c)
+{
+    if (c->num_sinfo_args == 0)
+        return rlx_object_info(b->ctx);
+    return c->num_sinfo_args == 1 ? c->sinfo_args[0]
+                                  : rlx_tuple_info(b->ctx, c->sinfo_args, c->num_sinfo_args);
+}
+
+/* A value that could not be derived counts as Object (language 5.9 D14): nothing further is
+ * said about it. */
+static bool follows_from_error(rlx_builder *b, const rlx_call *c)
+{
+    for (size_t i = 0; i < c->num_args; i++) {
+        const rlx_var *v = rlx_as_var(c->args[i]);
+        const rlx_sinfo *s = v                          ? v->sinfo
+                             : rlx_as_tuple(c->args[i]) ? leaf_sinfo(b, c->args[i])
+                                                        : NULL;
+        if (s && rlx_is_after_error(s))
+            return true;
+    }
+    return false;
+}
+
 static const rlx_sinfo *operator_call(rlx_builder *b, const rlx_call *c, const rlx_op *op)
 {
     const rlx_op_row *row = op->row;
     if (!row)
         return rlx_object_info(b->ctx);
     check_purity(b, c, row->flags & RLX_OP_PURE);
+    if (RLX_UNLIKELY(b->ctx->diags.num_errors) && follows_from_error(b, c))
+        return c->num_sinfo_args ? of_sinfo_args(b, c) : b->ctx->underived;
     if (!row->infer)
         return rlx_object_info(b->ctx);
     rlx_infer in = { .ctx = b->ctx,
@@ -169,14 +183,6 @@ static const rlx_sinfo *operator_call(rlx_builder *b, const rlx_call *c, const r
                      .value_of = value_for_rule,
                      .user = b };
     return row->infer(&in);
-}
-
-static const rlx_sinfo *of_sinfo_args(rlx_builder *b, const rlx_call *c)
-{
-    if (c->num_sinfo_args == 0)
-        return rlx_object_info(b->ctx);
-    return c->num_sinfo_args == 1 ? c->sinfo_args[0]
-                                  : rlx_tuple_info(b->ctx, c->sinfo_args, c->num_sinfo_args);
 }
 
 static const rlx_sinfo *opaque_call(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)
@@ -197,14 +203,12 @@ static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const r
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_buf_format(&text, "argument %zu of %s is %s, expected %s", i + 1, callee_name(b, c->op),
                    rlx_show(b->ctx, have), rlx_show(b->ctx, want));
-    bool said = rlx_report_fit(
-        b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, c->place,
-        text.data ? text.data : "argument does not fit", why);
-    if (said && place && place != c->place)
+    rlx_report_fit(b, RLX_TY04, fit == RLX_FIT_VALUE ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,
+                   c->place, text.data ? text.data : "argument does not fit", why);
+    if (place && place != c->place)
         rlx_note(b->ctx, place, "the argument was bound here");
-    if (said)
-        note_callee(b, c);
-    if (said && fit == RLX_FIT_KIND)
+    note_callee(b, c);
+    if (fit == RLX_FIT_KIND)
         rlx_note(b->ctx, RLX_NO_PLACE, "say what it is: R.match_cast(%s, %s)",
                  rlx_show(b->ctx, c->args[i]), rlx_show(b->ctx, want));
     rlx_buf_free(&text);
@@ -280,8 +284,8 @@ static const rlx_sinfo *derive_call(rlx_builder *b, const rlx_call *c)
         return operator_call(b, c, op);
     const rlx_sinfo *callee = leaf_sinfo(b, c->op);
     const rlx_func_sinfo *f = rlx_as_func_sinfo(callee);
-    if (!callee)
-        return NULL;
+    if (!callee || callee == b->ctx->underived)
+        return callee;
     if (!f) {
         rlx_error(b->ctx, RLX_TY02, c->place, "callee is %s, not a function",
                   rlx_show(b->ctx, callee));
@@ -300,8 +304,8 @@ static const rlx_sinfo *derive_get(rlx_builder *b, const rlx_tuple_get_item *g)
 {
     const rlx_sinfo *s = leaf_sinfo(b, g->tuple);
     const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
-    if (!s)
-        return NULL;
+    if (!s || s == b->ctx->underived)
+        return s;
     if (!t) {
         rlx_error(b->ctx, RLX_TY05, g->place, "cannot index %s", rlx_show(b->ctx, s));
         if (s->kind == RLX_NODE_OBJECT_SINFO)
@@ -336,7 +340,7 @@ static bool check_condition(rlx_builder *b, const rlx_if_expr *e)
     const rlx_sinfo *s = leaf_sinfo(b, e->cond);
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     int is = s ? boolean_scalar(s) : 0;
-    if (!s || is == 2 || (is == 1 && b->options.quiet_values))
+    if (!s || is == 2 || (is == 1 && b->options.quiet_values) || s == b->ctx->underived)
         return s != NULL;
     rlx_place place = rlx_place_of(e->cond);
     rlx_report(b->ctx, RLX_TY06, is ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR,

@@ -41,9 +41,9 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
     rlx_buf_init(&text, &b->ctx->memory);
     rlx_buf_format(&text, what, target_name(b, how), rlx_show(b->ctx, have),
                    rlx_show(b->ctx, how->annotation));
-    bool said = rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
-                               text.data ? text.data : "value does not fit", &why);
-    if (said && value_place && value_place != place)
+    rlx_report_fit(b, code, soft ? RLX_SEVERITY_WARNING : RLX_SEVERITY_ERROR, place,
+                   text.data ? text.data : "value does not fit", &why);
+    if (value_place && value_place != place)
         rlx_note(b->ctx, value_place, "the value is here");
     rlx_buf_free(&text);
     return soft;
@@ -60,7 +60,8 @@ static const rlx_sinfo *annotated(rlx_builder *b, const rlx_expr *value, const r
         !check_fit(b, RLX_TY01, false, "value of %s is %s but its annotation says %s", have, value,
                    how, &fit))
         return NULL;
-    return fit == RLX_FIT_YES && rlx_is_leaf(value) ? have : how->annotation;
+    bool keeps = fit == RLX_FIT_YES && rlx_is_leaf(value) && !rlx_is_after_error(have);
+    return keeps ? have : how->annotation;
 }
 
 /* --- the variable --- */
@@ -234,7 +235,7 @@ const rlx_sinfo *rlx_builder_instead(const rlx_builder *b, const rlx_sinfo *stat
 {
     if (!b->options.keep_going || b->ctx->diags.out_of_memory)
         return NULL;
-    return stated ? stated : b->ctx->object;
+    return stated ? stated : b->ctx->underived;
 }
 
 const rlx_var *rlx_builder_bind(rlx_builder *b, const rlx_expr *value, const rlx_emit *how,

@@ -250,7 +250,7 @@ static void fit_same_kind(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)
 
 static void fit_any(fitter *f, const rlx_sinfo *a, const rlx_sinfo *b)
 {
-    if (a == b || b->kind == RLX_NODE_OBJECT_SINFO)
+    if (a == b || b->kind == RLX_NODE_OBJECT_SINFO || a == f->ctx->underived)
         return;
     if (a->kind != b->kind) {
         judge(f, a->kind == RLX_NODE_OBJECT_SINFO ? RLX_FIT_KIND : RLX_FIT_NO, RLX_PART_KIND, -1,

@@ -168,6 +168,8 @@ static const rlx_sinfo *join(joiner *j, const rlx_sinfo *a, const rlx_sinfo *b)
         return a;
     if (!a || !b)
         return NULL;
+    if (a == j->ctx->underived || b == j->ctx->underived)
+        return j->ctx->underived;
     if (a->kind != b->kind || a->kind == RLX_NODE_OBJECT_SINFO || !rlx_budget_enter(&j->budget))
         return rlx_object_info(j->ctx);
     const rlx_sinfo *out = join_same_kind(j, a, b);

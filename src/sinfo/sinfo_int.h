@@ -45,4 +45,12 @@ const rlx_sinfo *rlx_host_lub(rlx_context *ctx, const rlx_scope *scope, const rl
 const rlx_sinfo *rlx_host_erase(rlx_context *ctx, const rlx_sinfo *s, const int32_t *visible);
 const rlx_sinfo *rlx_host_static(rlx_context *ctx, const rlx_sinfo *s);
 
+/* Does s describe, somewhere, what could not be derived? */
+RLX_INLINE bool rlx_is_after_error(const rlx_sinfo *s)
+{
+    return (s->flags & RLX_FLAG_AFTER_ERROR) != 0;
+}
+/* Is e a leaf (NF01)? Op counts. */
+bool rlx_is_leaf(const rlx_expr *e);
+
 #endif
