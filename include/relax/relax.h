@@ -12,6 +12,7 @@
 #include <relax/tir.h>
 #include <relax/text.h>
 #include <relax/analysis.h>
+#include <relax/struct_info.h>
 #include <relax/module.h>
 #include <relax/transform.h>
 #include <relax/pattern.h>

@@ -105,6 +105,13 @@ bool rlx_mentioned_globals(rlx_context *ctx, const rlx_node *n, bool called,
  * or the parameters of a function) that are >= 0 for that reason; literals are left out. */
 bool rlx_non_negative(rlx_context *ctx, const rlx_node *n, rlx_prims *out);
 
+/* ---- calls of which only descriptions are known: the result, NULL after a report (TY02, TY03,
+ * TY04, TY12). `stated` (may be NULL): what a packed function is said to return. Variables that
+ * descriptions mention without binding them are in scope. */
+const rlx_sinfo *rlx_derive_call(rlx_context *ctx, const rlx_sinfo *callee,
+                                 const rlx_sinfo *const *args, size_t count,
+                                 const rlx_sinfo *stated, rlx_place place);
+
 /* ---- what is known before a function is called: parameters after the first num_input, and
  * variables bound to pure values that mention nothing else. Function literals are not entered.
  * Nothing where the attribute num_input is missing. */

@@ -74,6 +74,13 @@ enum rlx_answer rlx_prove_shapes(rlx_context *ctx, const rlx_scope *s, const rlx
     return na == nb ? prove_dims(ctx, s, da, db, na, index) : RLX_DIFFERENT;
 }
 
+enum rlx_answer rlx_prove_same_shape(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a,
+                                     const rlx_expr *b)
+{
+    int32_t index;
+    return rlx_prove_shapes(ctx, s, a, b, &index);
+}
+
 /* --- the kinds --- */
 
 static void fit_prims(fitter *f, const rlx_prim_sinfo *a, const rlx_prim_sinfo *b)

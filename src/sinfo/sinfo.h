@@ -44,6 +44,14 @@ bool rlx_overlap(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a, const
 const rlx_sinfo *rlx_lub(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *a,
                          const rlx_sinfo *b);
 
+/* A condition on sizes under which every value of `derived` is one of `base`; true and false as
+ * literals. False as well where something other than sizes is missing. */
+const rlx_prim *rlx_fit_precondition(rlx_context *ctx, const rlx_scope *s, const rlx_sinfo *base,
+                                     const rlx_sinfo *derived);
+/* Two shapes, ShapeExpr or variable (language 5.3.4). */
+enum rlx_answer rlx_prove_same_shape(rlx_context *ctx, const rlx_scope *s, const rlx_expr *a,
+                                     const rlx_expr *b);
+
 /* Erasure: keeps what mentions only variables the tests allow (NULL test: nothing is allowed /
  * visible). */
 typedef struct rlx_visible {
@@ -52,6 +60,14 @@ typedef struct rlx_visible {
     void *user;
 } rlx_visible;
 const rlx_sinfo *rlx_erase(rlx_context *ctx, const rlx_sinfo *s, const rlx_visible *visible);
+/* The same, visible being what the lists name, and then each replaced by its value at once:
+ * language 5.8 with maps for the variables. Values NULL: they stay. Integer expressions that
+ * change are simplified. */
+typedef struct rlx_replacement {
+    const rlx_prim *const *sizes, *const *size_values; size_t num_sizes;
+    const rlx_expr *const *vars, *const *var_values; size_t num_vars;
+} rlx_replacement;
+const rlx_sinfo *rlx_erase_to(rlx_context *ctx, const rlx_sinfo *s, const rlx_replacement *with);
 /* language section 9, as struct info */
 const rlx_sinfo *rlx_erase_to_static(rlx_context *ctx, const rlx_sinfo *s);
 
