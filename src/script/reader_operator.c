@@ -163,8 +163,10 @@ bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
 }
 
 /* What is printed as start : start + length has this length and no other form of it. */
-static const rlx_prim *length_of(const rlx_prim *start, const rlx_prim *stop)
+static const rlx_prim *length_of(rlx_context *ctx, const rlx_prim *start, const rlx_prim *stop)
 {
+    if (start == stop) /* nothing, also of what could fail, which the prover leaves alone */
+        return rlx_int(ctx, rlx_prim_dtype(stop), 0);
     const rlx_binary *sum = rlx_is(stop, RLX_NODE_ADD) ? (const rlx_binary *)stop : NULL;
     return sum && sum->a == start ? sum->b : NULL;
 }
@@ -183,7 +185,7 @@ static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *len
 const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start,
                               const rlx_prim *stop)
 {
-    const rlx_prim *length = length_of(*start, stop);
+    const rlx_prim *length = length_of(r->ctx, *start, stop);
     if (length || rlx_is_int_value(*start, 0))
         return length ? length : stop;
     const rlx_prim *d = rlx_fold_sub(r->ctx, stop, *start);
@@ -201,7 +203,7 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
         return NULL;
     if (!end)
         return rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(begin), 0), begin);
-    const rlx_prim *length = rlx_is_int_value(begin, 0) ? end : length_of(begin, end);
+    const rlx_prim *length = rlx_is_int_value(begin, 0) ? end : length_of(r->ctx, begin, end);
     if (length)
         return rlx_range_new(r->ctx, begin, length);
     if (!(length = rlx_fold_sub(r->ctx, end, begin)))

@@ -66,14 +66,32 @@ static bool relax_over(finder *f, span *s, const rlx_for_stmt *loop)
     return s->min && s->extent ? known : fail(f);
 }
 
+static enum rlx_step find_own_load(void *user, const rlx_node *n, const rlx_field *via,
+                                   const rlx_node *parent)
+{
+    const finder *f = user;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    return l && (rlx_ptrmap_has(&f->own, l->buffer) || rlx_ptrmap_has(&f->matched, l->buffer))
+               ? RLX_STEP_STOP
+               : RLX_STEP_ON;
+}
+
+/* Does it hang on an inner loop, or on a buffer that is not there outside? */
+static bool is_inner(finder *f, const rlx_prim *p)
+{
+    rlx_walker w = { .enter = find_own_load, .user = f, .unique = true };
+    return rlx_tir_mentions(f->ctx, p, &f->loops) ||
+           ((f->own.len || f->matched.len) &&
+            rlx_walk(&f->ctx->memory, p, &w, NULL) == RLX_STEP_STOP);
+}
+
 /* The whole dimension, if the span says nothing better. */
 static bool relax_span(finder *f, span *s, const rlx_prim *size)
 {
     bool known = true;
     for (size_t i = f->order.len; i-- > 0 && known && !f->failed;)
         known = relax_over(f, s, f->order.data[i]);
-    if (known && !rlx_tir_mentions(f->ctx, s->min, &f->loops) &&
-        !rlx_tir_mentions(f->ctx, s->extent, &f->loops))
+    if (known && !is_inner(f, s->min) && !is_inner(f, s->extent))
         return !f->failed;
     *s = (span){ rlx_int(f->ctx, rlx_prim_dtype(size), 0), size };
     return s->min != NULL;
@@ -84,19 +102,27 @@ static bool same_span(const span *a, const span *b)
     return a->min == b->min && a->extent == b->extent;
 }
 
+/* A literal of that type, or of int64 where it does not fit. */
+static const rlx_prim *number(rlx_context *ctx, rlx_dtype dtype, int64_t value)
+{
+    int64_t kept;
+    const rlx_prim *wide = rlx_int64(ctx, value), *p = rlx_fold_cast(ctx, dtype, wide);
+    return rlx_int_literal(p, &kept) && kept == value ? p : wide;
+}
+
 /* The least span that holds both. */
 static bool unite(finder *f, span *a, const span *b)
 {
     rlx_context *ctx = f->ctx;
-    int64_t apart, na, nb;
+    int64_t apart, na, nb, far, size;
     if (same_span(a, b))
         return true;
     const rlx_prim *d = rlx_simplify(ctx, NULL, rlx_fold_sub(ctx, b->min, a->min));
     if (rlx_int_literal(d, &apart) && rlx_int_literal(a->extent, &na) &&
-        rlx_int_literal(b->extent, &nb)) {
-        int64_t low = apart < 0 ? apart : 0, high = na > apart + nb ? na : apart + nb;
+        rlx_int_literal(b->extent, &nb) && rlx_add_i64(apart, nb, &far) &&
+        rlx_sub_i64(na > far ? na : far, apart < 0 ? apart : 0, &size)) {
         a->min = apart < 0 ? b->min : a->min;
-        a->extent = rlx_int(ctx, rlx_prim_dtype(a->extent), high - low);
+        a->extent = number(ctx, rlx_prim_dtype(a->extent), size);
         return a->extent != NULL;
     }
     const rlx_prim *end_a = rlx_fold_add(ctx, a->min, a->extent),
@@ -180,7 +206,9 @@ static bool add_point(finder *f, accesses *list, const rlx_node *buffer,
 
 static bool name_value(finder *f, const rlx_node *var, const rlx_prim *value)
 {
-    const rlx_node *now = rlx_rewrite(&f->names, value);
+    /* an axis may be bound to a value of another type */
+    const rlx_node *now =
+        rlx_fold_cast(f->ctx, rlx_prim_dtype(var), rlx_rewrite(&f->names, value));
     return (now && rlx_ptrmap_put(&f->names.map, var, (uintptr_t)now)) || fail(f);
 }
 
@@ -282,9 +310,12 @@ static const rlx_node *make_region(rlx_context *ctx, const access *a)
     const rlx_node **ranges = rlx_new(ctx, (a->buffer->num_shape + 1) * sizeof *ranges);
     if (!r || !ranges)
         return NULL;
-    for (size_t i = 0; i < a->buffer->num_shape; i++)
-        if (!(ranges[i] = rlx_range_new(ctx, a->spans[i].min, a->spans[i].extent)))
+    for (size_t i = 0; i < a->buffer->num_shape; i++) {
+        span s = a->spans[i]; /* united from indices of several types, it has them both */
+        if (!rlx_match_types(ctx, &s.min, &s.extent) ||
+            !(ranges[i] = rlx_range_new(ctx, s.min, s.extent)))
             return NULL;
+    }
     r->buffer = &a->buffer->node;
     r->region = ranges;
     r->num_region = a->buffer->num_shape;

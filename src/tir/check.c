@@ -205,6 +205,8 @@ static enum rlx_step leave(void *user, const rlx_node *n)
             undefine(v, ((const rlx_iter_var *)b->iter_vars[i])->var);
         for (size_t i = 0; i < b->num_alloc_buffers; i++)
             undefine(v, b->alloc_buffers[i]);
+        for (size_t i = 0; i < b->num_match_buffers; i++)
+            undefine(v, ((const rlx_match_buffer_region *)b->match_buffers[i])->buffer);
         break;
     }
     case RLX_NODE_DECL_BUFFER: undefine(v, ((const rlx_decl_buffer *)n)->buffer); break;

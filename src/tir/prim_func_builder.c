@@ -331,6 +331,16 @@ static bool good_list(rlx_tir *t, rlx_prim_list list)
     return true;
 }
 
+/* Begin and length of a range are integers of one type, as their sum is printed. */
+static bool good_range(rlx_tir *t, const rlx_prim **min, const rlx_prim **extent)
+{
+    if (t->failed || !*min || !*extent)
+        return fail(t);
+    if (!rlx_dtype_is_int(rlx_prim_dtype(*min)) || !rlx_dtype_is_int(rlx_prim_dtype(*extent)))
+        return misuse(t, RLX_OP02, "begin and length of a range are integers");
+    return rlx_match_types(t->ctx, min, extent) || fail(t);
+}
+
 static const rlx_buffer *new_buffer(rlx_tir *t, const char *name, rlx_dtype dtype,
                                     rlx_prim_list shape)
 {
@@ -362,7 +372,8 @@ static const rlx_buffer *new_strided(rlx_tir *t, const char *name, rlx_dtype dty
     b->node = head;
     b->strides = rlx_nodes_copy(t->ctx, strides.items, strides.count, &ok);
     b->num_strides = strides.count;
-    b->elem_offset = offset ? offset : plain->elem_offset;
+    /* text does not show an offset of 0, nor its dtype */
+    b->elem_offset = offset && !rlx_is_int_value(offset, 0) ? offset : plain->elem_offset;
     b->data = source ? source->data : plain->data;
     b->scope = source ? source->scope : plain->scope;
     return ok || fail(t) ? b : NULL;
@@ -471,9 +482,10 @@ const rlx_prim *rlx_tir_loop_axis(rlx_tir *t, enum rlx_iter_type type, const cha
 {
     if (!keep(t, extent) || !expect(t, FRAME_BLOCK))
         return NULL;
-    const rlx_prim_var *loop = new_var(t, "", name, rlx_prim_dtype(extent));
     const rlx_prim *zero = rlx_int(t->ctx, rlx_prim_dtype(extent), 0);
-    if (!loop || !zero) {
+    const rlx_prim_var *loop =
+        good_range(t, &zero, &extent) ? new_var(t, "", name, rlx_prim_dtype(extent)) : NULL;
+    if (!loop) {
         fail(t);
         return NULL;
     }
@@ -497,7 +509,7 @@ const rlx_prim *rlx_tir_axis(rlx_tir *t, enum rlx_iter_type type, const char *na
         return NULL;
     if (!min)
         min = rlx_int(t->ctx, rlx_prim_dtype(extent), 0);
-    return keep(t, min) ? add_axis(t, type, name, min, extent, NULL, value) : NULL;
+    return good_range(t, &min, &extent) ? add_axis(t, type, name, min, extent, NULL, value) : NULL;
 }
 
 void rlx_tir_where(rlx_tir *t, const rlx_prim *predicate)
@@ -519,9 +531,11 @@ static const rlx_buffer_region *new_region(rlx_tir *t, const rlx_buffer *b, rlx_
     }
     rlx_buffer_region *r = rlx_node_new(t->ctx, RLX_NODE_BUFFER_REGION);
     const rlx_node **ranges = r ? rlx_new(t->ctx, (mins.count + 1) * sizeof *ranges) : NULL;
-    for (size_t i = 0; ranges && i < mins.count; i++)
-        if (!(ranges[i] = rlx_range_new(t->ctx, mins.items[i], extents.items[i])))
+    for (size_t i = 0; ranges && i < mins.count; i++) {
+        const rlx_prim *min = mins.items[i], *extent = extents.items[i];
+        if (!good_range(t, &min, &extent) || !(ranges[i] = rlx_range_new(t->ctx, min, extent)))
             ranges = NULL;
+    }
     if (!ranges) {
         fail(t);
         return NULL;
@@ -682,14 +696,16 @@ const rlx_prim *rlx_tir_for(rlx_tir *t, const char *name, const rlx_prim *min,
 {
     if (!keep(t, extent))
         return NULL;
-    rlx_tir_frame *f = push(t, FRAME_FOR);
+    if (!min)
+        min = rlx_int(t->ctx, rlx_prim_dtype(extent), 0);
+    rlx_tir_frame *f = good_range(t, &min, &extent) ? push(t, FRAME_FOR) : NULL;
     if (!f)
         return NULL;
     f->var = new_var(t, "", name, rlx_prim_dtype(extent));
-    f->min = min ? min : rlx_int(t->ctx, rlx_prim_dtype(extent), 0);
+    f->min = min;
     f->extent = extent;
     f->for_kind = kind;
-    return keep(t, f->min) && f->var ? &f->var->node : keep(t, NULL);
+    return f->var ? &f->var->node : keep(t, NULL);
 }
 
 const rlx_prim *rlx_tir_thread(rlx_tir *t, const char *tag, const char *name,
@@ -824,6 +840,9 @@ void rlx_tir_store(rlx_tir *t, const rlx_buffer *b, rlx_prim_list indices, const
 
 void rlx_tir_evaluate(rlx_tir *t, const rlx_prim *value)
 {
+    /* as text is read: nothing among other statements; what stays empty holds one */
+    if (value && rlx_is_int_value(value, 0))
+        return;
     rlx_evaluate *e = keep(t, value) ? rlx_node_new(t->ctx, RLX_NODE_EVALUATE) : NULL;
     if (e) {
         e->place = t->place;

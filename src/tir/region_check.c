@@ -269,7 +269,8 @@ static void check_region(watch *w, const rlx_node *region, bool written)
 
 static void name_value(watch *w, const rlx_node *var, const rlx_prim *value)
 {
-    const rlx_node *now = rlx_rewrite(&w->names, value);
+    const rlx_node *now =
+        rlx_fold_cast(w->ctx, rlx_prim_dtype(var), rlx_rewrite(&w->names, value));
     w->no_memory |= !now;
     if (now)
         put(w, &w->names.map, var, (uintptr_t)now);
