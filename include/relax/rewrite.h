@@ -273,6 +273,50 @@ relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 relax_status relax_mutator_keep(relax_mutator *mutator);
 
+/* ---- copies --------------------------------------------------------------------------------- */
+
+/* `node`, an expression, function or struct info, in which to[i] stands for from[i]: an integer
+ * expression of the same dtype for a shape variable, a leaf that fits its struct info for a
+ * Relax variable; all at once. Shape variables are replaced where they are bound too (then
+ * nothing binds them any more); Relax variables that `node` itself binds are refused.
+ * `renew` 1: everything that is bound inside becomes another variable, as for a second use of
+ * the same node in a module. The node itself if nothing changes. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_substitute(relax_context *ctx,
+        const relax_node *node, const relax_node *const *from, const relax_node *const *to,
+        size_t count, int32_t renew);
+/* A copy whose bound variables, shape variables and buffers are its own; what is free stays. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_copy_renewed(relax_context *ctx,
+        const relax_node *node);
+
+/* ---- functions out of functions ------------------------------------------------------------- */
+
+/* The bindings from `first` to `last`, which stand in one block of `function`, become a private
+ * function with a name made from `name`, and a call of it. Its parameters are the variables that
+ * the run uses and does not bind, then one R.Shape of the sizes that those do not bind, and one
+ * R.Prim per scalar variable. It returns what is used after the run: one value as it is, more as
+ * a tuple, sizes that the run binds as a shape at its end; what its signature does not describe
+ * as well is cast where the run was. It is pure if all calls of the run are. Runs that are equal
+ * share one function. NULL and diagnostics on failure. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_extract_function(relax_context *ctx,
+        const relax_module *module, const char *function, size_t function_len,
+        const relax_binding *first, const relax_binding *last, const char *name,
+        size_t name_len);
+/* The call that `binding` of `function` binds, of a Relax function of the module, becomes the
+ * body of that function, with variables of its own. Arguments and results that are not proved to
+ * be what the function says are cast, as its border checks them. Into a dataflow block go bodies
+ * of pure bindings only (PU01, WF07: run to_non_dataflow first). */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_call(relax_context *ctx,
+        const relax_module *module, const char *function, size_t function_len,
+        const relax_binding *binding);
+/* The same for all calls of `function` in other functions; it stays itself. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_function(relax_context *ctx,
+        const relax_module *module, const char *function, size_t function_len);
+
 #ifdef __cplusplus
 }
 #endif

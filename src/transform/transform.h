@@ -128,6 +128,17 @@ typedef struct rlx_mutation {
 } rlx_mutation;
 const rlx_module *rlx_mutate_module(rlx_context *ctx, const rlx_module *m, rlx_mutation *how);
 
+/* Calls of a function of the module become its body: the call that binding `only` of `caller` is,
+ * or (both NULL) all but those in the function itself. */
+const rlx_module *rlx_inline_function(rlx_context *ctx, const rlx_module *m,
+                                      const rlx_global_var *callee, const rlx_global_var *caller,
+                                      const rlx_binding *only);
+/* The bindings from `first` to `last`, of one block of function gv, become a private function
+ * with a name made from `name`, and a call of it. */
+const rlx_module *rlx_extract_function(rlx_context *ctx, const rlx_module *m,
+                                       const rlx_global_var *gv, const rlx_binding *first,
+                                       const rlx_binding *last, rlx_slice name);
+
 /* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2
  * fuses and schedules when that exists). Fills steps (at least RLX_MAX_PIPELINE), returns the
  * count. */

@@ -1,0 +1,245 @@
+/* inline_function.c: calls of a function of the module become its body.
+ *     gv = cls.f(x)               ->     lv = R.exp(x)
+ *                                        gv = R.negative(lv)
+ * needs: normal form. keeps: places (those of the body's bindings), purity, checks: where an
+ * argument is not proved to be what the parameter says, or the result what is stated, a
+ * match_cast stands for the check at the border of the function. Calls inside of what was
+ * inlined stay, so recursion comes to an end.
+ *
+ * The body is copied with variables of its own; sizes that the arguments give take the place of
+ * those that the parameters bind. In a dataflow block ordinary blocks of the body become part of
+ * it: what must not be there (impure calls, ifs) is refused by the builder. */
+#include "transform/seq_pass.h"
+#include "transform/transform_int.h"
+
+typedef struct inlining {
+    rlx_context *ctx;
+    const rlx_function *callee;
+    const rlx_global_var *gv;
+    const rlx_binding *only;   /* NULL: every call */
+    size_t count;
+} inlining;
+
+typedef struct copy {
+    rlx_context *ctx;
+    rlx_builder *b;
+    const rlx_function *f;     /* with fresh variables */
+    rlx_place place;           /* of the call */
+    rlx_prim_vars sizes;       /* that its parameters bind */
+    rlx_prims from, to;        /* what arguments give for them */
+    const rlx_expr **args;     /* in place of the parameters */
+} copy;
+
+static const rlx_sinfo *with_sizes(const copy *c, const rlx_sinfo *s)
+{
+    return rlx_substitute(c->ctx, s, c->from.data, c->to.data, c->from.len);
+}
+
+/* Sizes that the arguments give. A second sight that differs is left to a cast. */
+static bool map_sizes(copy *c, const rlx_call *call)
+{
+    rlx_memory *m = &c->ctx->memory;
+    rlx_mapping map;
+    bool good = true;
+    for (size_t i = 0; good && i < call->num_args; i++)
+        good = rlx_collect_prim_vars(m, rlx_as_var(c->f->params[i])->sinfo, true, &c->sizes) ||
+               rlx_no_memory(c->ctx);
+    rlx_mapping_init(&map, c->ctx, rlx_builder_scope(c->b),
+                     (const rlx_prim *const *)(const void *)c->sizes.data, c->sizes.len);
+    for (size_t i = 0; good && i < call->num_args; i++) {
+        const rlx_sinfo *have = rlx_builder_infer(c->b, call->args[i]);
+        good = have != NULL;
+        if (good)
+            rlx_mapping_add(&map, rlx_as_var(c->f->params[i])->sinfo, have, (int32_t)i);
+    }
+    for (size_t i = 0; good && i < c->sizes.len; i++) {
+        const rlx_prim *to = rlx_ptrmap_get(&map.pairs, c->sizes.data[i]);
+        if (to)
+            good = (rlx_vec_push(m, &c->from, &c->sizes.data[i]->node) &&
+                    rlx_vec_push(m, &c->to, to)) || rlx_no_memory(c->ctx);
+    }
+    good = good && !map.failed;
+    rlx_mapping_free(&map);
+    return good;
+}
+
+/* e itself if it is known to be `want`, else cast to that. */
+static const rlx_expr *checked(copy *c, const rlx_expr *e, const rlx_sinfo *want,
+                               const rlx_string *name)
+{
+    const rlx_sinfo *have = want ? rlx_builder_infer(c->b, e) : NULL;
+    rlx_emit how = { .name = name, .number = -1, .place = c->place, .var_place = c->place };
+    if (!have)
+        return NULL;
+    if (rlx_fit(c->ctx, rlx_builder_scope(c->b), have, want, NULL) == RLX_FIT_YES)
+        return e;
+    const rlx_var *v = rlx_builder_emit_match(c->b, e, want, &how, false);
+    return v ? &v->node : NULL;
+}
+
+static bool take_args(copy *c, const rlx_call *call, rlx_rewriter *names)
+{
+    for (size_t i = 0; i < call->num_args; i++) {
+        const rlx_var *p = rlx_as_var(c->f->params[i]);
+        const rlx_sinfo *want = with_sizes(c, rlx_rewrite(names, p->sinfo));
+        const rlx_expr *arg = checked(c, call->args[i], want, p->name);
+        if (!arg)
+            return false;
+        if (!rlx_ptrmap_put(&names->map, p, (uintptr_t)arg))
+            return rlx_no_memory(c->ctx);
+    }
+    return true;
+}
+
+/* ---- into a dataflow block */
+
+static enum rlx_step stop_at_function(void *user, const rlx_node *n, const rlx_field *via,
+                                      const rlx_node *parent)
+{
+    (void)user, (void)via, (void)parent;
+    return n->kind == RLX_NODE_FUNCTION ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Variables of the body become those of the block, unless a local function may capture them. */
+static bool hide_variables(copy *c, const rlx_seq_expr *body, rlx_rewriter *names)
+{
+    rlx_walker w = { .enter = stop_at_function, .code = true };
+    bool lost = false;
+    if (rlx_walk(&c->ctx->memory, &body->node, &w, &lost) == RLX_STEP_STOP)
+        return !lost || rlx_no_memory(c->ctx);
+    for (size_t i = 0; i < body->num_blocks; i++) {
+        const rlx_block *block = rlx_as_block(body->blocks[i]);
+        for (size_t k = 0; k < block->num_bindings; k++) {
+            const rlx_var *v = rlx_binding_var(block->bindings[k]);
+            if (!v || v->node.kind == RLX_NODE_DATAFLOW_VAR)
+                continue;
+            const rlx_sinfo *s = v->sinfo ? rlx_rewrite(names, v->sinfo) : NULL;
+            const rlx_var *now = v->sinfo && !s ? NULL : rlx_var_like(c->ctx, v, true, s);
+            if (!now || !rlx_ptrmap_put(&names->map, v, (uintptr_t)now))
+                return now ? rlx_no_memory(c->ctx) : false;
+        }
+    }
+    return true;
+}
+
+static const rlx_node *dataflow_blocks(rlx_rewriter *r, const rlx_node *n)
+{
+    const rlx_block *b = n->kind == RLX_NODE_BINDING_BLOCK ? rlx_as_block(n) : NULL;
+    const rlx_node *now =
+        b ? rlx_block_new(r->ctx, true, b->bindings, b->num_bindings, b->place) : n;
+    r->failed |= !now;
+    return now;
+}
+
+/* Branches keep blocks of their kind: they are refused anyway. */
+static const rlx_expr *body_for_dataflow(copy *c, const rlx_seq_expr *body, rlx_rewriter *names)
+{
+    if (!hide_variables(c, body, names))
+        return NULL;
+    names->after = dataflow_blocks;
+    const rlx_expr *out = rlx_rewrite(names, &body->node);
+    names->after = NULL;
+    return out;
+}
+
+/* ---- one call */
+
+static const rlx_expr *emit_body(copy *c, const rlx_call *call, rlx_rewriter *names)
+{
+    const rlx_seq_expr *body = rlx_as_seq_expr(c->f->body);
+    if (!map_sizes(c, call) || !take_args(c, call, names))
+        return NULL;
+    const rlx_expr *e = body && rlx_builder_in_dataflow(c->b) ? body_for_dataflow(c, body, names)
+                                                             : rlx_rewrite(names, c->f->body);
+    e = e ? with_sizes(c, e) : NULL;
+    const rlx_expr *leaf = e ? rlx_builder_operand(c->b, e) : NULL;
+    if (!leaf || !c->f->ret_stated)
+        return leaf;
+    const rlx_sinfo *ret = rlx_rewrite(names, c->f->ret_sinfo);
+    return ret ? checked(c, leaf, with_sizes(c, ret), NULL) : NULL;
+}
+
+static const rlx_expr *inlined(inlining *in, rlx_builder *b, const rlx_call *call, rlx_place place)
+{
+    rlx_context *ctx = in->ctx;
+    copy c = { .ctx = ctx, .b = b, .place = place };
+    rlx_rewriter names;
+    if (call->num_args != in->callee->num_params)
+        return rlx_error(ctx, RLX_TY03, place, "%s takes %zu arguments, found %zu",
+                         in->gv->name->data, in->callee->num_params, call->num_args);
+    rlx_place before = ctx->diags.otherwise;
+    ctx->diags.otherwise = place;
+    c.f = rlx_as_function(rlx_copy_fresh(ctx, &in->callee->node));
+    rlx_rewriter_init(&names, ctx);
+    const rlx_expr *out = c.f ? emit_body(&c, call, &names) : NULL;
+    rlx_rewriter_free(&names);
+    rlx_vec_free(&ctx->memory, &c.sizes);
+    rlx_vec_free(&ctx->memory, &c.from);
+    rlx_vec_free(&ctx->memory, &c.to);
+    ctx->diags.otherwise = before;
+    return out;
+}
+
+/* The result stands for the variable, unless it would leave its dataflow block by that. */
+static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
+                                  bool *replaced)
+{
+    inlining *in = m->user;
+    const rlx_call *call = rlx_as_call(value);
+    const rlx_var *v = rlx_binding_var(old);
+    if (!call || call->op != &in->gv->node || (in->only && in->only != old))
+        return value;
+    in->count++;
+    const rlx_expr *leaf = inlined(in, m->builder, call, rlx_place_of(old));
+    bool leaves = v && v->node.kind == RLX_NODE_VAR && rlx_builder_in_dataflow(m->builder);
+    *replaced = rlx_as_var(leaf) && old->kind == RLX_NODE_VAR_BINDING && !leaves;
+    return leaf;
+}
+
+static bool inline_into(inlining *in, rlx_module_builder *mb, const rlx_function *f,
+                        const rlx_global_var *gv)
+{
+    rlx_mutator m;
+    rlx_mutator_init(&m, in->ctx, rlx_module_builder_env(mb), in);
+    m.binding = at_binding;
+    size_t count = in->count;
+    const rlx_function *now = rlx_mutate_function(&m, f, gv);
+    rlx_mutator_free(&m);
+    return now && (in->count == count || rlx_module_builder_define(mb, gv, &now->node));
+}
+
+static const rlx_module *run(inlining *in, const rlx_module *m, const rlx_global_var *caller)
+{
+    rlx_module_builder *mb = rlx_module_builder_create(in->ctx, m);
+    bool good = mb != NULL;
+    for (size_t i = 0; good && i < m->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        const rlx_global_var *gv = rlx_as_global_var(m->gvars[i]);
+        if (f && f->body && (caller ? gv == caller : gv != in->gv))
+            good = inline_into(in, mb, f, gv);
+    }
+    const rlx_module *out = good ? rlx_module_builder_finish(mb, m->place) : NULL;
+    rlx_module_builder_free(mb);
+    return out && (out == m || rlx_well_formed_since(in->ctx, out, m)) ? out : NULL;
+}
+
+const rlx_module *rlx_inline_function(rlx_context *ctx, const rlx_module *m,
+                                      const rlx_global_var *callee, const rlx_global_var *caller,
+                                      const rlx_binding *only)
+{
+    int64_t at = rlx_module_index(m, callee);
+    inlining in = { .ctx = ctx, .gv = callee, .only = only };
+    in.callee = at < 0 ? NULL : rlx_as_function(m->functions[at]);
+    uint8_t before = ctx->origin;
+    if (!in.callee || !in.callee->body)
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s is no Relax function with a body",
+                         callee->name->data);
+    if (!before)
+        ctx->origin = rlx_context_origin(ctx, "inline");
+    const rlx_module *out = run(&in, m, caller);
+    ctx->origin = before;
+    if (out && only && !in.count)
+        return rlx_error(ctx, RLX_OP02, rlx_place_of(only), "the binding is none of %s",
+                         caller ? caller->name->data : "the module");
+    return out;
+}

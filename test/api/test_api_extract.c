@@ -1,0 +1,536 @@
+/* test_api_extract: functions out of functions and back; substitution; copies. */
+#include "api_fixture.h"
+
+#include <relax/ops.h>
+
+#define T(rows) "R.Tensor((" rows "), dtype=\"float32\")"
+#define HEAD "from tvm.script import ir as I, relax as R, tir as T\n\n"
+#define MODULE HEAD "@I.ir_module\nclass M:\n"
+
+static relax_module *parsed(relax_context *ctx, const char *text)
+{
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
+    assert_quiet(ctx);
+    assert_non_null(m);
+    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
+    return m;
+}
+
+static void assert_same(relax_context *ctx, const relax_module *got, const relax_module *want)
+{
+    assert_quiet(ctx);
+    assert_non_null(got);
+    assert_int_equal(relax_well_formed(ctx, got, RELAX_CHECK_NORMAL), 1);
+    assert_quiet(ctx);
+    if (relax_node_equal(ctx, relax_module_as_node(got), relax_module_as_node(want), 0) == 1)
+        return;
+    char *a = printed(ctx, relax_module_as_node(want)),
+         *b = printed(ctx, relax_module_as_node(got));
+    fail_msg("wanted\n%s\ngot\n%s", a, b);
+}
+
+static const relax_base_func *function(const relax_module *m, const char *name)
+{
+    return relax_module_function(m, (size_t)relax_module_find(m, Z(name)));
+}
+
+/* The binding of a variable by its name. */
+typedef struct search { const char *name; const relax_binding *found; } search;
+static int32_t look(void *user, const relax_binding *b)
+{
+    search *s = user;
+    const relax_expr *v = relax_binding_var(b);
+    const char *name = v ? relax_expr_name(v, NULL) : NULL;
+    if (name && strcmp(name, s->name) == 0)
+        s->found = b;
+    return RELAX_VISIT_CHILDREN;
+}
+static const relax_binding *binding(relax_context *ctx, const relax_module *m, const char *of,
+                                    const char *name)
+{
+    search s = { name, NULL };
+    relax_visitor v = { .struct_size = sizeof v, .user = &s, .binding = look };
+    const relax_node *f = relax_base_func_as_node(function(m, of));
+    assert_int_equal(relax_visit(ctx, f, &v), RELAX_OK);
+    assert_non_null(s.found);
+    return s.found;
+}
+
+static relax_module *extracted(relax_context *ctx, const relax_module *m, const char *first,
+                               const char *last)
+{
+    return relax_extract_function(ctx, m, Z("main"), binding(ctx, m, "main", first),
+                                  binding(ctx, m, "main", last), Z("part"));
+}
+
+/* Every binding has a place: its variable has, as visitors see it. */
+static int32_t has_place(void *user, const relax_expr *v)
+{
+    (void)user;
+    return relax_expr_place(v) ? 0 : 1;
+}
+
+/* The same numbers before and after. */
+static void assert_same_numbers(relax_context *ctx, const relax_module *a, const relax_module *b)
+{
+    static const float data[] = { 1, 2, 3, -4, 0.5f, -0.25f, 7, 8 };
+    float x[8], y[8];
+    relax_tensor *in = tensor_of(data, 2, 4);
+    run_main(ctx, a, in, x, 8);
+    run_main(ctx, b, in, y, 8);
+    assert_memory_equal(x, y, sizeof x);
+    relax_tensor_release(in);
+}
+
+/* ---- extracting */
+
+static void test_a_run_of_a_dataflow_block(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        with R.dataflow():\n"
+                             "            a = R.exp(x)\n"
+                             "            b = R.add(a, x)\n"
+                             "            d = R.multiply(b, a)\n"
+                             "            e = R.negative(d)\n"
+                             "            gv = R.add(e, b)\n"
+                             "            R.output(gv)\n"
+                             "        return gv\n"),
+                 *want = parsed(ctx, MODULE
+                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
+                                    "2, 4") ":\n"
+                                "        cls = M\n"
+                                "        with R.dataflow():\n"
+                                "            a = R.exp(x)\n"
+                                "            t = cls.part(a, x)\n"
+                                "            b = t[0]\n"
+                                "            d = t[1]\n"
+                                "            e = R.negative(d)\n"
+                                "            gv = R.add(e, b)\n"
+                                "            R.output(gv)\n"
+                                "        return gv\n"
+                                "    @R.function(private=True)\n"
+                                "    def part(a: " T("2, 4") ", x: " T("2, 4") ") -> R.Tuple(\n"
+                                "            " T("2, 4") ", " T("2, 4") "):\n"
+                                "        with R.dataflow():\n"
+                                "            b = R.add(a, x)\n"
+                                "            d = R.multiply(b, a)\n"
+                                "            R.output(b, d)\n"
+                                "        return (b, d)\n");
+    relax_module *out = extracted(ctx, m, "b", "d");
+    assert_same(ctx, out, want);
+    relax_visitor places = { .struct_size = sizeof places, .var_def = has_place };
+    assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &places), 0);
+    assert_same_numbers(ctx, m, out);
+    /* and back: but for t, which nothing uses, and names */
+    relax_module *back = relax_inline_function(ctx, out, Z("part"));
+    assert_same_numbers(ctx, m, back);
+    back = relax_run_pass(ctx, back, Z("canonicalize_bindings"), NULL);
+    back = relax_run_pass(ctx, back, Z("dead_code_elimination"), NULL);
+    assert_same(ctx, back, m);
+}
+
+/* Sizes that no tensor among the parameters binds alone are passed; those that the run binds
+ * come back. */
+static void test_sizes(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n"
+                             "    def main(x: R.Tensor((\"n\", 4), \"float32\"),\n"
+                             "             y: R.Tensor((\"n * 2\",), \"float32\"),\n"
+                             "             z: R.Tensor(ndim=1, dtype=\"float32\")) -> R.Object:\n"
+                             "        n = T.int64()\n"
+                             "        m = T.int64()\n"
+                             "        a = R.reshape(y, R.shape([2, n]))\n"
+                             "        b = R.match_cast(z, R.Tensor((m,), \"float32\"))\n"
+                             "        d = R.exp(b)\n"
+                             "        e = R.zeros(R.shape([m, n]), \"float32\")\n"
+                             "        return (a, d, e)\n"),
+                 *want = parsed(ctx, MODULE
+                                "    @R.function\n"
+                                "    def main(x: R.Tensor((\"n\", 4), \"float32\"),\n"
+                                "             y: R.Tensor((\"n * 2\",), \"float32\"),\n"
+                                "             z: R.Tensor(ndim=1, dtype=\"float32\")\n"
+                                "             ) -> R.Object:\n"
+                                "        n = T.int64()\n"
+                                "        m = T.int64()\n"
+                                "        cls = M\n"
+                                "        t = cls.part(y, z, R.shape([n]))\n"
+                                "        s = R.match_cast(t[2], R.Shape([m]))\n"
+                                "        a = t[0]\n"
+                                "        d = R.match_cast(t[1], R.Tensor((m,), \"float32\"))\n"
+                                "        e = R.zeros(R.shape([m, n]), \"float32\")\n"
+                                "        return (a, d, e)\n"
+                                "    @R.function(private=True)\n"
+                                "    def part(y: R.Tensor((\"n * 2\",), \"float32\"),\n"
+                                "             z: R.Tensor(ndim=1, dtype=\"float32\"),\n"
+                                "             sizes: R.Shape([\"n\"])) -> R.Tuple(\n"
+                                "                 R.Tensor((2, \"n\"), \"float32\"),\n"
+                                "                 R.Tensor(ndim=1, dtype=\"float32\"),\n"
+                                "                 R.Shape(ndim=1)):\n"
+                                "        n = T.int64()\n"
+                                "        m = T.int64()\n"
+                                "        a = R.reshape(y, R.shape([2, n]))\n"
+                                "        b = R.match_cast(z, R.Tensor((m,), \"float32\"))\n"
+                                "        d = R.exp(b)\n"
+                                "        return (a, d, R.shape([m]))\n");
+    assert_same(ctx, extracted(ctx, m, "a", "d"), want);
+}
+
+static void test_impure_and_unused(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function(pure=False)\n"
+                             "    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        a = R.call_packed(\"host\", x, sinfo_args=R.Object)\n"
+                             "        b = R.exp(x)\n"
+                             "        return b\n"),
+                 *want = parsed(ctx, MODULE
+                                "    @R.function(pure=False)\n"
+                                "    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+                                "        cls = M\n"
+                                "        a = cls.part(x)\n"
+                                "        b = R.exp(x)\n"
+                                "        return b\n"
+                                "    @R.function(private=True, pure=False)\n"
+                                "    def part(x: " T("2, 4") ") -> R.Tuple():\n"
+                                "        a = R.call_packed(\"host\", x, sinfo_args=R.Object)\n"
+                                "        return R.tuple()\n");
+    assert_same(ctx, extracted(ctx, m, "a", "a"), want);
+}
+
+static void test_branches(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const char *text = MODULE
+        "    @R.function\n"
+        "    def main(x: " T("2, 4") ", c: R.Tensor((), \"bool\")) -> " T("2, 4") ":\n"
+        "        if c:\n"
+        "            a = R.exp(x)\n"
+        "            b = R.exp(a)\n"
+        "            r = R.add(b, a)\n"
+        "        else:\n"
+        "            d = R.exp(x)\n"
+        "            e = R.exp(d)\n"
+        "            r = R.add(e, d)\n"
+        "        return r\n";
+    relax_module *m = parsed(ctx, text);
+    relax_module *out = extracted(ctx, m, "a", "b");
+    out = extracted(ctx, out, "d", "e");
+    assert_quiet(ctx);
+    /* equal runs share a function */
+    assert_int_equal(relax_module_num_functions(out), 2);
+    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
+}
+
+static void test_refused_runs(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE "    @R.function\n    def main(x: " T("2, 4") "):\n"
+                             "        a = R.exp(x)\n"
+                             "        with R.dataflow():\n"
+                             "            b = R.exp(a)\n"
+                             "            R.output(b)\n"
+                             "        d = R.exp(b)\n"
+                             "        return d\n");
+    assert_null(extracted(ctx, m, "a", "b"));
+    assert_said(ctx, "OP02");
+    assert_null(extracted(ctx, m, "d", "a"));
+    assert_said(ctx, "OP02");
+    relax_module *other = parsed(ctx, MODULE "    @R.function\n    def main(x: " T("2, 4") "):\n"
+                                 "        a = R.exp(x)\n        return a\n");
+    assert_null(relax_extract_function(ctx, m, Z("main"), binding(ctx, other, "main", "a"),
+                                       binding(ctx, other, "main", "a"), Z("part")));
+    assert_said(ctx, "OP02");
+    assert_null(relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a")));
+    assert_said(ctx, "OP02");
+    assert_null(relax_inline_function(ctx, m, Z("none")));
+    assert_said(ctx, "OP15");
+}
+
+/* ---- inlining */
+
+static void test_symbolic_call(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        cls = M\n"
+                             "        a = cls.f(x, x)\n"
+                             "        b = R.add(a, x)\n"
+                             "        return b\n"
+                             "    @R.function(private=True)\n"
+                             "    def f(p: R.Tensor((\"n\", \"k\"), \"float32\"),\n"
+                             "          q: R.Tensor((\"n\", \"k\"), \"float32\")\n"
+                             "          ) -> R.Tensor((\"n\", \"k\"), \"float32\"):\n"
+                             "        n = T.int64()\n"
+                             "        k = T.int64()\n"
+                             "        with R.dataflow():\n"
+                             "            u = R.full((n, k), R.const(2.0, \"float32\"))\n"
+                             "            v = R.multiply(u, q)\n"
+                             "            R.output(v)\n"
+                             "        w = R.add(p, v)\n"
+                             "        return w\n"),
+                 *want = parsed(ctx, MODULE
+                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
+                                    "2, 4") ":\n"
+                                "        with R.dataflow():\n"
+                                "            u = R.full((2, 4), R.const(2.0, \"float32\"))\n"
+                                "            v = R.multiply(u, x)\n"
+                                "            R.output(v)\n"
+                                "        w = R.add(x, v)\n"
+                                "        b = R.add(w, x)\n"
+                                "        return b\n"
+                                "    @R.function(private=True)\n"
+                                "    def f(p: R.Tensor((\"n\", \"k\"), \"float32\"),\n"
+                                "          q: R.Tensor((\"n\", \"k\"), \"float32\")\n"
+                                "          ) -> R.Tensor((\"n\", \"k\"), \"float32\"):\n"
+                                "        n = T.int64()\n"
+                                "        k = T.int64()\n"
+                                "        with R.dataflow():\n"
+                                "            u = R.full((n, k), R.const(2.0, \"float32\"))\n"
+                                "            v = R.multiply(u, q)\n"
+                                "            R.output(v)\n"
+                                "        w = R.add(p, v)\n"
+                                "        return w\n");
+    relax_module *out = relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
+    assert_same(ctx, out, want);
+    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+    assert_ptr_equal(function(out, "f"), function(m, "f"));
+    assert_same_numbers(ctx, m, out);
+    assert_ptr_equal(relax_inline_function(ctx, out, Z("f")), out); /* nothing calls it now */
+}
+
+/* What the border of the function checks stays checked. */
+static void test_checks(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const char text[] = MODULE
+        "    @R.function\n"
+        "    def main(x: R.Tensor((\"a\", 4), \"float32\"),\n"
+        "             y: R.Tensor((\"b\", 4), \"float32\")) -> R.Object:\n"
+        "        a = T.int64()\n"
+        "        b = T.int64()\n"
+        "        cls = M\n"
+        "        r = cls.f(x, y)\n"
+        "        return r\n"
+        "    @R.function(private=True)\n"
+        "    def f(p: R.Tensor((\"n\", 4), \"float32\"),\n"
+        "          q: R.Tensor((\"n\", 4), \"float32\")) -> R.Object:\n"
+        "        n = T.int64()\n"
+        "        w = R.add(p, q)\n"
+        "        return w\n";
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text)); /* warns: b may differ */
+    relax_context_clear_diagnostics(ctx);
+    relax_module *out = relax_inline_function(ctx, m, Z("f"));
+    assert_non_null(out);
+    /* q is cast to as many rows as p has */
+    const relax_binding *cast = binding(ctx, out, "main", "q");
+    const relax_struct_info *target = relax_binding_match(cast);
+    assert_non_null(target);
+    const relax_expr *f = relax_base_func_as_expr(function(out, "main"));
+    const relax_struct_info *x = relax_expr_struct_info(relax_expr_operand(f, 0));
+    assert_ptr_equal(relax_struct_info_dim(target, 0), relax_struct_info_dim(x, 0));
+}
+
+static void test_into_a_dataflow_block(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        cls = M\n"
+                             "        with R.dataflow():\n"
+                             "            a = cls.f(x)\n"
+                             "            b = R.add(a, x)\n"
+                             "            gv = cls.f(b)\n"
+                             "            R.output(gv)\n"
+                             "        return gv\n"
+                             "    @R.function\n"
+                             "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        u = R.exp(p)\n"
+                             "        v = R.negative(u)\n"
+                             "        return v\n"),
+                 *want = parsed(ctx, MODULE
+                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
+                                    "2, 4") ":\n"
+                                "        with R.dataflow():\n"
+                                "            u = R.exp(x)\n"
+                                "            v = R.negative(u)\n"
+                                "            b = R.add(v, x)\n"
+                                "            w = R.exp(b)\n"
+                                "            z = R.negative(w)\n"
+                                "            gv = z\n"
+                                "            R.output(gv)\n"
+                                "        return gv\n"
+                                "    @R.function\n"
+                                "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+                                "        u = R.exp(p)\n"
+                                "        v = R.negative(u)\n"
+                                "        return v\n");
+    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+    assert_same_numbers(ctx, m, want);
+    m = parsed(ctx, MODULE "    @R.function\n    def main(x: " T("2, 4") "):\n"
+               "        cls = M\n"
+               "        with R.dataflow():\n"
+               "            gv = cls.f(x)\n"
+               "            R.output(gv)\n"
+               "        return gv\n"
+               "    @R.function\n"
+               "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+               "        if R.const(True, \"bool\"):\n"
+               "            u = R.exp(p)\n"
+               "            r = u\n"
+               "        else:\n"
+               "            r = p\n"
+               "        return r\n");
+    assert_null(relax_inline_function(ctx, m, Z("f")));
+    assert_said(ctx, "WF07");
+}
+
+/* A call inside of what was inlined stays. */
+static void test_recursion(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        cls = M\n"
+                             "        a = cls.f(x)\n"
+                             "        return a\n"
+                             "    @R.function(private=True)\n"
+                             "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+                             "        cls = M\n"
+                             "        u = R.exp(p)\n"
+                             "        v = cls.f(u)\n"
+                             "        return v\n"),
+                 *want = parsed(ctx, MODULE
+                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
+                                    "2, 4") ":\n"
+                                "        cls = M\n"
+                                "        u = R.exp(x)\n"
+                                "        v = cls.f(u)\n"
+                                "        return v\n"
+                                "    @R.function(private=True)\n"
+                                "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+                                "        cls = M\n"
+                                "        u = R.exp(p)\n"
+                                "        v = cls.f(u)\n"
+                                "        return v\n");
+    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+}
+
+/* ---- substitution */
+
+static void test_substitution(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m"));
+    const relax_struct_info *rows = floats(ctx, n, 4);
+    const relax_expr *x = relax_var(ctx, Z("x"), rows, 0), *y = relax_var(ctx, Z("y"), rows, 0);
+    const relax_expr *sum = relax_r_add(ctx, x, y), *root = relax_r_exp(ctx, sum);
+    const relax_node *from[] = { relax_expr_as_node(x), relax_expr_as_node(y) },
+                     *swapped[] = { relax_expr_as_node(y), relax_expr_as_node(x) };
+    /* all at once */
+    const relax_expr *out =
+        relax_node_as_expr(relax_substitute(ctx, relax_expr_as_node(root), from, swapped, 2, 0));
+    assert_quiet(ctx);
+    assert_ptr_equal(relax_expr_operand(relax_expr_operand(out, 1), 1), y);
+    assert_ptr_equal(relax_expr_operand(relax_expr_operand(out, 1), 2), x);
+    /* n and m exchanged in struct info */
+    const relax_node *sizes[] = { relax_prim_expr_as_node(n), relax_prim_expr_as_node(m) },
+                     *turned[] = { relax_prim_expr_as_node(m), relax_prim_expr_as_node(n) };
+    const relax_prim_expr *dims[] = { n, relax_prim_binary(ctx, RELAX_PRIM_ADD, m, n) };
+    const relax_struct_info *info = relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32);
+    const relax_struct_info *now = relax_node_as_struct_info(
+        relax_substitute(ctx, relax_struct_info_as_node(info), sizes, turned, 2, 0));
+    assert_ptr_equal(relax_struct_info_dim(now, 0), m);
+    assert_ptr_equal(relax_prim_operand(relax_struct_info_dim(now, 1), 0), n);
+    /* nothing to replace: the node itself */
+    const relax_node *node = relax_struct_info_as_node(floats(ctx, relax_prim_int(ctx, 2), 4));
+    assert_ptr_equal(relax_substitute(ctx, node, sizes, turned, 2, 0), node);
+    /* refusals */
+    const relax_node *three = relax_prim_expr_as_node(relax_prim_int(ctx, 3));
+    assert_null(relax_substitute(ctx, relax_expr_as_node(root), from, &three, 1, 0));
+    assert_said(ctx, "OP02");
+    const relax_node *flag = relax_prim_expr_as_node(relax_prim_int_of(ctx, RELAX_INT32, 3));
+    assert_null(relax_substitute(ctx, relax_expr_as_node(root), sizes, &flag, 1, 0));
+    assert_said(ctx, "OP02");
+    const relax_expr *small =
+        relax_var(ctx, Z("z"), relax_struct_info_tensor_static(ctx, NULL, 0, RELAX_INT32), 0);
+    const relax_node *wrong = relax_expr_as_node(small);
+    assert_null(relax_substitute(ctx, relax_expr_as_node(root), from, &wrong, 1, 0));
+    assert_said(ctx, "OP17");
+}
+
+typedef struct names { const relax_expr *vars[32]; size_t count; } names;
+static int32_t collect(void *user, const relax_expr *v)
+{
+    names *n = user;
+    n->vars[n->count++] = v;
+    return 0;
+}
+
+static void test_renewal(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n"
+                             "    def main(x: R.Tensor((\"n\", 4), \"float32\")):\n"
+                             "        n = T.int64()\n"
+                             "        @R.function\n"
+                             "        def inner(p: R.Tensor((n,), \"float32\")):\n"
+                             "            q = R.exp(p)\n"
+                             "            return q\n"
+                             "        a = R.exp(x)\n"
+                             "        return a\n");
+    const relax_node *f = relax_base_func_as_node(function(m, "main")),
+                     *copy = relax_copy_renewed(ctx, f);
+    assert_quiet(ctx);
+    assert_int_equal(relax_node_equal(ctx, f, copy, 0), 1);
+    names a = { .count = 0 }, b = { .count = 0 };
+    relax_visitor v = { .struct_size = sizeof v, .user = &a, .var_def = collect };
+    assert_int_equal(relax_visit(ctx, f, &v), 0);
+    v.user = &b;
+    assert_int_equal(relax_visit(ctx, copy, &v), 0);
+    assert_int_equal(a.count, 5);
+    assert_int_equal(b.count, 5);
+    for (size_t i = 0; i < a.count; i++)
+        for (size_t k = 0; k < b.count; k++)
+            assert_ptr_not_equal(a.vars[i], b.vars[k]);
+    /* a size that is bound: the parameter says 8 now, in a function of its own */
+    const relax_prim_expr *n =
+        relax_struct_info_dim(relax_expr_struct_info(a.vars[0]), 0);
+    const relax_node *from = relax_prim_expr_as_node(n),
+                     *to = relax_prim_expr_as_node(relax_prim_int(ctx, 8));
+    const relax_expr *eight =
+        relax_node_as_expr(relax_substitute(ctx, f, &from, &to, 1, 1));
+    int64_t rows = 0;
+    assert_int_equal(relax_prim_int_value(relax_struct_info_dim(relax_expr_struct_info(
+                                              relax_expr_operand(eight, 0)), 0), &rows), RELAX_OK);
+    assert_int_equal(rows, 8);
+    /* a bound variable cannot be replaced */
+    from = relax_expr_as_node(a.vars[0]);
+    assert_null(relax_substitute(ctx, f, &from, &from, 1, 0));
+    assert_said(ctx, "OP02");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_run_of_a_dataflow_block, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_sizes, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_impure_and_unused, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_branches, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_refused_runs, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_symbolic_call, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_checks, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_into_a_dataflow_block, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_recursion, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_substitution, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_renewal, open_fixture, close_fixture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
