@@ -183,6 +183,12 @@ relax_status relax_code_explain(const char *code, size_t code_len,
                                 RELAX_NULLABLE const char **rule,
                                 RELAX_NULLABLE const char **bad_example,
                                 RELAX_NULLABLE const char **cure);
+/* The bad example of that code without its mistake, static. NULL if a text cannot show the
+ * mistake, and for an unknown code. Examples are read by relax check; those that begin with
+ * "# relax build" are for the compiler. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const char *relax_code_cured_example(const char *code,
+                                                                   size_t code_len);
 
 /* ---- dtypes --------------------------------------------------------------------------------- */
 

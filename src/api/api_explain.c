@@ -13,6 +13,13 @@ static const explanation explanations[RLX_CODE_COUNT] = {
 #undef CODE
 };
 
+/* Texts that show a mistake, and the same ones without it. */
+static const struct { const char *bad, *good; } examples[RLX_CODE_COUNT] = {
+#define EXAMPLE(id, bad_text, good_text) [RLX_##id] = { bad_text, good_text },
+#include "format/examples.def"
+#undef EXAMPLE
+};
+
 static void put(const char **out, const char *text)
 {
     if (out)
@@ -23,10 +30,18 @@ relax_status relax_code_explain(const char *code, size_t code_len, const char **
                                 const char **rule, const char **bad_example, const char **cure)
 {
     const rlx_code *row = code ? rlx_code_find((rlx_slice){ code, code_len }) : NULL;
-    const explanation *e = row ? &explanations[rlx_code_id_of(row)] : NULL;
+    enum rlx_code_id id = rlx_code_id_of(row);
+    const explanation *e = row ? &explanations[id] : NULL;
+    const char *bad = examples[id].bad ? examples[id].bad : e ? e->bad : NULL;
     put(title, e ? e->title : NULL);
     put(rule, e ? e->rule : NULL);
-    put(bad_example, e ? e->bad : NULL);
+    put(bad_example, bad);
     put(cure, e ? e->cure : NULL);
     return row ? RELAX_OK : RELAX_ERROR_NOT_FOUND;
+}
+
+const char *relax_code_cured_example(const char *code, size_t code_len)
+{
+    const rlx_code *row = code ? rlx_code_find((rlx_slice){ code, code_len }) : NULL;
+    return examples[rlx_code_id_of(row)].good;
 }

@@ -120,6 +120,7 @@ int cli_explain(cli *c)
     show_text("Rule", rule);
     show_text("Example that breaks it", bad);
     show_text("Cure", cure);
+    show_text("Example cured", relax_code_cured_example(code, strlen(code)));
     return CLI_OK;
 }
 

@@ -252,7 +252,8 @@ static const char *form_of(const rlx_expr *e)
 }
 
 /* The shape of a tensor annotation. *shape stays NULL if there is none. */
-static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, const rlx_expr **shape)
+static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
+                         const rlx_expr **shape)
 {
     if (is_none(a))
         return true;
@@ -289,8 +290,8 @@ static bool rank_differs(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
                           (long long)says, gives);
 }
 
-static bool read_rank(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, const rlx_expr *shape,
-                      int *ndim)
+static bool read_rank(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
+                      const rlx_expr *shape, int *ndim)
 {
     const rlx_shape_expr *s = rlx_as_shape_expr(shape);
     rlx_val v;
