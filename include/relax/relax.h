@@ -13,6 +13,7 @@
 #include <relax/text.h>
 #include <relax/analysis.h>
 #include <relax/struct_info.h>
+#include <relax/prove.h>
 #include <relax/module.h>
 #include <relax/transform.h>
 #include <relax/pattern.h>

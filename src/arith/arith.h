@@ -45,12 +45,16 @@ bool rlx_refolds(rlx_context *ctx, const rlx_prim *p);
 /* ---- scopes: what is known about shape variables */
 /* INT64_MIN / INT64_MAX: no bound */
 typedef struct rlx_fact { const rlx_prim_var *var; int64_t low, high; } rlx_fact;
+/* var is value, which does not mention it nor a variable that had a value when it came. */
+typedef struct rlx_equality { const rlx_prim_var *var; const rlx_prim *value; } rlx_equality;
 typedef struct rlx_scope rlx_scope;
 struct rlx_scope {
     rlx_context *ctx;
     const rlx_scope *parent;
     rlx_ptrmap vars;   /* PRIM_VAR -> index + 1 of a fact; in scope */
     RLX_VEC(rlx_fact) facts;
+    RLX_VEC(rlx_equality) equals; /* few */
+    bool rewrites;     /* simplification may write the value for the variable */
 };
 void rlx_scope_init(rlx_scope *s, rlx_context *ctx, const rlx_scope *parent);
 void rlx_scope_free(rlx_scope *s);
@@ -59,6 +63,16 @@ void rlx_scope_free(rlx_scope *s);
 bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative);
 bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t high);
 bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var); /* here or in a parent */
+/* What a fact that two expressions are equal comes to. */
+enum rlx_fact_use {
+    RLX_FACT_TAKEN,  /* a variable has a value now */
+    RLX_FACT_KNOWN,  /* it follows from what is known */
+    RLX_FACT_FALSE,  /* it contradicts what is known; not taken */
+    RLX_FACT_UNUSED  /* no variable stands by itself in it, or there are too many facts */
+};
+enum rlx_fact_use rlx_scope_equal(rlx_scope *s, const rlx_prim *a, const rlx_prim *b);
+/* leaves the first `count` equalities of this very scope */
+void rlx_scope_forget_equals(rlx_scope *s, size_t count);
 /* leaves the first `count` facts of this very scope; keeps its memory */
 void rlx_scope_forget(rlx_scope *s, size_t count);
 
@@ -84,14 +98,35 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
 /* Does c > 0 divide p for all values? */
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
-/* Value for given values of the variables; false: overflow, division by zero, a variable
- * without value. */
+/* Which value of var makes a and b equal, whatever the others are? *value: written without var;
+ * NULL if none is known. */
+enum rlx_solution { RLX_SOLUTION_UNKNOWN = 0, RLX_SOLUTION_ONE = 1, RLX_SOLUTION_NONE = 2 };
+enum rlx_solution rlx_solve(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
+                            const rlx_prim *b, const rlx_prim_var *var, const rlx_prim **value);
+
+/* ---- evaluation */
+enum rlx_evaluation {
+    RLX_EVALUATED = 0,
+    RLX_EVAL_OVERFLOW = 1,
+    RLX_EVAL_ZERO_DIVISOR = 2,
+    RLX_EVAL_NO_VALUE = 3,     /* of a variable */
+    RLX_EVAL_UNSUPPORTED = 4,  /* floats, calls that are no arithmetic */
+    RLX_EVAL_NO_MEMORY = 5
+};
 typedef struct rlx_assignment {
     const rlx_prim_var *const *vars;
     const int64_t *values;
     size_t count;
 } rlx_assignment;
+enum rlx_evaluation rlx_prim_evaluate_why(const rlx_prim *p, const rlx_assignment *values,
+                                          rlx_memory *m, int64_t *out);
+/* The same; false: it has no value. */
 bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
                        int64_t *out);
+/* Looks for admissible values of the variables, written to `values`, for which both have a value
+ * and the values differ. False: none was found, which proves nothing; or out of memory. */
+bool rlx_counterexample(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
+                        const rlx_prim *b, const rlx_prim_var *const *vars, size_t count,
+                        int64_t *values);
 
 #endif

@@ -103,6 +103,7 @@ typedef struct rlx_query {
     rlx_arith *a;
     const rlx_scope *scope;
     bool use_scope; /* the constructors may use bounds (resolving) */
+    bool substitute; /* resolving: variables that are equal to something become that */
     bool expand_rest, saw_rest; /* resolving: p % q becomes p - q * (p // q); there was one */
     bool failed, too_big, spent;
     uint32_t steps; /* left */
@@ -122,6 +123,9 @@ void *rlx_query_new(rlx_query *q, size_t size); /* working memory */
 /* This form was asked for itself: it may outlive the others (form_cache.c). */
 void rlx_form_asked(rlx_query *q, const rlx_prim *node, rlx_canon *form);
 
+/* Does a scope say what a variable is equal to? */
+bool rlx_scope_has_equals(const rlx_scope *s);
+const rlx_prim *rlx_scope_value(const rlx_scope *s, const rlx_node *var);
 bool rlx_scope_fact(const rlx_scope *s, const rlx_prim_var *var, int64_t *low, int64_t *high);
 
 /* ---- polynomials (polynomial.c). Operands may be NULL: then so is the result. */
@@ -199,6 +203,10 @@ RLX_INLINE rlx_condition rlx_atom_condition(const rlx_atom *t)
 
 /* ---- canonical.c. NULL only when the query failed. */
 const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *p);
+
+/* ---- simplify.c: a node again. NULL: a limit, or the query failed. */
+size_t rlx_count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit); /* as a tree */
+const rlx_prim *rlx_prim_of_poly(rlx_query *q, rlx_dtype dtype, const rlx_poly *p);
 
 /* ---- bounds.c: INT64_MIN / INT64_MAX: none */
 typedef struct rlx_interval { int64_t low, high; } rlx_interval;

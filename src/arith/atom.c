@@ -164,9 +164,24 @@ static const rlx_poly *remake_rest(rlx_query *q, enum atom_kind kind, const rlx_
     return rlx_poly_combine(q, ops[0], 1, rlx_poly_mul(q, whole, ops[1]), -1);
 }
 
+/* What a variable is equal to. Values mention variables without value, or such as came later:
+ * the depth of recursion is that of the few equalities there are. */
+static const rlx_poly *remake_var(rlx_query *q, const rlx_atom *t)
+{
+    const rlx_prim *value = q->substitute ? rlx_scope_value(q->scope, t->node) : NULL;
+    if (!value)
+        return rlx_poly_atom(q, t);
+    uint32_t left = q->steps;
+    const rlx_canon *form = rlx_canonical(q, value);
+    rlx_query_budget(q, left);
+    return form ? rlx_resolve(q, form->poly) : NULL;
+}
+
 static const rlx_poly *remake(rlx_query *q, const rlx_atom *t)
 {
-    if (t->kind == ATOM_VAR || t->kind == ATOM_OPAQUE)
+    if (t->kind == ATOM_VAR)
+        return remake_var(q, t);
+    if (t->kind == ATOM_OPAQUE)
         return rlx_poly_atom(q, t);
     const rlx_poly *ops[MAX_MIN_OPS];
     rlx_condition c = rlx_atom_condition(t);
@@ -200,7 +215,7 @@ static const rlx_poly *resolve_term(rlx_query *q, rlx_term t)
 /* Depth of recursion: that of atoms, MAX_DEPTH. Work: bounded by the steps of the query. */
 const rlx_poly *rlx_resolve(rlx_query *q, const rlx_poly *p)
 {
-    if (!p->depth)
+    if (!p->depth && !q->substitute)
         return p;
     bool before = q->use_scope;
     q->use_scope = true;
@@ -208,7 +223,9 @@ const rlx_poly *rlx_resolve(rlx_query *q, const rlx_poly *p)
     for (size_t i = 0; i < p->len && sum; i++) {
         rlx_term t = p->terms[i];
         const rlx_poly *one =
-            t.mono->depth ? resolve_term(q, t) : rlx_poly_term(q, t.coef, t.mono);
+            t.mono->depth || (q->substitute && t.mono->len)
+                ? resolve_term(q, t)
+                : rlx_poly_term(q, t.coef, t.mono);
         sum = rlx_poly_combine(q, sum, 1, one, 1);
     }
     q->use_scope = before;

@@ -8,7 +8,22 @@ typedef struct evaluator {
     const rlx_assignment *values;
     RLX_VEC(const rlx_prim *) stack;
     rlx_ptrmap known; /* node -> value */
+    enum rlx_evaluation why; /* there is none */
 } evaluator;
+
+static bool no_value(evaluator *e, enum rlx_evaluation why)
+{
+    e->why = why;
+    return false;
+}
+
+/* Of the operator whose second operand is b. */
+static bool fails(evaluator *e, enum rlx_node_kind kind, int64_t b)
+{
+    bool divides = kind == RLX_NODE_DIV || kind == RLX_NODE_MOD || kind == RLX_NODE_FLOOR_DIV ||
+                   kind == RLX_NODE_FLOOR_MOD;
+    return no_value(e, divides && !b ? RLX_EVAL_ZERO_DIVISOR : RLX_EVAL_OVERFLOW);
+}
 
 static bool shift_left(int64_t a, int64_t b, int64_t *out)
 {
@@ -48,6 +63,11 @@ static bool apply(enum rlx_node_kind kind, int64_t a, int64_t b, int64_t *out)
     }
 }
 
+static bool is_shift(rlx_slice op)
+{
+    return rlx_slice_is(op, "shift_left") || rlx_slice_is(op, "shift_right");
+}
+
 static bool apply_call(rlx_slice op, int64_t a, int64_t b, int64_t *out)
 {
     if (rlx_slice_is(op, "shift_left"))
@@ -75,14 +95,14 @@ static bool represents(rlx_dtype t, int64_t v)
     return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
 
-static bool leaf_value(const evaluator *e, const rlx_prim *p, int64_t *out)
+static bool leaf_value(evaluator *e, const rlx_prim *p, int64_t *out)
 {
     if (p->kind != RLX_NODE_PRIM_VAR)
-        return rlx_int_literal(p, out);
+        return rlx_int_literal(p, out) || no_value(e, RLX_EVAL_UNSUPPORTED);
     for (size_t i = 0; e->values && i < e->values->count; i++)
         if (&e->values->vars[i]->node == p)
             return *out = e->values->values[i], true;
-    return false;
+    return no_value(e, RLX_EVAL_NO_VALUE);
 }
 
 static bool is_leaf(const rlx_prim *p)
@@ -96,7 +116,7 @@ static bool operand(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
 {
     uintptr_t v;
     if (!p)
-        return false;
+        return no_value(e, RLX_EVAL_UNSUPPORTED);
     if (is_leaf(p))
         return leaf_value(e, p, out);
     if (rlx_ptrmap_find(&e->known, p, &v)) {
@@ -104,7 +124,7 @@ static bool operand(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
         return true;
     }
     *wait = true;
-    return rlx_vec_push(e->memory, &e->stack, p);
+    return rlx_vec_push(e->memory, &e->stack, p) || no_value(e, RLX_EVAL_NO_MEMORY);
 }
 
 static bool choose(evaluator *e, const rlx_prim *cond, const rlx_prim *t, const rlx_prim *f,
@@ -129,7 +149,7 @@ static bool step_binary(evaluator *e, const rlx_binary *b, int64_t *out, bool *w
     }
     if (!operand(e, b->b, &y, wait))
         return false;
-    return *wait || apply(b->node.kind, x, y, out);
+    return *wait || apply(b->node.kind, x, y, out) || fails(e, b->node.kind, y);
 }
 
 static bool step_call(evaluator *e, const rlx_prim_call *c, int64_t *out, bool *wait)
@@ -142,11 +162,16 @@ static bool step_call(evaluator *e, const rlx_prim_call *c, int64_t *out, bool *
         return operand(e, c->args[0], out, wait);
     if (rlx_slice_is(op, "bitwise_not") && c->num_args == 1)
         return operand(e, c->args[0], &x, wait) && (*wait || (*out = ~x, true));
-    if (c->num_args != 2 || !operand(e, c->args[0], &x, wait))
+    if (c->num_args != 2)
+        return no_value(e, RLX_EVAL_UNSUPPORTED);
+    if (!operand(e, c->args[0], &x, wait))
         return false;
     if (*wait)
         return true;
-    return operand(e, c->args[1], &y, wait) && (*wait || apply_call(op, x, y, out));
+    if (!operand(e, c->args[1], &y, wait))
+        return false;
+    return *wait || apply_call(op, x, y, out) ||
+           no_value(e, is_shift(op) ? RLX_EVAL_OVERFLOW : RLX_EVAL_UNSUPPORTED);
 }
 
 static bool step(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
@@ -157,24 +182,27 @@ static bool step(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
     const rlx_prim_call *c = rlx_as_prim_call(p);
     rlx_dtype t = rlx_prim_dtype(p);
     if (!rlx_dtype_is_int(t) && !rlx_dtype_is_bool(t))
-        return false;
+        return no_value(e, RLX_EVAL_UNSUPPORTED);
     if (b)
         return step_binary(e, b, out, wait);
     if (s)
         return choose(e, s->cond, s->true_value, s->false_value, out, wait);
     if (c)
         return step_call(e, c, out, wait);
-    if (!u || !operand(e, u->a, out, wait))
+    if (!u)
+        return no_value(e, RLX_EVAL_UNSUPPORTED);
+    if (!operand(e, u->a, out, wait))
         return false;
     if (!*wait && p->kind == RLX_NODE_NOT)
         *out = !*out;
-    return *wait || p->kind == RLX_NODE_NOT || represents(t, *out);
+    return *wait || p->kind == RLX_NODE_NOT || represents(t, *out) ||
+           no_value(e, RLX_EVAL_OVERFLOW);
 }
 
 static bool run(evaluator *e, const rlx_prim *root, int64_t *out)
 {
     if (!rlx_vec_push(e->memory, &e->stack, root))
-        return false;
+        return no_value(e, RLX_EVAL_NO_MEMORY);
     while (e->stack.len) {
         const rlx_prim *p = rlx_vec_last(&e->stack);
         bool wait = false;
@@ -187,22 +215,31 @@ static bool run(evaluator *e, const rlx_prim *root, int64_t *out)
         if (p == root)
             return *out = v, true;
         if (!rlx_ptrmap_put(&e->known, p, (uintptr_t)v))
-            return false;
+            return no_value(e, RLX_EVAL_NO_MEMORY);
     }
     return false;
+}
+
+enum rlx_evaluation rlx_prim_evaluate_why(const rlx_prim *p, const rlx_assignment *values,
+                                          rlx_memory *m, int64_t *out)
+{
+    evaluator e = { .memory = m, .values = values };
+    bool ok;
+    if (!p)
+        return RLX_EVAL_UNSUPPORTED;
+    if (is_leaf(p)) {
+        ok = leaf_value(&e, p, out);
+        return ok ? RLX_EVALUATED : e.why;
+    }
+    rlx_ptrmap_init(&e.known, m);
+    ok = run(&e, p, out);
+    rlx_vec_free(m, &e.stack);
+    rlx_ptrmap_free(&e.known);
+    return ok ? RLX_EVALUATED : e.why;
 }
 
 bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
                        int64_t *out)
 {
-    evaluator e = { .memory = m, .values = values };
-    if (!p)
-        return false;
-    if (is_leaf(p))
-        return leaf_value(&e, p, out);
-    rlx_ptrmap_init(&e.known, m);
-    bool ok = run(&e, p, out);
-    rlx_vec_free(m, &e.stack);
-    rlx_ptrmap_free(&e.known);
-    return ok;
+    return rlx_prim_evaluate_why(p, values, m, out) == RLX_EVALUATED;
 }

@@ -83,6 +83,10 @@ static enum rlx_answer compare_forms(rlx_query *q, const rlx_canon *a, const rlx
     enum rlx_answer answer = judge(q, d);
     if (answer == RLX_UNKNOWN && d && d->depth)
         answer = judge(q, rlx_resolve(q, d));
+    if (answer == RLX_UNKNOWN && d && rlx_scope_has_equals(q->scope)) {
+        q->substitute = true;
+        answer = judge(q, rlx_resolve(q, d));
+    }
     if (answer == RLX_UNKNOWN && q->saw_rest) {
         q->expand_rest = true;
         answer = judge(q, rlx_resolve(q, d));
@@ -114,7 +118,7 @@ enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_
         return RLX_UNKNOWN;
     if (!is_integer(a) || !is_integer(b))
         return equal_others(a, b);
-    if (equal_leaves(s, a, b, &answer))
+    if (equal_leaves(s, a, b, &answer) && (answer != RLX_UNKNOWN || !rlx_scope_has_equals(s)))
         return answer;
     rlx_query q;
     if (!rlx_query_begin(&q, ctx, s))
@@ -176,6 +180,10 @@ static enum rlx_truth at_least(rlx_context *ctx, const rlx_scope *s, const rlx_p
         truth = non_negative(&q, d);
         if (truth == RLX_MAYBE && d && d->depth)
             truth = non_negative(&q, rlx_resolve(&q, d));
+        if (truth == RLX_MAYBE && d && rlx_scope_has_equals(s)) {
+            q.substitute = true;
+            truth = non_negative(&q, rlx_resolve(&q, d));
+        }
     }
     truth = q.failed ? RLX_MAYBE : truth;
     rlx_query_end(&q);
@@ -284,6 +292,16 @@ enum rlx_truth rlx_prove(rlx_context *ctx, const rlx_scope *s, const rlx_prim *c
 
 /* --- other questions --- */
 
+static void narrow(rlx_query *q, const rlx_poly *p, int64_t *low, int64_t *high)
+{
+    q->too_big = false;
+    if (!p)
+        return;
+    int64_t l = rlx_low(q, p), h = rlx_high(q, p);
+    *low = l > *low ? l : *low;
+    *high = h < *high ? h : *high;
+}
+
 void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t *low,
                 int64_t *high)
 {
@@ -297,11 +315,10 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
     const rlx_canon *c = rlx_canonical(&q, p);
     if (c) {
         rlx_query_budget(&q, QUERY_STEPS);
-        const rlx_poly *d = rlx_resolve(&q, c->poly);
-        q.too_big = false;
-        d = d ? d : c->poly;
-        *low = rlx_low(&q, d);
-        *high = rlx_high(&q, d);
+        narrow(&q, rlx_resolve(&q, c->poly), low, high);
+        narrow(&q, c->poly, low, high);
+        if ((q.substitute = rlx_scope_has_equals(s)))
+            narrow(&q, rlx_resolve(&q, c->poly), low, high);
     }
     if (q.failed) {
         *low = INT64_MIN;

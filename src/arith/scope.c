@@ -12,6 +12,7 @@ void rlx_scope_free(rlx_scope *s)
 {
     rlx_ptrmap_free(&s->vars);
     rlx_vec_free(&s->ctx->memory, &s->facts);
+    rlx_vec_free(&s->ctx->memory, &s->equals);
 }
 
 /* What this scope itself, or the nearest one around it, knows of a variable. */
@@ -78,4 +79,28 @@ void rlx_scope_forget(rlx_scope *s, size_t count)
 {
     while (s->facts.len > count)
         rlx_ptrmap_remove(&s->vars, rlx_vec_pop(&s->facts).var);
+}
+
+/* --- equalities --- */
+
+bool rlx_scope_has_equals(const rlx_scope *s)
+{
+    while (s && !s->equals.len)
+        s = s->parent;
+    return s != NULL;
+}
+
+const rlx_prim *rlx_scope_value(const rlx_scope *s, const rlx_node *var)
+{
+    for (; s; s = s->parent)
+        for (size_t i = 0; i < s->equals.len; i++)
+            if (&s->equals.data[i].var->node == var)
+                return s->equals.data[i].value;
+    return NULL;
+}
+
+void rlx_scope_forget_equals(rlx_scope *s, size_t count)
+{
+    while (s->equals.len > count)
+        (void)rlx_vec_pop(&s->equals);
 }

@@ -197,7 +197,7 @@ static const rlx_prim *from_poly(rebuild *r, const rlx_poly *p)
 }
 
 /* Nodes of p as a tree, counted up to `limit`. */
-static size_t count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit)
+size_t rlx_count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit)
 {
     rlx_prims stack = { 0 };
     rlx_memory *m = &ctx->memory;
@@ -213,23 +213,28 @@ static size_t count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit)
     return ok ? count : (rlx_no_memory(ctx), 0);
 }
 
+const rlx_prim *rlx_prim_of_poly(rlx_query *q, rlx_dtype dtype, const rlx_poly *p)
+{
+    rebuild r = { q, q->a->ctx, dtype };
+    return p ? from_poly(&r, p) : NULL;
+}
+
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p)
 {
     rlx_query q;
     if (!p || !rlx_dtype_is_int(rlx_prim_dtype(p)) || p->kind == RLX_NODE_INT_IMM ||
         p->kind == RLX_NODE_PRIM_VAR)
         return p;
-    size_t size = count_nodes(ctx, p, MAX_NODES);
+    size_t size = rlx_count_nodes(ctx, p, MAX_NODES);
     if (size > MAX_NODES || !size || !rlx_query_begin(&q, ctx, s))
         return p;
     const rlx_prim *shorter = NULL;
     const rlx_canon *c = rlx_canonical(&q, p);
     if (c && !c->num_divisors) {
         rlx_query_budget(&q, QUERY_STEPS);
-        const rlx_poly *form = rlx_resolve(&q, c->poly);
-        rebuild r = { &q, ctx, rlx_prim_dtype(p) };
-        shorter = form ? from_poly(&r, form) : NULL;
+        q.substitute = s && s->rewrites;
+        shorter = rlx_prim_of_poly(&q, rlx_prim_dtype(p), rlx_resolve(&q, c->poly));
     }
     rlx_query_end(&q);
-    return shorter && !q.failed && count_nodes(ctx, shorter, size) < size ? shorter : p;
+    return shorter && !q.failed && rlx_count_nodes(ctx, shorter, size) < size ? shorter : p;
 }

@@ -62,7 +62,7 @@ ENUMS = {"relax_well_formed.stage", "relax_prim_binary.op", "relax_tir_axis.kind
 ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "relax_node_print", "relax_node_print_to", "relax_builder_lookup"}
 # Handles that are gone with their last reference, and how it is given up.
 GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
-    h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline", "relax_use_def",
+    h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline", "relax_prover", "relax_use_def",
                                     "relax_liveness")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
@@ -381,7 +381,7 @@ class Program:
         """How the context is reached that the call reports to; None if it has none."""
         first = function["params"][0]
         known = first["kind"] == "handle" and first["base"] in ("relax_context", "relax_module_builder", "relax_builder", "relax_tir_builder",
-                                                                "relax_pipeline")
+                                                                "relax_pipeline", "relax_prover")
         return "make_relax_context()" if known else None
 
     @staticmethod
