@@ -137,17 +137,11 @@ static const rlx_string *find_string(const rlx_context *ctx, uint64_t hash, rlx_
     return NULL;
 }
 
-const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
+static rlx_string *make_string(rlx_context *ctx, uint64_t hash, rlx_slice text)
 {
-    uint64_t hash = rlx_hash_bytes(text.data, text.len);
-    const rlx_string *have = find_string(ctx, hash, text);
-    if (have)
-        return have;
     rlx_string *s = text.len < UINT32_MAX ? rlx_new(ctx, sizeof *s + text.len + 1) : NULL;
-    if (!s || !rlx_intern_add(&ctx->layers[ctx->top].strings, hash, s)) {
-        rlx_no_memory(ctx);
-        return NULL;
-    }
+    if (!s)
+        return rlx_no_memory(ctx), NULL;
     s->len = (uint32_t)text.len;
     s->hash = (uint32_t)hash;
     if (text.len)
@@ -156,9 +150,22 @@ const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
     return s;
 }
 
-bool rlx_strings_reserve(rlx_context *ctx, size_t count)
+const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text)
 {
-    return rlx_intern_reserve(&ctx->layers[ctx->top].strings, count) || rlx_no_memory(ctx);
+    uint64_t hash = rlx_hash_bytes(text.data, text.len);
+    const rlx_string *have = find_string(ctx, hash, text);
+    if (have)
+        return have;
+    rlx_string *s = make_string(ctx, hash, text);
+    if (s && rlx_intern_add(&ctx->layers[ctx->top].strings, hash, s))
+        return s;
+    rlx_no_memory(ctx);
+    return NULL;
+}
+
+const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text)
+{
+    return make_string(ctx, rlx_hash_bytes(text.data, text.len), text);
 }
 
 size_t rlx_context_bytes(const rlx_context *ctx)

@@ -97,8 +97,8 @@ bool rlx_no_memory(rlx_context *ctx);
 
 /* Interned string (found in any layer, else made in the top one). NULL when out of memory. */
 const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
-/* room for so many in the top layer; latches out of memory */
-bool rlx_strings_reserve(rlx_context *ctx, size_t count);
+/* The same, not to be found again: for hints that are many and hardly ever the same. */
+const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text);
 RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z)
 {
     return rlx_string_intern(ctx, rlx_slice_z(z));

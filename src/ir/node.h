@@ -44,11 +44,15 @@ typedef rlx_node rlx_prim;     /* PrimExpr */
 typedef rlx_node rlx_stmt;
 typedef rlx_node rlx_attr;     /* attribute values: any node */
 
-/* Interned text: same text, same pointer within a context. */
+/* Text of a context. Interned: same text, same pointer; hints of variables need not be. */
 typedef struct rlx_string { uint32_t len, hash; char data[]; } rlx_string; /* NUL-terminated */
 RLX_INLINE rlx_slice rlx_string_slice(const rlx_string *s)
 {
     return (rlx_slice){ s->data, s->len };
+}
+RLX_INLINE bool rlx_string_equal(const rlx_string *a, const rlx_string *b)
+{
+    return a == b || rlx_slice_equal(rlx_string_slice(a), rlx_string_slice(b));
 }
 
 enum rlx_node_kind {

@@ -92,7 +92,7 @@ void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len)
     size_t names = text_len / BYTES_A_NAME < MANY_NAMES ? text_len / BYTES_A_NAME : MANY_NAMES;
     memset(t, 0, sizeof *t);
     t->ctx = ctx;
-    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 2 < names;)
+    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 4 * 3 < names;)
         t->first_cap *= 2;
     t->last = &t->first;
     rlx_region_init(&t->region, &ctx->memory);
@@ -109,10 +109,10 @@ void rlx_words_free(rlx_words *t)
  * this cheap. */
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
-    size_t cap = !t->cap ? t->first_cap : t->cap < 2 * MANY_NAMES ? t->cap * 4 : t->cap * 2;
+    size_t cap = t->cap ? t->cap * 2 : t->first_cap;
     rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
-    if (!slots || !rlx_strings_reserve(t->ctx, cap / 4))
-        return rlx_mem_free(&t->ctx->memory, slots, cap * sizeof *slots), rlx_no_memory(t->ctx);
+    if (!slots)
+        return rlx_no_memory(t->ctx);
     for (rlx_word *w = t->first; w; w = w->next) {
         size_t at = w->hash & (cap - 1);
         while (slots[at])
@@ -185,9 +185,13 @@ static inline rlx_word **slot_of(const rlx_words *t, const name_key *key)
     return &t->slots[at];
 }
 
+/* Names that end in a digit are many, and most of them name one variable: no table of the
+ * context holds them. */
 static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
 {
-    const rlx_string *string = rlx_string_intern(t->ctx, key->text);
+    bool numbered = key->text.len && class_of(key->text.data[key->text.len - 1]) == C_DIGIT;
+    const rlx_string *string =
+        numbered ? rlx_string_new(t->ctx, key->text) : rlx_string_intern(t->ctx, key->text);
     rlx_word *w = string ? rlx_region_alloc(&t->region, sizeof *w) : NULL;
     if (!w)
         return rlx_no_memory(t->ctx), NULL;
@@ -203,7 +207,7 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
 
 static inline rlx_word *get_name(rlx_words *t, const name_key *key)
 {
-    if (t->len * 2 >= t->cap && !grow_names(t))
+    if (t->len >= t->cap / 4 * 3 && !grow_names(t))
         return NULL;
     rlx_word **slot = slot_of(t, key);
     if (RLX_UNLIKELY(!*slot))

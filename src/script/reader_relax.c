@@ -499,7 +499,7 @@ static bool declare_var(rlx_reader *r, const rlx_ast *name, rlx_dtype dtype)
     rlx_word *w = name->name;
     const rlx_prim_var *known =
         w->value.kind == RLX_VAL_PRIM ? rlx_as_prim_var(w->value.node) : NULL;
-    if (known && known->name == w->text) {
+    if (known && rlx_string_equal(known->name, w->text)) {
         if (known->dtype == dtype)
             return true;
         char have[RLX_DTYPE_TEXT], want[RLX_DTYPE_TEXT];
@@ -544,7 +544,7 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
     const rlx_word *w = t->word;
     if (makes_binding(v, t->annotation)) {
         if (w->value.kind == RLX_VAL_PRIM && rlx_as_prim_var(w->value.node) &&
-            rlx_as_prim_var(w->value.node)->name == w->text)
+            rlx_string_equal(rlx_as_prim_var(w->value.node)->name, w->text))
             return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
                                      "%s is a shape variable here: a value needs another name",
                                      w->text->data);
@@ -557,7 +557,7 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
     if (rlx_is_operator(r, v))
         return rlx_read_op_value(r, at, v), bind_error(r, t->word);
     const rlx_prim_var *var = v->kind == RLX_VAL_PRIM ? rlx_as_prim_var(v->node) : NULL;
-    if (var && var->name != w->text)
+    if (var && !rlx_string_equal(var->name, w->text))
         return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
                                  "shape variable %s cannot have the second name %s",
                                  var->name->data, w->text->data);
