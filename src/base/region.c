@@ -141,10 +141,10 @@ static rlx_chunk *next_bump_chunk(rlx_region *r, size_t size)
     return take(&r->spare);
 }
 
-/* A quarter of what there is: little is left over at any size, and chunks are few. */
+/* An eighth of what there is: little is left over at any size, and chunks are few. */
 static void choose_next_chunk(rlx_region *r)
 {
-    size_t next = r->bytes / 4 / FIRST_CHUNK * FIRST_CHUNK;
+    size_t next = r->bytes / 8 / FIRST_CHUNK * FIRST_CHUNK;
     r->next_chunk = next < FIRST_CHUNK ? FIRST_CHUNK : next < LARGEST_CHUNK ? next : LARGEST_CHUNK;
 }
 

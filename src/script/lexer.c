@@ -105,26 +105,6 @@ void rlx_words_free(rlx_words *t)
     rlx_words_init(t, t->ctx, 0);
 }
 
-/* Words lie in memory in the order they were made: visiting them in that order is what makes
- * this cheap. */
-static RLX_NOINLINE bool grow_names(rlx_words *t)
-{
-    size_t cap = t->cap ? t->cap * 2 : t->first_cap;
-    rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
-    if (!slots)
-        return rlx_no_memory(t->ctx);
-    for (rlx_word *w = t->first; w; w = w->next) {
-        size_t at = w->hash & (cap - 1);
-        while (slots[at])
-            at = (at + 1) & (cap - 1);
-        slots[at] = w;
-    }
-    rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
-    t->slots = slots;
-    t->cap = cap;
-    return true;
-}
-
 static uint8_t keyword_of(rlx_slice text)
 {
     if (text.len > LONGEST_KEYWORD)
@@ -168,6 +148,34 @@ static RLX_NOINLINE name_key key_of(rlx_slice text)
     return key;
 }
 
+/* That of its key. */
+static uint32_t hash_of(const rlx_word *w)
+{
+    if (RLX_LIKELY(w->text->len < 16))
+        return (uint32_t)mixed(w->begin[0], w->begin[1]);
+    return key_of(rlx_string_slice(w->text)).hash;
+}
+
+/* Words lie in memory in the order they were made: visiting them in that order is what makes
+ * this cheap. */
+static RLX_NOINLINE bool grow_names(rlx_words *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : t->first_cap;
+    rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
+    if (!slots)
+        return rlx_no_memory(t->ctx);
+    for (rlx_word *w = t->first; w; w = w->next) {
+        size_t at = hash_of(w) & (cap - 1);
+        while (slots[at])
+            at = (at + 1) & (cap - 1);
+        slots[at] = w;
+    }
+    rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
+    t->slots = slots;
+    t->cap = cap;
+    return true;
+}
+
 /* No name holds a zero, so that the first bytes of a short one tell its length, too. */
 static inline bool is_called(const rlx_word *w, const name_key *key)
 {
@@ -197,7 +205,6 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
         return rlx_no_memory(t->ctx), NULL;
     *w = (rlx_word){ .begin = { key->begin[0], key->begin[1] },
                      .text = string,
-                     .hash = key->hash,
                      .keyword = keyword_of(key->text) };
     *t->last = w;
     t->last = &w->next;

@@ -80,15 +80,14 @@ typedef struct rlx_word {
     uint64_t begin[2];
     const rlx_string *text;
     struct rlx_word *next;      /* made after it */
-    uint32_t hash;
-    uint8_t keyword;            /* token kind of a keyword, 0 for other names */
-    uint32_t frame;             /* serial number of the frame that bound it last */
+    /* serial number of the frame that bound it, or had bound what went out of scope */
+    uint32_t frame;
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */
     uint32_t last_bound;        /* place of its last binding in that block */
-    uint32_t gone_frame;        /* the frame that had bound `gone` */
-    const rlx_node *gone;       /* the variable that went out of scope last under this name */
+    uint8_t keyword;            /* token kind of a keyword, 0 for other names */
     rlx_functions *functions;   /* NULL: not looked at */
-    rlx_val value;              /* kind 0: not bound */
+    /* kind 0: not bound; .node: the variable that went out of scope under this name, or NULL */
+    rlx_val value;
 } rlx_word;
 
 typedef struct rlx_words {

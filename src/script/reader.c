@@ -114,16 +114,29 @@ const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
 
 /* ---- scopes --------------------------------------------------------------------------------- */
 
-uint32_t rlx_frame_mark(const rlx_reader *r) { return (uint32_t)r->undo.len; }
+uint32_t rlx_frame_mark(const rlx_reader *r) { return (uint32_t)r->bound.len; }
+
+static bool hide(rlx_reader *r, const rlx_word *name, uint32_t frame, rlx_val value)
+{
+    rlx_hidden h = { name, frame, value };
+    return rlx_vec_push(&r->ctx->memory, &r->hidden, h) || rlx_no_memory(r->ctx);
+}
+
+static bool hides(const rlx_reader *r, const rlx_word *name)
+{
+    return r->hidden.len && r->hidden.data[r->hidden.len - 1].name == name;
+}
 
 uint32_t rlx_frame_enter(rlx_reader *r)
 {
-    /* the outer frame's number is kept in an entry without a name */
-    if (!rlx_vec_push(&r->ctx->memory, &r->undo, ((rlx_undo){ .frame = r->frame })))
-        rlx_no_memory(r->ctx);
-    else
+    if (rlx_vec_reserve(&r->ctx->memory, &r->bound, r->bound.len + 1) &&
+        hide(r, NULL, r->frame, (rlx_val){ 0 })) {
+        r->bound.data[r->bound.len++] = NULL;
         r->frame = ++r->next_frame;
-    return (uint32_t)r->undo.len;
+    } else {
+        rlx_no_memory(r->ctx);
+    }
+    return (uint32_t)r->bound.len;
 }
 
 /* Annotations are remembered by their text: that holds as long as names in it mean the same.
@@ -136,32 +149,41 @@ static void meaning_changes(rlx_reader *r, const rlx_val *from, const rlx_val *t
         r->known_epoch++;
 }
 
+/* Gives the name the meaning it had around the frame; a variable leaves a trace. */
+static void unbind(rlx_reader *r, rlx_word *name)
+{
+    rlx_val before = { 0 };
+    if (hides(r, name)) {
+        rlx_hidden h = rlx_vec_pop(&r->hidden);
+        before = h.value;
+        meaning_changes(r, &name->value, &before);
+        name->frame = h.frame;
+    } else {
+        meaning_changes(r, &name->value, &before);
+        before.node = name->value.kind == RLX_VAL_EXPR ? name->value.node : NULL;
+    }
+    name->value = before;
+}
+
 void rlx_frame_leave(rlx_reader *r, uint32_t mark)
 {
-    while (r->undo.len > mark) {
-        rlx_undo *u = &r->undo.data[--r->undo.len];
-        rlx_val before = u->hides ? rlx_vec_pop(&r->hidden) : (rlx_val){ 0 };
-        meaning_changes(r, &u->name->value, &before);
-        if (u->name->value.kind == RLX_VAL_EXPR) {
-            u->name->gone = u->name->value.node;
-            u->name->gone_frame = u->name->frame;
-        }
-        u->name->value = before;
-        u->name->frame = u->frame;
+    while (r->bound.len > mark)
+        unbind(r, r->bound.data[--r->bound.len]);
+    if (mark && r->bound.len == mark && !r->bound.data[mark - 1]) {
+        r->bound.len--;
+        r->frame = rlx_vec_pop(&r->hidden).frame;
     }
-    if (mark && r->undo.len == mark && !r->undo.data[mark - 1].name)
-        r->frame = r->undo.data[--r->undo.len].frame;
 }
 
 bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
 {
     meaning_changes(r, &name->value, value);
-    if (name->frame != r->frame) {
-        rlx_undo u = { .name = name, .frame = name->frame, .hides = name->value.kind != 0 };
-        if (!rlx_vec_reserve(&r->ctx->memory, &r->undo, r->undo.len + 1) ||
-            (u.hides && !rlx_vec_push(&r->ctx->memory, &r->hidden, name->value)))
+    if (name->frame != r->frame || !name->value.kind) {
+        if (!rlx_vec_reserve(&r->ctx->memory, &r->bound, r->bound.len + 1))
             return rlx_no_memory(r->ctx);
-        r->undo.data[r->undo.len++] = u;
+        if (name->value.kind && !hide(r, name, name->frame, name->value))
+            return false;
+        r->bound.data[r->bound.len++] = name;
         name->frame = r->frame;
     }
     name->value = *value;
@@ -457,7 +479,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
 static void stop(rlx_reader *r)
 {
     rlx_memory *m = &r->ctx->memory;
-    rlx_vec_free(m, &r->undo);
+    rlx_vec_free(m, &r->bound);
     rlx_vec_free(m, &r->hidden);
     rlx_vec_free(m, &r->pending);
     rlx_vec_free(m, &r->stack);

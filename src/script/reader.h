@@ -57,8 +57,9 @@ enum rlx_special {
     RLX_SPECIAL_COUNT
 };
 
-/* What a frame's end restores. Few names meant something before: those values are kept apart. */
-typedef struct rlx_undo { rlx_word *name; uint32_t frame; bool hides; } rlx_undo;
+/* What a frame's end restores, where a name meant something before: few do. Name NULL: a frame
+ * begins here, `frame` is the outer one. */
+typedef struct rlx_hidden { const rlx_word *name; uint32_t frame; rlx_val value; } rlx_hidden;
 typedef struct rlx_meaning { rlx_word *name; rlx_val value; } rlx_meaning;
 
 /* One function of the text: its header is read first, its body when every signature is known. */
@@ -100,8 +101,8 @@ typedef struct rlx_reader {
     uint32_t depth;                     /* recursion of evaluation through strings */
     enum rlx_dialect dialect;
 
-    RLX_VEC(rlx_undo) undo;             /* bindings to restore when frames end */
-    RLX_VEC(rlx_val) hidden;            /* the values of those that hide one, in the same order */
+    RLX_VEC(rlx_word *) bound;          /* in open frames; NULL where one begins */
+    RLX_VEC(rlx_hidden) hidden;         /* of those, in the same order */
     uint32_t frame, next_frame;         /* serial number of the current frame */
 
     rlx_module_builder *module;

@@ -261,7 +261,7 @@ typedef struct rlx_known_keywords {
 static rlx_known_keywords *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin,
                                          uint32_t len)
 {
-    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->hash) %
+    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->text->hash) %
                         KNOWN_KEYWORDS];
 }
 

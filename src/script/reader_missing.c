@@ -53,13 +53,13 @@ static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 static bool out_of_scope(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data;
-    bool dataflow = rlx_is(a->name->gone, RLX_NODE_DATAFLOW_VAR);
+    bool dataflow = rlx_is(a->name->value.node, RLX_NODE_DATAFLOW_VAR);
     if (dataflow)
         rlx_read_error(r, RLX_WF01, a, "dataflow variable %s is used outside its dataflow block",
                        name);
     else
         rlx_read_error(r, RLX_WF03, a, "variable %s is out of scope here", name);
-    rlx_note(r->ctx, rlx_place_of(a->name->gone),
+    rlx_note(r->ctx, rlx_place_of(a->name->value.node),
              dataflow ? "it is bound here; add it to R.output" : "it is bound here");
     return false;
 }
@@ -187,7 +187,7 @@ bool rlx_read_missing(rlx_reader *r, const rlx_ast *a)
     bool in_dims = r->annotated && r->dims_of;
     if (r->where.part != RLX_PART_BODY || !in_text)
         return in_dims ? missing_in_dims(r, a) : unknown(r, a);
-    if (a->name->gone && a->name->gone_frame >= outermost_body(r)->body_frame)
+    if (a->name->value.node && a->name->frame >= outermost_body(r)->body_frame)
         return out_of_scope(r, a);
     return bound_later(r, a) ? false : in_dims ? missing_in_dims(r, a) : unknown(r, a);
 }

@@ -220,13 +220,12 @@ static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
 /* What the frame bound since `mark`, to be bound again when the body is read. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
 {
-    size_t n = r->undo.len - mark;
+    size_t n = r->bound.len - mark;
     rlx_meaning *names = rlx_region_array(&r->unit, n + 1, sizeof *names);
     if (!names)
         return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < n; i++)
-        names[i] =
-            (rlx_meaning){ r->undo.data[mark + i].name, r->undo.data[mark + i].name->value };
+        names[i] = (rlx_meaning){ r->bound.data[mark + i], r->bound.data[mark + i]->value };
     f->names = names;
     f->num_names = n;
     return true;
