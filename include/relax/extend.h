@@ -18,6 +18,7 @@
 #ifndef RELAX_EXTEND_H
 #define RELAX_EXTEND_H
 
+#include <relax/op.h>
 #include <relax/ir.h>
 
 #ifdef __cplusplus
@@ -62,10 +63,10 @@ typedef struct relax_kind_options {
     size_t min_operands, max_operands; /* how many there are */
     /* The packed function that checks a value when the program runs: it is called with the value
      * and the operands (integers, shapes, strings, dtypes; struct info is left out), and fails
-     * if the value is not of the kind. Without one (NULL) nothing can be checked: parameters and
-     * results that are described so take any value, and a R.match_cast that is not proved is
-     * refused when the program is compiled (CG02). Parameters of functions take any value in
-     * either case. */
+     * if the value is not of the kind: for R.match_cast, and for annotations of bindings that are
+     * not proved. Without one (NULL) such annotations are believed, and a R.match_cast that is
+     * not proved is refused when the program is compiled (CG02), as it is inside of tuples.
+     * Parameters and results of functions take any value in either case. */
     const char *check;
     size_t check_len;
     relax_kind_equal_fn equal;      /* NULL: only if all operands are proved equal */
@@ -102,6 +103,128 @@ int64_t relax_struct_info_num_operands(const relax_struct_info *info);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_node *relax_struct_info_operand(
         const relax_struct_info *info, size_t index);
+
+/* ---- calls, as callbacks about them see them ------------------------------------------------ */
+
+/* Lives while the callback runs. */
+typedef struct relax_call_view relax_call_view;
+/* The call: relax_expr_operand(call, 1 + i) is argument i, relax_expr_attr an attribute. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_call_view_call(const relax_call_view *view);
+/* What is known of argument i. NULL if there is none, or after a report: then the callback
+ * fails. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_call_view_arg_info(
+        const relax_call_view *view, size_t index);
+/* For a lowering: struct info of the result, as the inference gave it; else NULL. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_call_view_result(
+        const relax_call_view *view);
+/* Says what is wrong with the call: "NAME: text" at its place (TY08 from an inference, TY16
+ * from a derive function); from a lowering, why there is none for this call. The callback then
+ * returns NULL. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+relax_status relax_call_view_fail(const relax_call_view *view, const char *text, size_t text_len);
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+/* Struct info of the call; NULL: it is wrong, see relax_call_view_fail. Called whenever struct
+ * info is derived, also to no effect: it may not change anything outside. */
+typedef const relax_struct_info *(*relax_op_infer_fn)(void *user, relax_context *ctx,
+                                                      const relax_call_view *view);
+/* A PrimFunc (relax/tir.h) that computes the call: its parameters are the arguments that are
+ * tensors or scalars, in order, the fields of tuples in place of the tuples, shapes left out;
+ * then a buffer for the result, or for each field of it. Sizes of the program do not occur in
+ * it: they are literals, or sizes that its buffers bind. NULL: none for this call. */
+typedef const relax_base_func *(*relax_op_lower_fn)(void *user, relax_context *ctx,
+                                                    const relax_call_view *view);
+/* An operator. Lists have as many members as num_args or num_attrs says; names and texts in
+ * them end with NUL. */
+typedef struct relax_op_options {
+    size_t struct_size;
+    const char *name;            /* "host.spmm": identifiers with dots between, at least two */
+    size_t name_len;
+    const char *const *arg_names;
+    const int32_t *arg_kinds;    /* RELAX_OP_ARG_... */
+    size_t num_args;             /* at most 8 */
+    size_t min_args;             /* those after so many may be left out */
+    int32_t variadic;            /* 1: the last argument repeats, any number of times */
+    int32_t pure;                /* 1: no effects beside the result */
+    const char *const *attr_names;
+    const int32_t *attr_types;   /* RELAX_OP_ATTR_... */
+    /* As text: "-1", "True", "0.5", "None", "[1, 2]", "float32", "csr" (of a string, without
+     * quotes), "{}"; an entry that is NULL: the attribute must be given. */
+    const char *const *attr_defaults;
+    size_t num_attrs;            /* at most 12 */
+    relax_op_infer_fn infer;     /* NULL: the result is R.Object */
+    /* How it runs: by the PrimFunc that `lower` gives, else by the packed function `packed`,
+     * which gets the arguments, then the attributes in order (lists as tuples, None as the empty
+     * tuple), and whose result is taken for what the inference says. legalize_ops does both.
+     * Both NULL: it cannot be compiled (CG03). */
+    relax_op_lower_fn lower;
+    const char *packed;
+    size_t packed_len;
+    const char *help;            /* one line; NULL: none */
+    size_t help_len;
+    void *user;
+    void (*destroy)(void *user);
+} relax_op_options;
+/* Fills `options` with the defaults: no arguments, pure. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+relax_status relax_op_options_init(relax_op_options *options, size_t struct_size);
+/* Registers an operator: from then on relax_call_op and R.NAME(...) in text know it. OP16: the
+ * name is taken. What `options` points to is copied. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+relax_status relax_register_op(relax_context *ctx, const relax_op_options *options);
+
+/* The operators of the library and those registered in `ctx`, numbered on from the former: as
+ * the functions of relax/op.h without `context`. Texts of registered ones live as long as the
+ * context. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int32_t relax_context_op_count(const relax_context *ctx);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_name(const relax_context *ctx,
+                                                                int32_t op);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_help(const relax_context *ctx,
+                                                                int32_t op);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int32_t relax_context_op_flags(const relax_context *ctx, int32_t op);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_arg(
+        const relax_context *ctx, int32_t op, int32_t arg, RELAX_NULLABLE int32_t *kind,
+        RELAX_NULLABLE int32_t *optional);
+/* Likewise. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_attr(
+        const relax_context *ctx, int32_t op, int32_t attr, RELAX_NULLABLE int32_t *type,
+        RELAX_NULLABLE const char **deflt, RELAX_NULLABLE const char **help);
+
+/* ---- derive functions ----------------------------------------------------------------------- */
+
+/* Struct info of a call of a function that is described by R.Callable(derive_func="NAME"); NULL:
+ * the call is wrong, see relax_call_view_fail. */
+typedef const relax_struct_info *(*relax_derive_fn)(void *user, relax_context *ctx,
+                                                    const relax_call_view *view);
+/* Registers a derive function under any name. OP16: the name is taken. An annotation that names
+ * one that is not registered is ill-formed (WF17). */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+relax_status relax_register_derive(relax_context *ctx, const char *name, size_t name_len,
+                                   relax_derive_fn derive, void *user,
+                                   RELAX_NULLABLE void (*destroy)(void *user));
+/* R.Callable(ret=ret, purity=pure, derive_func=name): a packed function whose results a derive
+ * function describes. `ret` NULL: R.Object. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_derived_func(
+        relax_context *ctx, const char *name, size_t name_len,
+        RELAX_NULLABLE const relax_struct_info *ret, int32_t pure);
 
 #ifdef __cplusplus
 }

@@ -167,7 +167,12 @@ static void say_shape_var(rlx_wf *w, const rlx_finding *f)
 
 static void say_func_form(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "function annotation has both parameters and a derive function");
+    const rlx_func_sinfo *s = f->detail == RLX_WF_FORM ? rlx_as_func_sinfo(f->a) : NULL;
+    if (s)
+        SAY(w, f, "derive function %s is not registered in this context",
+            s->derive_name ? s->derive_name->data : "");
+    else
+        SAY(w, f, "function annotation has both parameters and a derive function");
 }
 
 static void say_scalar(rlx_wf *w, const rlx_finding *f)
@@ -294,7 +299,7 @@ static void say_inline(rlx_wf *w, const rlx_finding *f) { SAY(w, f, "inline Prim
 
 static void say_unknown_op(rlx_wf *w, const rlx_finding *f)
 {
-    const char *near = rlx_op_suggest(rlx_string_slice(((const rlx_op *)f->a)->name));
+    const char *near = rlx_op_suggest(w->ctx, rlx_string_slice(((const rlx_op *)f->a)->name));
     SAY(w, f, "unknown operator %s%s%s", name(w, f->a), near ? "; did you mean " : "",
         near ? near : "");
 }

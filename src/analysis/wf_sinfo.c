@@ -234,6 +234,9 @@ static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_w
     uint32_t mark = (uint32_t)w->binders.len;
     if (s->derive != RLX_DERIVE_NONE && s->num_params)
         rlx_wf_found(w, RLX_WF17, RLX_WF_PLAIN, rlx_wf_place(spot), NULL);
+    if (s->derive == RLX_DERIVE_NAMED &&
+        !(s->derive_name && rlx_host_derive_find(w->ctx, rlx_string_slice(s->derive_name))))
+        rlx_wf_found(w, RLX_WF17, RLX_WF_FORM, rlx_wf_place(spot), &s->node);
     spot->part++;
     for (size_t i = 0; i < s->num_binders; i++)
         if (rlx_as_prim_var(s->binders[i]))

@@ -37,6 +37,7 @@ struct relax_builder {
     rlx_builder *b;
     RLX_VEC(frame) frames;
     bool lent, lent_dataflow;    /* the builder of a rewriting; in whose dataflow block */
+    uint32_t made_in;            /* callbacks of the host under way when it was made */
     rlx_place otherwise;         /* of bindings that are given none */
 };
 
@@ -168,6 +169,27 @@ relax_module *relax_module_builder_finish(relax_module_builder *mb)
 
 /* ---- functions */
 
+static uint32_t callbacks_under_way(const rlx_context *ctx)
+{
+    return ctx->host ? ctx->host->depth : 0;
+}
+
+/* A builder may be emitting what a callback is asked about: the callback has to make its own. */
+static bool is_ready(relax_builder *b)
+{
+    if (!API_IS(b, API_BUILDER))
+        return false;
+    uint32_t depth = callbacks_under_way(b->ctx);
+    if (b->made_in >= depth) {
+        b->made_in = depth; /* of the caller from now on */
+        return true;
+    }
+    rlx_error(b->ctx, RLX_OP09, RLX_NO_PLACE,
+              "the builder was made outside of the callback that is running");
+    rlx_diags_flush(&b->ctx->diags);
+    return false;
+}
+
 static const relax_function_options function_defaults = { .struct_size =
                                                               sizeof(relax_function_options),
                                                           .pure = 1 };
@@ -196,13 +218,14 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
     API_SET_TAG(b, API_BUILDER);
     b->ctx = api_hold(ctx);
     b->module = mb;
+    b->made_in = callbacks_under_way(ctx);
     mb->users++;
     return b;
 }
 
 void relax_builder_destroy(relax_builder *builder)
 {
-    if (!API_IS(builder, API_BUILDER) || builder->lent)
+    if (!is_ready(builder) || builder->lent)
         return;
     relax_context *ctx = builder->ctx;
     rlx_builder_free(builder->b);
@@ -336,7 +359,7 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
                                           size_t name_len, const relax_expr *const *params,
                                           size_t num_params, const relax_function_options *options)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -405,7 +428,7 @@ static bool has_function(const relax_builder *b)
  * function. */
 relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr *result)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     relax_context *ctx = builder->ctx;
     if (!has_function(builder))
@@ -427,7 +450,7 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
 
 relax_status relax_builder_begin_dataflow(relax_builder *builder)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
     if (is_dead(builder))
@@ -444,7 +467,7 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
 
 relax_status relax_builder_end_dataflow(relax_builder *builder)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
     if (is_dead(builder))
@@ -484,7 +507,7 @@ relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, c
                                size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
     return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
@@ -495,7 +518,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
                                          size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) &&
               api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
@@ -507,7 +530,7 @@ relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *
                                       const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
     if (ok && !rlx_builder_in_dataflow(builder->b))
@@ -521,7 +544,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
                                           size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) &&
               api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
@@ -536,7 +559,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
 
 relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *cond)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -563,7 +586,7 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
 
 relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *true_value)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -584,7 +607,7 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
                                  const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     relax_context *ctx = builder->ctx;
     frame *top = top_frame(builder);
@@ -651,6 +674,7 @@ relax_builder *api_loan_begin(api_loan *loan, rlx_module_builder *mb, rlx_builde
     loan->mb->mb = mb;
     loan->mb->errors = rlx_errors_mark(builder->ctx);
     builder->b = b;
+    builder->made_in = callbacks_under_way(builder->ctx);
     builder->otherwise = place;
     builder->lent_dataflow = rlx_builder_in_dataflow(b);
     builder->frames.data[0] = (frame){ .kind = FRAME_LENT, .errors = loan->mb->errors };
@@ -700,7 +724,7 @@ const relax_expr *relax_builder_lookup(const relax_builder *builder, const relax
 
 const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax_expr *expr)
 {
-    if (!API_IS(builder, API_BUILDER))
+    if (!is_ready(builder))
         return NULL;
     bool ok = !is_dead(builder) && api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
     if (ok && !builder->frames.len)

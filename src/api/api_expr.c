@@ -116,10 +116,10 @@ static const rlx_op_row *find_op(relax_context *ctx, const char *op, size_t op_l
     rlx_slice name;
     if (!api_name(ctx, op, op_len, "op", &name))
         return NULL;
-    const rlx_op_row *row = rlx_op_find(name);
+    const rlx_op_row *row = rlx_op_find_in(ctx, name);
     if (row)
         return row;
-    const char *near = rlx_op_suggest(name);
+    const char *near = rlx_op_suggest(ctx, name);
     return rlx_error(ctx, RLX_OP06, place, "unknown operator %.*s%s%s", api_width(name), name.data,
                      near ? "; did you mean " : "", near ? near : "");
 }

@@ -1,8 +1,19 @@
 /* api_op.c: the operator table, for those who generate themselves from it. */
+#include <relax/extend.h>
 #include <relax/op.h>
+#include "api/api_int.h"
+
 #include "op/op.h"
 
 static const rlx_op_row *row_at(int32_t op) { return op >= 0 ? rlx_op_at((size_t)op) : NULL; }
+
+/* Operators of the context come after those of the table. */
+static const rlx_op_row *row_in(const relax_context *ctx, int32_t op)
+{
+    const rlx_host *h = API_READS(ctx) ? ctx->host : NULL;
+    size_t own = op < relax_op_count() ? SIZE_MAX : (size_t)(op - relax_op_count());
+    return own == SIZE_MAX ? row_at(op) : h && own < h->ops.len ? &h->ops.data[own]->op : NULL;
+}
 
 int32_t relax_op_count(void)
 {
@@ -23,33 +34,39 @@ int32_t relax_op_find(const char *name, size_t name_len)
 
 const char *relax_op_suggest(const char *name, size_t name_len)
 {
-    return name ? rlx_op_suggest((rlx_slice){ name, name_len }) : NULL;
+    return name ? rlx_op_suggest(NULL, (rlx_slice){ name, name_len }) : NULL;
 }
 
-const char *relax_op_name(int32_t op)
+int32_t relax_context_op_count(const relax_context *ctx)
 {
-    const rlx_op_row *row = row_at(op);
-    return row ? row->name : NULL;
+    const rlx_host *h = API_READS(ctx) ? ctx->host : NULL;
+    return relax_op_count() + (h ? (int32_t)h->ops.len : 0);
 }
 
-const char *relax_op_help(int32_t op)
+int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len)
 {
-    const rlx_op_row *row = row_at(op);
-    return row ? row->help : NULL;
+    const rlx_op_row *row =
+        name && API_READS(ctx) ? rlx_op_find_in(ctx, (rlx_slice){ name, name_len }) : NULL;
+    for (int32_t i = 0; row && i < relax_context_op_count(ctx); i++)
+        if (row_in(ctx, i) == row)
+            return i;
+    return -1;
 }
 
-int32_t relax_op_flags(int32_t op)
+static const char *name_of(const rlx_op_row *row) { return row ? row->name : NULL; }
+static const char *help_of(const rlx_op_row *row) { return row ? row->help : NULL; }
+
+static int32_t flags_of(const rlx_op_row *row)
 {
-    const rlx_op_row *row = row_at(op);
     if (!row)
         return 0;
     return (row->flags & RLX_OP_PURE ? RELAX_OP_FLAG_PURE : 0) |
            (row->flags & RLX_OP_VARARGS ? RELAX_OP_FLAG_VARARGS : 0) |
            (row->flags & RLX_OP_SINFO_ARGS ? RELAX_OP_FLAG_RESULT : 0) |
-           (row->lower || row->builtin ? RELAX_OP_FLAG_LOWERS : 0);
+           (row->lower || row->builtin || row->packed ? RELAX_OP_FLAG_LOWERS : 0);
 }
 
-const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *optional)
+static const char *arg_of(const rlx_op_row *row, int32_t arg, int32_t *kind, int32_t *optional)
 {
     static const int32_t kinds[] = {
         [RLX_ARG_TENSOR] = RELAX_OP_ARG_TENSOR,
@@ -62,7 +79,6 @@ const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *option
         [RLX_ARG_DTYPE] = RELAX_OP_ARG_DTYPE,
         [RLX_ARG_ANY] = RELAX_OP_ARG_ANY,
     };
-    const rlx_op_row *row = row_at(op);
     const rlx_op_arg *a = row && arg >= 0 && arg < row->num_args ? &row->args[arg] : NULL;
     if (kind)
         *kind = a ? kinds[a->kind] : 0;
@@ -71,8 +87,8 @@ const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *option
     return a ? a->name : NULL;
 }
 
-const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **deflt,
-                          const char **help)
+static const char *attr_of(const rlx_op_row *row, int32_t attr, int32_t *type, const char **deflt,
+                           const char **help)
 {
     static const int32_t types[] = {
         [RLX_ATTR_INT] = RELAX_OP_ATTR_INT,
@@ -87,7 +103,6 @@ const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **
         [RLX_ATTR_STRING_OR_NONE] = RELAX_OP_ATTR_STRING_OR_NONE,
         [RLX_ATTR_INT_OR_INTS] = RELAX_OP_ATTR_INT_OR_INTS,
     };
-    const rlx_op_row *row = row_at(op);
     const rlx_op_attr *a = row && attr >= 0 && attr < row->num_attrs ? &row->attrs[attr] : NULL;
     int32_t known = a && a->type < RLX_COUNT(types) ? types[a->type] : RELAX_OP_ATTR_OTHER;
     if (type)
@@ -97,4 +112,46 @@ const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **
     if (help)
         *help = a ? a->help : NULL;
     return a ? a->name : NULL;
+}
+
+const char *relax_op_name(int32_t op) { return name_of(row_at(op)); }
+const char *relax_op_help(int32_t op) { return help_of(row_at(op)); }
+int32_t relax_op_flags(int32_t op) { return flags_of(row_at(op)); }
+
+const char *relax_op_arg(int32_t op, int32_t arg, int32_t *kind, int32_t *optional)
+{
+    return arg_of(row_at(op), arg, kind, optional);
+}
+
+const char *relax_op_attr(int32_t op, int32_t attr, int32_t *type, const char **deflt,
+                          const char **help)
+{
+    return attr_of(row_at(op), attr, type, deflt, help);
+}
+
+const char *relax_context_op_name(const relax_context *ctx, int32_t op)
+{
+    return name_of(row_in(ctx, op));
+}
+
+const char *relax_context_op_help(const relax_context *ctx, int32_t op)
+{
+    return help_of(row_in(ctx, op));
+}
+
+int32_t relax_context_op_flags(const relax_context *ctx, int32_t op)
+{
+    return flags_of(row_in(ctx, op));
+}
+
+const char *relax_context_op_arg(const relax_context *ctx, int32_t op, int32_t arg, int32_t *kind,
+                                 int32_t *optional)
+{
+    return arg_of(row_in(ctx, op), arg, kind, optional);
+}
+
+const char *relax_context_op_attr(const relax_context *ctx, int32_t op, int32_t attr,
+                                  int32_t *type, const char **deflt, const char **help)
+{
+    return attr_of(row_in(ctx, op), attr, type, deflt, help);
 }

@@ -209,8 +209,8 @@ const relax_pattern *relax_pattern_op(relax_context *ctx, const char *op, size_t
     bool good = api_name(ctx, op, op_len, "op", &name) &&
                 are_patterns(ctx, args, num_args, "args") &&
                 are_flags(ctx, flags, CALL_FLAGS, num_args);
-    if (good && !(p.row = rlx_op_find(name))) {
-        const char *near = rlx_op_suggest(name);
+    if (good && !(p.row = rlx_op_find_in(ctx, name))) {
+        const char *near = rlx_op_suggest(ctx, name);
         good = rlx_error(ctx, RLX_OP06, RLX_NO_PLACE, "unknown operator %.*s%s%s", api_width(name),
                          name.data, near ? "; did you mean " : "", near ? near : "") != NULL;
     }

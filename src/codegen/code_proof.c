@@ -254,10 +254,75 @@ uint32_t cw_var_name(cw_fn *n, const rlx_var *v)
     return number;
 }
 
+/* ---- kinds of the host: a packed function of the host checks them ---------------------------- */
+
+static bool push_operand(cw_fn *n, const rlx_node *operand)
+{
+    const rlx_expr *e = operand;
+    if (rlx_family_of(operand) == RLX_FAMILY_SINFO)
+        return true;
+    if (rlx_family_of(operand) == RLX_FAMILY_PRIM)
+        e = rlx_prim_value_new(n->ctx, operand);
+    return e ? cw_push_arg(n, e) : rlx_no_memory(n->ctx);
+}
+
+static bool call_check(cw_fn *n, uint32_t reg, const rlx_host_sinfo *s, rlx_slice check)
+{
+    size_t first = n->args.len;
+    bool ok = cw_flush(n) && (rlx_vec_push(&n->ctx->memory, &n->args,
+                                           rlx_operand(RLX_OPERAND_REGISTER, reg)) ||
+                              rlx_no_memory(n->ctx));
+    for (size_t i = 0; ok && i < s->num_operands; i++)
+        ok = push_operand(n, s->operands[i]);
+    return ok && CW_EMIT_ARGS(n, RLX_OP_CALL_PACKED, first, RLX_NO_INDEX,
+                              rlx_writer_packed(n->out, check));
+}
+
+/* The first description of such a kind in s, tuples looked into. */
+static const rlx_host_sinfo *host_part(cw_fn *n, const rlx_sinfo *s)
+{
+    size_t floor = n->work.len;
+    const rlx_host_sinfo *found = rlx_as_host_sinfo(s);
+    for (const rlx_node *at = s; at && !found;) {
+        const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(at);
+        found = rlx_as_host_sinfo(at);
+        for (size_t i = t ? t->num_fields : 0; i-- > 0;)
+            if (!rlx_vec_push(&n->ctx->memory, &n->work, t->fields[i]))
+                rlx_no_memory(n->ctx);
+        at = n->work.len > floor ? rlx_vec_pop(&n->work) : NULL;
+    }
+    n->work.len = floor;
+    return found;
+}
+
+/* *done: s needs no description of ours. What cannot be checked is believed where it is an
+ * annotation, and refused where the program asks for a check. */
+static bool match_host(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour flavour,
+                       bool *done)
+{
+    const rlx_host_sinfo *part = host_part(n, s);
+    const rlx_host_kind *k = part ? rlx_host_kind_of(n->ctx, &part->node) : NULL;
+    *done = rlx_as_host_sinfo(s) != NULL;
+    if (*done && k && k->check.len)
+        return call_check(n, reg, part, k->check);
+    if (part && flavour == RLX_MATCH_CAST)
+        return rlx_error(n->ctx, RLX_CG02, n->place,
+                         *done ? "R.%s cannot be checked when the program runs: it was registered "
+                                 "without a check"
+                               : "R.%s in a tuple cannot be checked: cast the fields one by one",
+                         part->name->data) != NULL;
+    return true;
+}
+
 bool cw_match(cw_fn *n, uint32_t reg, const rlx_sinfo *s, enum rlx_match_flavour flavour,
               const rlx_var *name)
 {
     uint32_t offset;
+    bool done;
+    if (!match_host(n, reg, s, flavour, &done))
+        return false;
+    if (done)
+        return true;
     if (!cw_describe(n, s, &offset))
         return false;
     RLX_EMIT(n->out, RLX_OP_MATCH, reg, offset, (uint32_t)flavour, cw_var_name(n, name));
@@ -277,8 +342,11 @@ bool cw_each_shape_var(cw_fn *n, const rlx_sinfo *s, bool (*use)(cw_fn *n, const
         const rlx_node *at = rlx_vec_pop(&n->work);
         const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(at);
         const rlx_tuple_sinfo *fields = rlx_as_tuple_sinfo(at);
+        const rlx_host_sinfo *h = rlx_as_host_sinfo(at);
         if (t && rlx_as_var(t->shape))
             ok = use(n, t->shape);
+        for (size_t i = 0; ok && h && i < h->num_operands; i++)
+            ok = !rlx_as_var(h->operands[i]) || use(n, h->operands[i]);
         for (size_t i = 0; ok && fields && i < fields->num_fields; i++)
             ok = rlx_vec_push(&n->ctx->memory, &n->work, fields->fields[i]) ||
                  rlx_no_memory(n->ctx);

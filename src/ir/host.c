@@ -26,7 +26,13 @@ void rlx_host_destroy(rlx_context *ctx)
     ctx->host = NULL;
     for (size_t i = 0; i < h->kinds.len; i++)
         drop_row(&h->kinds.data[i]->row);
+    for (size_t i = 0; i < h->ops.len; i++)
+        drop_row(&h->ops.data[i]->row);
+    for (size_t i = 0; i < h->derives.len; i++)
+        drop_row(&h->derives.data[i]->row);
     rlx_vec_free(&ctx->memory, &h->kinds);
+    rlx_vec_free(&ctx->memory, &h->ops);
+    rlx_vec_free(&ctx->memory, &h->derives);
     rlx_region_drop(&h->region);
     rlx_mem_free(&ctx->memory, h, sizeof *h);
 }
@@ -45,6 +51,24 @@ const rlx_host_kind *rlx_host_kind_of(const rlx_context *ctx, const rlx_sinfo *i
 {
     const rlx_host_sinfo *s = rlx_as_host_sinfo(info);
     return s ? rlx_host_kind_find(ctx, rlx_string_slice(s->name)) : NULL;
+}
+
+const rlx_host_op *rlx_host_op_find(const rlx_context *ctx, rlx_slice name)
+{
+    const rlx_host *h = ctx->host;
+    for (size_t i = 0; h && i < h->ops.len; i++)
+        if (rlx_slice_equal(h->ops.data[i]->row.name, name))
+            return h->ops.data[i];
+    return NULL;
+}
+
+const rlx_host_derive *rlx_host_derive_find(const rlx_context *ctx, rlx_slice name)
+{
+    const rlx_host *h = ctx->host;
+    for (size_t i = 0; h && i < h->derives.len; i++)
+        if (rlx_slice_equal(h->derives.data[i]->row.name, name))
+            return h->derives.data[i];
+    return NULL;
 }
 
 bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_call *c)
@@ -67,6 +91,22 @@ void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c)
     ctx->host->depth--;
     ctx->host->scope = c->outer;
     ctx->holders--;
+}
+
+void rlx_host_say(rlx_host_view *view, rlx_slice text)
+{
+    rlx_context *ctx = view->ctx;
+    int len = (int)(text.len < INT32_MAX ? text.len : 0);
+    char *copy = rlx_new(ctx, text.len + 1);
+    view->failed = true;
+    if (!copy)
+        return;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = 0;
+    view->why = copy;
+    if (!view->quiet)
+        rlx_error(ctx, view->code, view->call->place, "%.*s: %.*s", (int)view->subject.len,
+                  view->subject.data, len, text.data);
 }
 
 void rlx_host_failed(rlx_context *ctx, const rlx_host_call *c, const char *what, rlx_slice name)

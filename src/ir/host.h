@@ -35,10 +35,44 @@ struct rlx_host_kind {
                                     const rlx_sinfo *info);
 };
 
+/* A call that a callback is asked about. */
+typedef struct rlx_host_view {
+    rlx_node node;               /* looks like no node */
+    rlx_context *ctx;
+    const rlx_call *call;
+    const rlx_sinfo *(*arg_info)(void *user, size_t i); /* NULL after a report */
+    void *user;
+    const rlx_sinfo *result;     /* asked for a lowering: what the call gives; else NULL */
+    rlx_slice subject;           /* what messages begin with */
+    enum rlx_code_id code;       /* of what the callback says */
+    bool failed;                 /* it has said why */
+    bool quiet;                  /* nobody wants to know why */
+    const char *why;             /* what it said last, for a lowering */
+} rlx_host_view;
+#define RLX_HOST_VIEW_ID 0x43414c4cu
+
+/* An operator. Inference and lowering by callbacks are the row's `infer` and `lower`. */
+typedef struct rlx_host_op rlx_host_op;
+struct rlx_host_op {
+    rlx_op_row op;               /* first: an op row with RLX_OP_HOST is one of these */
+    rlx_host_row row;
+    const rlx_sinfo *(*infer)(const rlx_host_op *o, rlx_host_view *view);
+    const rlx_node *(*lower)(const rlx_host_op *o, rlx_host_view *view); /* PRIM_FUNC */
+};
+
+/* A derive function (language 1.4.2). */
+typedef struct rlx_host_derive rlx_host_derive;
+struct rlx_host_derive {
+    rlx_host_row row;
+    const rlx_sinfo *(*derive)(const rlx_host_derive *d, rlx_host_view *view);
+};
+
 /* The table of a context. */
 typedef struct rlx_host {
     rlx_region region;           /* rows and their texts */
     RLX_VEC(const rlx_host_kind *) kinds;
+    RLX_VEC(const rlx_host_op *) ops;
+    RLX_VEC(const rlx_host_derive *) derives;
     const struct rlx_scope *scope; /* what is known of sizes where the callback was asked */
     uint32_t depth;              /* callbacks under way */
 } rlx_host;
@@ -51,11 +85,17 @@ void rlx_host_destroy(rlx_context *ctx);
 const rlx_host_kind *rlx_host_kind_find(const rlx_context *ctx, rlx_slice name);
 const rlx_host_kind *rlx_host_kind_of(const rlx_context *ctx, const rlx_sinfo *info);
 
+/* "host.spmm": without "relax." or "R." */
+const rlx_host_op *rlx_host_op_find(const rlx_context *ctx, rlx_slice name);
+const rlx_host_derive *rlx_host_derive_find(const rlx_context *ctx, rlx_slice name);
+
 /* Around every callback. False after a report: they nest too deeply. Meanwhile the context
  * counts as held, so that it is not collected. */
 typedef struct rlx_host_call { const struct rlx_scope *outer; rlx_error_mark errors; } rlx_host_call;
 bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_call *c);
 void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c);
+/* What a callback about a call says: with the view's code at the call, "subject: text". */
+void rlx_host_say(rlx_host_view *view, rlx_slice text);
 /* After a callback failed: says so (OP17) unless it has said why. */
 void rlx_host_failed(rlx_context *ctx, const rlx_host_call *c, const char *what, rlx_slice name);
 

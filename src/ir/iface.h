@@ -39,6 +39,7 @@ enum rlx_op_flags {
     RLX_OP_VARARGS = 2,      /* the last argument repeats */
     RLX_OP_SINFO_ARGS = 4,   /* takes sinfo_args */
     RLX_OP_ALIAS = 8,        /* result may share memory with an argument */
+    RLX_OP_HOST = 64,        /* registered by the host: an rlx_host_op (host.h) */
     /* normalize completes what was written short (reshape's 0 and -1): applied under
      * keep_op_form too */
     RLX_OP_NORMALIZE_ALWAYS = 32,
@@ -91,12 +92,17 @@ struct rlx_op_row {
      * then attrs" */
     const char *params;
     const char *builtin;              /* name of the run-time builtin it lowers to, or NULL */
+    /* the packed function of the host that runs it, which gets the arguments, then the
+     * attributes; NULL: none */
+    const char *packed;
     const char *help;                 /* one line */
 };
 typedef struct rlx_op_table {
-    const rlx_op_row *(*find)(rlx_slice name); /* "relax.add", "R.add" or "add"; NULL: unknown */
+    /* "relax.add", "R.add" or "add", or one that the host has registered; NULL: unknown */
+    const rlx_op_row *(*find)(const rlx_context *ctx, rlx_slice name);
     const rlx_op_row *(*at)(size_t index);     /* NULL past the end */
-    const char *(*suggest)(rlx_slice name);    /* the nearest known name, NULL: nothing is near */
+    /* the nearest known name, NULL: nothing is near */
+    const char *(*suggest)(const rlx_context *ctx, rlx_slice name);
     /* A call with all its attributes: rlx_call_op_sinfo of op/op.h. */
     const rlx_expr *(*call)(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
                             size_t num_args, const rlx_sinfo *const *sinfo_args,

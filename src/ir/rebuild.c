@@ -272,10 +272,31 @@ static const rlx_node *clone_module(rlx_context *ctx, const rlx_node *key, enum 
     return ok ? &m->node : NULL;
 }
 
-/* What a host has added to one context is known in another only if it was registered there. */
-static bool is_known_there(rlx_context *to, const rlx_node *n)
+/* Do both take the same attributes, so that calls of one are calls of the other? */
+static bool same_attrs(const rlx_op_row *a, const rlx_op_row *b)
+{
+    bool same = a->num_attrs == b->num_attrs;
+    for (size_t i = 0; same && i < a->num_attrs; i++)
+        same = a->attrs[i].type == b->attrs[i].type && !strcmp(a->attrs[i].name, b->attrs[i].name);
+    return same;
+}
+
+/* What a host has added to one context is known in another only if it was registered there. An
+ * operator then has the row of that context. */
+static bool is_known_there(rlx_context *to, rlx_node *n)
 {
     const rlx_host_sinfo *s = rlx_as_host_sinfo(n);
+    rlx_op *op = n->kind == RLX_NODE_OP ? (rlx_op *)n : NULL;
+    if (op && op->row && op->row->flags & RLX_OP_HOST) {
+        const rlx_host_op *there = rlx_host_op_find(to, rlx_slice_z(op->row->short_name));
+        if (there && same_attrs(&there->op, op->row)) {
+            op->row = &there->op;
+            return true;
+        }
+        rlx_error(to, RLX_OP15, RLX_NO_PLACE, "operator %s is not registered in this context%s",
+                  op->row->short_name, there ? " with these attributes" : "");
+        return false;
+    }
     if (!s || rlx_host_kind_of(to, n))
         return true;
     rlx_error(to, RLX_OP15, RLX_NO_PLACE, "struct info R.%s is not registered in this context",
@@ -290,7 +311,7 @@ const rlx_node *rlx_clone(rlx_context *ctx, const rlx_node *n, const rlx_node *c
     rlx_any_node key;
     memcpy(&key, n, k->size);
     set_children(&key.node, children);
-    if (how == RLX_CLONE_FOREIGN && !is_known_there(ctx, n))
+    if (how == RLX_CLONE_FOREIGN && !is_known_there(ctx, &key.node))
         return NULL;
     if (n->kind == RLX_NODE_FUNC_SINFO && !drop_binders(ctx, (rlx_func_sinfo *)&key))
         return NULL;

@@ -148,6 +148,55 @@ static const rlx_attr *list_default(rlx_context *ctx, uint8_t type, rlx_slice te
     return rlx_attr_list_new(ctx, items, n);
 }
 
+/* Integers or numbers, ", " or "," between them, no more than list_default reads. */
+static bool is_list_default(rlx_slice text, bool floats)
+{
+    size_t n = 0, at = 1;
+    double f;
+    bool overflow = false;
+    uint64_t i;
+    if (text.len < 2 || text.data[0] != '[' || memchr(text.data, ']', text.len) !=
+                                                   text.data + text.len - 1)
+        return false;
+    while (at + 1 < text.len && n++ < 8) {
+        size_t end = at;
+        while (text.data[end] != ',' && text.data[end] != ']')
+            end++;
+        rlx_slice item = { text.data + at, end - at };
+        bool minus = item.len && item.data[0] == '-';
+        item = (rlx_slice){ item.data + minus, item.len - minus };
+        if (!(floats && rlx_parse_double(item, &f)) &&
+            !(rlx_parse_u64(item, &i, &overflow) && !overflow && i <= INT64_MAX))
+            return false;
+        at = end + 1 + (end + 1 < text.len && text.data[end + 1] == ' ');
+    }
+    return at + 1 >= text.len || n < 8;
+}
+
+bool rlx_op_default_fits(uint8_t type, const char *deflt)
+{
+    rlx_slice text = rlx_slice_z(deflt);
+    rlx_dtype t;
+    double f;
+    bool overflow = false, minus = text.len && text.data[0] == '-';
+    rlx_slice digits = { text.data + minus, text.len - minus };
+    uint64_t i;
+    bool whole = rlx_parse_u64(digits, &i, &overflow) && !overflow && i <= INT64_MAX;
+    if (rlx_slice_is(text, "None"))
+        return type == RLX_ATTR_DTYPE || types[type].none;
+    switch (type) {
+    case RLX_ATTR_BOOL: return rlx_slice_is(text, "True") || rlx_slice_is(text, "False");
+    case RLX_ATTR_DTYPE: return rlx_dtype_parse(text, &t);
+    case RLX_ATTR_STRING: case RLX_ATTR_STRING_OR_NONE: return true;
+    case RLX_ATTR_INTS: case RLX_ATTR_INTS_OR_NONE: return is_list_default(text, false);
+    case RLX_ATTR_FLOATS: return is_list_default(text, true);
+    case RLX_ATTR_FLOAT: case RLX_ATTR_FLOAT_OR_NONE: return whole || rlx_parse_double(digits, &f);
+    case RLX_ATTR_INT_OR_INTS: return whole || is_list_default(text, false);
+    case RLX_ATTR_INT: case RLX_ATTR_INT_OR_NONE: return whole;
+    default: return rlx_slice_is(text, "{}") || rlx_slice_is(text, "[]");
+    }
+}
+
 /* The value that the text of a row's default stands for. NULL: out of memory, or the row is
  * wrong. */
 static const rlx_attr *default_value(rlx_context *ctx, const rlx_op_attr *a)
@@ -458,10 +507,10 @@ const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_e
 const rlx_expr *rlx_call_op_z(rlx_context *ctx, const char *name, const rlx_expr *const *args,
                               size_t num_args, const rlx_attr *given, rlx_place place)
 {
-    const rlx_op_row *row = rlx_op_find(rlx_slice_z(name));
+    const rlx_op_row *row = rlx_op_find_in(ctx, rlx_slice_z(name));
     if (row)
         return rlx_call_op(ctx, row, args, num_args, given, place);
-    const char *near = rlx_op_suggest(rlx_slice_z(name));
+    const char *near = rlx_op_suggest(ctx, rlx_slice_z(name));
     return rlx_error(ctx, RLX_OP06, place, "no operator is called %s%s%s", name ? name : "",
                      near ? "; did you mean " : "", near ? near : "");
 }

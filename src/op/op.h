@@ -15,9 +15,13 @@
 const rlx_op_table *rlx_op_table_get(void);
 /* "relax.add", "R.add", "add". NULL: unknown. */
 const rlx_op_row *rlx_op_find(rlx_slice name);
+/* The same, or one that the host has registered in ctx. */
+const rlx_op_row *rlx_op_find_in(const rlx_context *ctx, rlx_slice name);
 const rlx_op_row *rlx_op_at(size_t index);
-/* Nearest known name for "did you mean"; NULL if nothing is near. */
-const char *rlx_op_suggest(rlx_slice name);
+/* Nearest known name for "did you mean"; NULL if nothing is near. ctx NULL: of the table only. */
+const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name);
+/* Without "relax." or "R." */
+rlx_slice rlx_op_short_name(rlx_slice name);
 
 /* A call with all attributes: `given` (may be NULL) maps names to values, converted to the
  * declared types; missing ones take the default, unknown or missing required ones are OP errors
@@ -40,6 +44,19 @@ const rlx_attr *rlx_call_attr(const rlx_call *call, const char *name);
 int64_t rlx_attr_as_int(const rlx_attr *a, int64_t otherwise);
 bool rlx_attr_as_bool(const rlx_attr *a, bool otherwise);
 rlx_dtype rlx_attr_as_dtype(const rlx_attr *a); /* RELAX_VOID if none */
+
+/* May the text be the default of an attribute of that type? */
+bool rlx_op_default_fits(uint8_t type, const char *deflt);
+/* Limits of a row. */
+#define RLX_OP_MAX_ATTRS 12
+
+/* ---- operators of the host (host_op.c): the `infer` and `lower` of their rows */
+const rlx_sinfo *rlx_infer_host(rlx_infer *in);
+const rlx_prim_func *rlx_lower_host(rlx_lower *l);
+/* The call of the row's packed function that does what `call` does; its value is `result`. NULL
+ * after a report, or when an attribute has no value at run time (*why: static text). */
+const rlx_expr *rlx_op_packed(rlx_context *ctx, const rlx_call *call, const rlx_sinfo *result,
+                              const char **why);
 
 /* ---- for inference rules */
 /* struct info of argument i; NULL after a report */

@@ -105,7 +105,6 @@ typedef struct rlx_equation {
 bool rlx_equation_parse(rlx_slice text, rlx_equation *e);
 
 /* ---- what rows name ------------------------------------------------------------------------- */
-#define RLX_OP_MAX_ATTRS 12
 /* Position in the table, and how many rows there are. */
 size_t rlx_op_index(const rlx_op_row *row);
 size_t rlx_op_count(void);

@@ -62,7 +62,7 @@ static const uint8_t lengths[RLX_COUNT(rows)] = {
 #undef OP
 };
 
-static rlx_slice without_prefix(rlx_slice name)
+rlx_slice rlx_op_short_name(rlx_slice name)
 {
     static const char *const prefixes[] = { "relax.", "R." };
     for (size_t i = 0; i < RLX_COUNT(prefixes); i++) {
@@ -75,7 +75,7 @@ static rlx_slice without_prefix(rlx_slice name)
 
 const rlx_op_row *rlx_op_find(rlx_slice name)
 {
-    name = without_prefix(name);
+    name = rlx_op_short_name(name);
     if (name.len == 0 || name.len > UINT8_MAX)
         return NULL;
     const uint8_t *end = lengths + RLX_COUNT(lengths);
@@ -101,22 +101,35 @@ size_t rlx_op_count(void)
     return RLX_COUNT(rows);
 }
 
-const char *rlx_op_suggest(rlx_slice name)
+const rlx_op_row *rlx_op_find_in(const rlx_context *ctx, rlx_slice name)
 {
-    name = without_prefix(name);
+    const rlx_op_row *row = rlx_op_find(name);
+    const rlx_host_op *host = row ? NULL : rlx_host_op_find(ctx, rlx_op_short_name(name));
+    return row ? row : host ? &host->op : NULL;
+}
+
+static void compare_name(rlx_slice name, const char *known, size_t *best, const char **found)
+{
+    size_t d = rlx_edit_distance(name, rlx_slice_z(known), *best);
+    if (d < *best) {
+        *best = d;
+        *found = known;
+    }
+}
+
+const char *rlx_op_suggest(const rlx_context *ctx, rlx_slice name)
+{
+    name = rlx_op_short_name(name);
     size_t best = name.len / 3 + 2;
     const char *found = NULL;
-    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
-        size_t d = rlx_edit_distance(name, rlx_slice_z(rows[i].short_name), best);
-        if (d < best) {
-            best = d;
-            found = rows[i].short_name;
-        }
-    }
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        compare_name(name, rows[i].short_name, &best, &found);
+    for (size_t i = 0; ctx && ctx->host && i < ctx->host->ops.len; i++)
+        compare_name(name, ctx->host->ops.data[i]->op.short_name, &best, &found);
     return found;
 }
 
-static const rlx_op_table table = { rlx_op_find, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo };
+static const rlx_op_table table = { rlx_op_find_in, rlx_op_at, rlx_op_suggest, rlx_call_op_sinfo };
 
 const rlx_op_table *rlx_op_table_get(void)
 {

@@ -10,7 +10,7 @@ rlx_place rlx_read_place(const rlx_reader *r, const rlx_ast *at)
 const rlx_expr *rlx_read_op_call(rlx_reader *r, const char *op, const rlx_expr *const *args,
                                  size_t num_args, const rlx_attr *given, rlx_place place)
 {
-    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(op));
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(op));
     return row ? r->ctx->ops->call(r->ctx, row, args, num_args, NULL, 0, given, place)
                : RLX_BUG(r->ctx, "no operator %s", op);
 }

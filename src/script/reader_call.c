@@ -910,7 +910,7 @@ static const rlx_ast *modern_call_tir(rlx_reader *r, const rlx_op_row *row, cons
 static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call,
                             rlx_val *out)
 {
-    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->name));
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->name));
     if (!row)
         return rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->name);
     if (!rlx_keyword(call, "out_sinfo") && !rlx_keyword(call, "out_ty") &&
@@ -918,7 +918,7 @@ static bool call_tir_family(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
         return false;
     if (fn->what && call->first && call->first->kind == RLX_AST_STRING) {
         rlx_read_note(r, call, "R.call_tir of a packed function is written R.call_dps_packed");
-        row = r->ctx->ops->find(RLX_SLICE("call_dps_packed"));
+        row = r->ctx->ops->find(r->ctx, RLX_SLICE("call_dps_packed"));
     }
     return row && rlx_call_row(r, NULL, row, call, out);
 }
@@ -1032,14 +1032,14 @@ static bool call_linear(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *ca
 static bool call_renamed(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
     rlx_read_note(r, call, "R.%s is another spelling of R.%s", fn->name, fn->text);
-    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->text));
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->text));
     return row ? rlx_call_row(r, NULL, row, call, out)
                : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
 
 static bool call_alias(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
 {
-    const rlx_op_row *row = r->ctx->ops->find(rlx_slice_z(fn->text));
+    const rlx_op_row *row = r->ctx->ops->find(r->ctx, rlx_slice_z(fn->text));
     return row ? rlx_call_row(r, NULL, row, call, out)
                : rlx_read_error(r, RLX_PA11, call, "R.%s is not supported", fn->text);
 }
@@ -1130,7 +1130,7 @@ static const rlx_functions *functions_of(rlx_reader *r, rlx_word *path)
         if (rlx_slice_is(name, functions[i].name))
             known->relax = &functions[i];
     if (!known->relax)
-        known->row = r->ctx->ops->find(name);
+        known->row = r->ctx->ops->find(r->ctx, name);
     return known;
 }
 
@@ -1144,7 +1144,7 @@ bool rlx_unknown_function(rlx_reader *r, enum rlx_space space, rlx_word *path, c
     if (space == RLX_SPACE_TVM)
         return rlx_read_error(r, RLX_PA11, at, "tvm.%s is not supported", path->text->data);
     if (space == RLX_SPACE_R && !rlx_diags_full(&r->ctx->diags) &&
-        !(near = r->ctx->ops->suggest(name)))
+        !(near = r->ctx->ops->suggest(r->ctx, name)))
         near = rlx_nearest(r, name, function_at, NULL, RLX_COUNT(functions));
     if (near && strncmp(near, "relax.", 6) == 0)
         near += 6;

@@ -167,9 +167,9 @@ static bool bound_later(rlx_reader *r, const rlx_ast *a)
 /* A dimension that nothing declares, in the annotation of a variable. */
 static bool missing_in_dims(rlx_reader *r, const rlx_ast *a)
 {
-    enum rlx_code_id code = r->dims_of == RLX_NODE_TENSOR_SINFO  ? RLX_WF14
-                            : r->dims_of == RLX_NODE_SHAPE_SINFO ? RLX_WF15
-                                                                 : RLX_WF16;
+    enum rlx_code_id code = r->dims_of == RLX_NODE_SHAPE_SINFO  ? RLX_WF15
+                            : r->dims_of == RLX_NODE_PRIM_SINFO ? RLX_WF16
+                                                                : RLX_WF14;
     rlx_read_error(r, code, a, "shape variable %s%s is not in scope", a->name->text->data,
                    code == RLX_WF15 ? " of a shape annotation" : "");
     rlx_note(r->ctx, RLX_NO_PLACE, "introduce it with R.match_cast");

@@ -192,7 +192,7 @@ static const rlx_expr *tuple_of(rlx_reader *r, const rlx_ast *at, const rlx_val 
 bool rlx_is_operator(const rlx_reader *r, const rlx_val *v)
 {
     return v->kind == RLX_VAL_FUNC && v->sub == RLX_SPACE_R && v->fn.path &&
-           r->ctx->ops->find(rlx_string_slice(v->fn.path->text));
+           r->ctx->ops->find(r->ctx, rlx_string_slice(v->fn.path->text));
 }
 
 bool rlx_read_op_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v)

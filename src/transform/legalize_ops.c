@@ -7,6 +7,7 @@
  *     z = exp(x)      ->   x_1 = match_cast(x, R.Tensor((x_d0,), "float32"))
  *                          z_1 = call_tir(cls.exp, (x_1,), R.Tensor((x_d0,), "float32"))
  *                          z = z_1
+ * An operator of the host that is run by a packed function becomes a call of that.
  * needs: normal form, struct info. keeps: variables, struct info, order. Left alone: operators
  * that are run-time builtins or lowered by later passes, and calls whose ranks or dtypes are
  * not known (code generation names them). */
@@ -112,6 +113,19 @@ static bool emit_lowered(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
            rlx_seq_emit(p, rlx_with_value(p->ctx, now, &value->node));
 }
 
+/* A call of the packed function of the operator, with the result that the rule gives. */
+static bool call_packed(rlx_seq_pass *p, const rlx_binding *now, const rlx_call *call)
+{
+    legalize *l = p->user;
+    const char *why = NULL;
+    size_t errors = rlx_error_count(p->ctx);
+    const rlx_sinfo *result = result_info(p, l->env, rlx_binding_var(now), call);
+    const rlx_expr *packed = result ? rlx_op_packed(p->ctx, call, result, &why) : NULL;
+    if (packed)
+        return rlx_seq_emit(p, rlx_with_value(p->ctx, now, packed));
+    return why && rlx_error_count(p->ctx) == errors && rlx_seq_emit(p, now);
+}
+
 static bool legalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
 {
     legalize *l = p->user;
@@ -119,13 +133,15 @@ static bool legalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_
     const rlx_op_row *row = rlx_callee_op(rlx_binding_value(now));
     rlx_sized_leave(&l->sized, rlx_seq_depth(p) + 1);
     if (!row || !row->lower)
-        return rlx_seq_emit(p, now);
+        return row && row->packed ? call_packed(p, now, call) : rlx_seq_emit(p, now);
     size_t errors = rlx_error_count(p->ctx);
     const rlx_call *lowered = lower(p, rlx_binding_var(now), call);
     if (!lowered && rlx_error_count(p->ctx) == errors)
         lowered = lower_sized(p, rlx_binding_var(now), call);
     if (rlx_error_count(p->ctx) > errors)
         return false;
+    if (!lowered && row->packed)
+        return call_packed(p, now, call);
     return lowered ? emit_lowered(p, now, lowered) : rlx_seq_emit(p, now);
 }
 

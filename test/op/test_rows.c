@@ -261,9 +261,9 @@ static void finding(void **state)
     for (size_t i = 0; i < RLX_COUNT(unknown); i++)
         assert_null(rlx_op_find(rlx_slice_z(unknown[i])));
     assert_null(rlx_op_find((rlx_slice){ NULL, 0 }));
-    assert_string_equal(rlx_op_suggest(RLX_SLICE("R.nn.sofmax")), "nn.softmax");
-    assert_string_equal(rlx_op_suggest(RLX_SLICE("matmull")), "matmul");
-    assert_null(rlx_op_suggest(RLX_SLICE("a_name_like_no_operator_at_all")));
+    assert_string_equal(rlx_op_suggest(NULL, RLX_SLICE("R.nn.sofmax")), "nn.softmax");
+    assert_string_equal(rlx_op_suggest(NULL, RLX_SLICE("matmull")), "matmul");
+    assert_null(rlx_op_suggest(NULL, RLX_SLICE("a_name_like_no_operator_at_all")));
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
