@@ -20,7 +20,11 @@ typedef struct rewrite {
     RLX_VEC(const rlx_expr *) args;   /* of the call under way */
     RLX_VEC(const rlx_expr *) results;
     rlx_ptrmap tuples;                /* variable of several outputs -> their TUPLE */
-    rlx_ptrmap fresh;                 /* variables of tensors made here */
+    RLX_VEC(const rlx_expr *) made;   /* variables of tensors made here */
+    rlx_ptrmap fresh;                 /* the same, as far as somebody has asked */
+    size_t num_fresh;
+    const rlx_sinfo *last;            /* output allocated last, of sizes that stand in it */
+    const rlx_expr *last_args[4];     /* how */
 } rewrite;
 
 /* ---- pieces --------------------------------------------------------------------------------- */
@@ -87,25 +91,35 @@ static const rlx_expr *output_shape(rlx_seq_pass *p, const rlx_tensor_sinfo *t, 
                      rlx_show(p->ctx, &t->node));
 }
 
+/* The arguments of builtin.alloc_tensor for an output; most outputs are like the one before. */
+static const rlx_expr *const *allocation(rlx_seq_pass *p, const rlx_tensor_sinfo *t,
+                                         rlx_place place)
+{
+    rewrite *r = p->user;
+    rlx_context *ctx = p->ctx;
+    const rlx_vdevice *device = rlx_as_vdevice(t->vdevice);
+    if (r->last == &t->node)
+        return r->last_args;
+    r->last = rlx_as_shape_expr(t->shape) ? &t->node : NULL;
+    r->last_args[0] = output_shape(p, t, place);
+    r->last_args[1] = rlx_dtype_imm_new(ctx, t->dtype);
+    r->last_args[2] =
+        rlx_prim_value_new(ctx, rlx_int64(ctx, device_index(r->module, t->vdevice)));
+    r->last_args[3] = rlx_string_imm_new(
+        ctx, device && device->scope ? rlx_string_slice(device->scope) : RLX_SLICE("global"));
+    return r->last_args;
+}
+
 /* builtin.alloc_tensor for an output. */
 static const rlx_expr *allocate(rlx_seq_pass *p, const rlx_sinfo *out, rlx_place place)
 {
-    const rewrite *r = p->user;
-    rlx_context *ctx = p->ctx;
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(out);
     if (!t || t->dtype == RELAX_VOID)
-        return rlx_error(ctx, RLX_CG04, place,
+        return rlx_error(p->ctx, RLX_CG04, place,
                          "output %s is no tensor with a dtype, so it cannot be allocated",
-                         rlx_show(ctx, out));
-    const rlx_vdevice *device = rlx_as_vdevice(t->vdevice);
-    const rlx_expr *args[4] = {
-        output_shape(p, t, place),
-        rlx_dtype_imm_new(ctx, t->dtype),
-        rlx_prim_value_new(ctx, rlx_int64(ctx, device_index(r->module, t->vdevice))),
-        rlx_string_imm_new(ctx, device && device->scope ? rlx_string_slice(device->scope)
-                                                        : RLX_SLICE("global")),
-    };
-    return rlx_plain_call(ctx, "relax.builtin.alloc_tensor", args, 4, place);
+                         rlx_show(p->ctx, out));
+    return rlx_plain_call(p->ctx, "relax.builtin.alloc_tensor", allocation(p, t, place), 4,
+                          place);
 }
 
 /* `_ = callee(args so far)`, for its effect. */
@@ -146,7 +160,17 @@ static bool push_tir_vars(rlx_seq_pass *p, const rlx_expr *shape, rlx_place plac
 static bool remember_fresh(rlx_seq_pass *p, const rlx_expr *var)
 {
     rewrite *r = p->user;
-    return rlx_ptrmap_put(&r->fresh, var, 1) || rlx_no_memory(p->ctx);
+    return rlx_vec_push(&p->ctx->memory, &r->made, var) || rlx_no_memory(p->ctx);
+}
+
+/* False also when out of memory, which is latched. */
+static bool is_fresh(rlx_seq_pass *p, const rlx_expr *var)
+{
+    rewrite *r = p->user;
+    for (; r->num_fresh < r->made.len; r->num_fresh++)
+        if (!rlx_ptrmap_put(&r->fresh, r->made.data[r->num_fresh], 1))
+            return rlx_no_memory(p->ctx);
+    return rlx_ptrmap_has(&r->fresh, var);
 }
 
 /* Argument `index` of an in-place call, fit to be written: constants are shared, so a copy of
@@ -157,7 +181,7 @@ static const rlx_expr *writable(rlx_seq_pass *p, size_t index, const rlx_sinfo *
     rewrite *r = p->user;
     const rlx_expr *arg = r->args.data[index];
     bool constant = arg->kind == RLX_NODE_CONSTANT;
-    if (rlx_ptrmap_has(&r->fresh, arg))
+    if (is_fresh(p, arg))
         return arg;
     rlx_slice name = constant ? RLX_SLICE("vm.builtin.copy") : RLX_SLICE("vm.builtin.writable");
     const rlx_expr *call =
@@ -204,6 +228,7 @@ static bool keeps_variable(const rlx_binding *now, const rlx_sinfo *out)
     return now->kind == RLX_NODE_VAR_BINDING && rlx_binding_var(now)->sinfo == out;
 }
 
+/* `call` is as it was before renaming. */
 static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call *call,
                          const rlx_sinfo *out)
 {
@@ -251,19 +276,21 @@ static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
 {
     rewrite *r = p->user;
     const rlx_tuple *inputs = call->num_args > 1 ? rlx_as_tuple(call->args[1]) : NULL;
-    const rlx_sinfo *out = call->num_sinfo_args == 1 ? call->sinfo_args[0] : NULL;
-    if (!inputs || !out)
+    const rlx_sinfo *out =
+        call->num_sinfo_args == 1 ? rlx_seq_rename(p, call->sinfo_args[0]) : NULL;
+    if (!inputs || call->num_sinfo_args != 1)
         return rlx_error(p->ctx, RLX_TY10, call->place,
                          "a call in destination-passing style needs its arguments as a tuple and "
                          "one output description"),
                false;
     r->args.len = r->results.len = 0;
-    for (size_t i = 0; i < inputs->num_fields; i++)
-        if (!push_arg(p, inputs->fields[i]))
+    for (size_t i = 0; out && i < inputs->num_fields; i++)
+        if (!push_arg(p, rlx_seq_rename(p, inputs->fields[i])))
             return false;
-    if (!make_outputs(p, now, call, out))
+    if (!out || !make_outputs(p, now, call, out))
         return false;
-    if (call->num_args > 2 && !push_tir_vars(p, call->args[2], call->place))
+    const rlx_expr *sizes = call->num_args > 2 ? rlx_seq_rename(p, call->args[2]) : NULL;
+    if (call->num_args > 2 && (!sizes || !push_tir_vars(p, sizes, call->place)))
         return false;
     /* A packed function may return anything: nobody looks at it. */
     const rlx_sinfo *unit =
@@ -286,10 +313,11 @@ static bool rewrite_packed(rlx_seq_pass *p, const rlx_binding *old, const rlx_bi
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-static const struct {
+typedef struct rule {
     const char *op;
     bool (*rewrite)(rlx_seq_pass *, const rlx_binding *, const rlx_binding *, const rlx_call *);
-} rules[] = {
+} rule;
+static const rule rules[] = {
     { "relax.call_tir", rewrite_dps },
     { "relax.call_tir_with_grad", rewrite_dps },
     { "relax.call_tir_inplace", rewrite_dps },
@@ -297,6 +325,24 @@ static const struct {
     { "relax.call_pure_packed", rewrite_packed },
     { "relax.call_inplace_packed", rewrite_packed },
 };
+
+static const rule *rule_of(const rlx_expr *value)
+{
+    const rlx_op_row *row = rlx_callee_op(value);
+    if (row && row->flags & RLX_OP_NO_LOWER)
+        for (size_t i = 0; i < RLX_COUNT(rules); i++)
+            if (strcmp(row->name, rules[i].op) == 0)
+                return &rules[i];
+    return NULL;
+}
+
+/* The operands of these are taken one by one: the call with all of them renamed would be dropped
+ * at once. */
+static bool renames_itself(rlx_seq_pass *p, const rlx_expr *value)
+{
+    const rule *found = rule_of(value);
+    return found && found->rewrite == rewrite_dps;
+}
 
 /* `x = t[i]` of outputs made here: x is the output, unless an annotation asks for a check. */
 static const rlx_expr *known_field(const rewrite *r, const rlx_binding *now)
@@ -316,12 +362,10 @@ static bool rewrite_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     const rlx_expr *field = known_field(p->user, now);
     if (field)
         return rlx_seq_replace(p, &rlx_binding_var(old)->node, field);
-    const rlx_call *call = rlx_as_call(rlx_binding_value(now));
-    const rlx_op_row *row = rlx_callee_op(rlx_binding_value(now));
-    if (row && row->flags & RLX_OP_NO_LOWER)
-        for (size_t i = 0; i < RLX_COUNT(rules); i++)
-            if (strcmp(row->name, rules[i].op) == 0)
-                return rules[i].rewrite(p, old, now, call);
+    const rlx_expr *value = rlx_binding_value(now);
+    const rule *found = rule_of(value);
+    if (found)
+        return found->rewrite(p, old, now, rlx_as_call(value));
     return rlx_seq_emit(p, now);
 }
 
@@ -346,11 +390,13 @@ const rlx_module *rlx_pass_call_tir_rewrite(rlx_pass_run *run, const rlx_module 
     rlx_ptrmap_init(&r.fresh, &run->ctx->memory);
     p.plain_blocks = true;
     p.binding = rewrite_binding;
+    p.renames_itself = renames_itself;
     p.function = force_pure;
     const rlx_module *out = rlx_seq_module(&p, m);
     rlx_seq_free(&p);
     rlx_vec_free(&run->ctx->memory, &r.args);
     rlx_vec_free(&run->ctx->memory, &r.results);
+    rlx_vec_free(&run->ctx->memory, &r.made);
     rlx_ptrmap_free(&r.tuples);
     rlx_ptrmap_free(&r.fresh);
     return out;

@@ -384,7 +384,10 @@ static bool begin_binding(rlx_seq_pass *p, const rlx_binding *b)
     if (p->before && !p->before(p, b))
         return false;
     if (!branch && !literal)
-        return finish_binding(p, b, NULL, rlx_seq_rename(p, value));
+        return finish_binding(p, b, NULL,
+                              p->renames_itself && p->renames_itself(p, value)
+                                  ? value
+                                  : rlx_seq_rename(p, value));
     f->pending = b;
     f->pending_var = NULL;
     if (branch) {

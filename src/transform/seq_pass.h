@@ -26,6 +26,8 @@ struct rlx_seq_pass {
                                     const rlx_function *now);
     /* a binding comes next, nothing in it is renamed yet; may be NULL */
     bool (*before)(rlx_seq_pass *p, const rlx_binding *old);
+    /* The pass renames what is in this value itself: `now` holds it as it was. May be NULL. */
+    bool (*renames_itself)(rlx_seq_pass *p, const rlx_expr *value);
     /* before the first binding of a block; may be NULL */
     bool (*enter_block)(rlx_seq_pass *p, const rlx_block *block);
     /* dataflow blocks become ordinary ones, their variables ordinary variables */
