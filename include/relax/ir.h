@@ -538,6 +538,22 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
 /* Equal nodes have equal hashes. 0 when out of memory or for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 uint64_t relax_node_hash(relax_context *ctx, const relax_node *node);
+/* The same for equality with `map_free`: nodes that are equal up to their free variables have
+ * equal hashes. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+uint64_t relax_node_hash_mapped(relax_context *ctx, const relax_node *node);
+/* Where two nodes differ first, in order of evaluation: 1, and what is asked for (each may be
+ * NULL): the two nodes there (NULL where there is nothing on that side), their places or those
+ * of what is around them, and the way there with what differs, the caller's:
+ * `functions["main"].body.blocks[0].bindings[2].value.index: 0 and 1`. 0: nowhere, they are equal
+ * as relax_node_equal says. -1 on misuse or when out of memory. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, const relax_node *b,
+                                    int32_t map_free, RELAX_NULLABLE const relax_node **at_a,
+                                    RELAX_NULLABLE const relax_node **at_b,
+                                    RELAX_NULLABLE relax_place *place_a,
+                                    RELAX_NULLABLE relax_place *place_b,
+                                    RELAX_OWN RELAX_NULLABLE relax_bytes **path);
 /* Visits `node` and everything below it in evaluation order. `enter` is called before the
  * children of a node, `leave` (may be NULL) after. Integer expressions, struct info and
  * attributes that occur again are entered and left each time, their children only visited the

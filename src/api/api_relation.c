@@ -1,4 +1,4 @@
-/* api_relation.c: relations between descriptions. */
+/* api_relation.c: relations between descriptions, and where two nodes differ. */
 #include <relax/struct_info.h>
 #include "api/api_int.h"
 
@@ -201,6 +201,48 @@ int32_t relax_prove_shapes_equal(relax_context *ctx, const relax_expr *a, const 
                          ? (int32_t)rlx_prove_same_shape(ctx, &q.scope, node_of(a), node_of(b))
                          : -1;
     return end(&q, answer);
+}
+
+/* ---- nodes of any kind */
+
+uint64_t relax_node_hash_mapped(relax_context *ctx, const relax_node *node)
+{
+    bool out_of_memory = false;
+    return API_READS(ctx) && node ? rlx_hash_mapped(&ctx->memory, node_of(node), &out_of_memory)
+                                  : 0;
+}
+
+int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, const relax_node *b,
+                                    int32_t map_free, const relax_node **at_a,
+                                    const relax_node **at_b, relax_place *place_a,
+                                    relax_place *place_b, relax_bytes **path)
+{
+    rlx_difference d = { 0 };
+    api_bytes text;
+    bool lost = false;
+    if (path)
+        *path = NULL;
+    if (!API_CONTEXT(ctx) || !api_required(ctx, a, "a") || !api_required(ctx, b, "b"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!api_bytes_begin(&text, ctx))
+        return rlx_no_memory(ctx), -1;
+    bool found = rlx_first_difference(&ctx->memory, node_of(a), node_of(b), map_free != 0, &d,
+                                      &text.buf, &lost);
+    relax_bytes *said = api_bytes_end(&text);
+    lost |= !said;
+    if (at_a)
+        *at_a = (const relax_node *)(const void *)d.a;
+    if (at_b)
+        *at_b = (const relax_node *)(const void *)d.b;
+    if (place_a)
+        *place_a = d.place_a;
+    if (place_b)
+        *place_b = d.place_b;
+    if (path && found && !lost)
+        *path = said;
+    else
+        relax_bytes_release(said);
+    return lost ? (rlx_no_memory(ctx), -1) : found;
 }
 
 /* ---- other descriptions from one */

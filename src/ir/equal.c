@@ -88,6 +88,7 @@ struct state {
     /* links in force between different objects: none, and identical nodes are equal */
     size_t differing;
     size_t steps;
+    rlx_trail *trail;    /* where it ends unequal; NULL: nobody asks */
 };
 
 enum verdict { EQUAL, UNEQUAL, OPEN };
@@ -125,7 +126,7 @@ static bool same_dims(const rlx_node *a, const rlx_node *b, const rlx_field *f)
                              RLX_AT(b, f->offset, const void *), count * sizeof(int64_t));
 }
 
-static bool same_value(const rlx_node *a, const rlx_node *b, const rlx_field *f)
+bool rlx_same_field(const rlx_node *a, const rlx_node *b, const rlx_field *f)
 {
     switch (f->type) {
     case RLX_FIELD_REFS:
@@ -149,7 +150,7 @@ static bool same_values(const rlx_node *a, const rlx_node *b)
 {
     const rlx_kind_info *k = &rlx_kinds[a->kind];
     for (int i = 0; i < k->num_fields; i++)
-        if (!same_value(a, b, &k->fields[i]))
+        if (!rlx_same_field(a, b, &k->fields[i]))
             return false;
     return true;
 }
@@ -497,17 +498,50 @@ static bool next_children(struct frame *f, const rlx_field **via, const rlx_node
     return false;
 }
 
+/* The child that a cursor has just given. */
+static rlx_trail_step step_of(const struct frame *f)
+{
+    const rlx_cursor *c = &f->a;
+    bool in_list = c->field < c->end && rlx_field_is_list(c->field) && c->index;
+    rlx_trail_step step = { .a = c->node, .b = f->b.node };
+    if (c->field == rlx_kinds[c->node->kind].fields && !c->index) {
+        step.index = f->function - 1; /* no field yet: a function of a module */
+        return step;
+    }
+    step.via = in_list ? c->field : c->field - 1;
+    step.index = in_list ? c->index - 1 : 0;
+    return step;
+}
+
+/* From the root to a and b, which differ. They have a frame if that came out after it was made. */
+static void note_trail(struct state *s, const rlx_node *a, const rlx_node *b)
+{
+    size_t n = s->frames.len;
+    rlx_trail_step last = { .a = a, .b = b };
+    if (!s->trail || s->failed)
+        return;
+    if (n && s->frames.data[n - 1].a.node == a && s->frames.data[n - 1].b.node == b)
+        n--;
+    for (size_t i = 0; i < n && !s->failed; i++)
+        s->failed = !rlx_vec_push(s->m, s->trail, step_of(&s->frames.data[i]));
+    s->failed = s->failed || !rlx_vec_push(s->m, s->trail, last);
+}
+
 static bool run(struct state *s, const rlx_node *a, const rlx_node *b)
 {
     enum verdict v = compare(s, a, b, NULL, NULL);
+    const rlx_node *x = a, *y = b;
     while (v != UNEQUAL && s->frames.len) {
         const rlx_field *via;
-        const rlx_node *x = NULL, *y = NULL, *parent = rlx_vec_last(&s->frames).a.node;
+        const rlx_node *parent = rlx_vec_last(&s->frames).a.node;
+        x = y = NULL;
         if (next_children(&rlx_vec_last(&s->frames), &via, &x, &y))
             v = compare(s, x, y, via, parent);
         else
             v = verdict(close_pair(s));
     }
+    if (v == UNEQUAL)
+        note_trail(s, x, y);
     return v != UNEQUAL && !s->failed;
 }
 
@@ -537,4 +571,14 @@ bool rlx_equal_named(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool *
 {
     struct state s = { .m = m, .named = true };
     return equal(&s, a, b, no_memory);
+}
+
+bool rlx_equal_trail(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free,
+                     rlx_trail *trail, bool *no_memory)
+{
+    struct state s = { .m = m, .map_free = map_free, .trail = trail };
+    bool same = equal(&s, a, b, no_memory);
+    if (*no_memory)
+        trail->len = 0;
+    return same;
 }

@@ -10,7 +10,7 @@ struct state {
     rlx_ptrmap bound;   /* Relax variables defined inside */
     RLX_VEC(struct frame) frames;
     size_t steps;
-    bool failed;
+    bool map_free, failed;
 };
 
 /* Below so many steps hashing again is cheaper than remembering. */
@@ -85,7 +85,7 @@ static uint64_t hash_values(const rlx_node *n)
 static uint64_t hash_var(const struct state *s, const rlx_node *n)
 {
     uint64_t h = rlx_kind_hash(n->kind);
-    return rlx_ptrmap_has(&s->bound, n) ? h : rlx_hash_mix(h, n->id);
+    return s->map_free || rlx_ptrmap_has(&s->bound, n) ? h : rlx_hash_mix(h, n->id);
 }
 
 /* True: *h is the hash of n. False: a frame was pushed for it (or memory ran out). */
@@ -183,11 +183,12 @@ uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory)
     return h;
 }
 
-uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory)
+static uint64_t hash_node(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool map_free,
+                          bool *out_of_memory)
 {
-    struct state s = { .m = m, .known = known };
+    struct state s = { .m = m, .known = known, .map_free = map_free };
     rlx_ptrmap_init(&s.bound, m);
-    if (n)
+    if (n && !map_free)
         find_definitions(&s, n);
     uint64_t h = s.failed ? 0 : run(&s, n);
     rlx_ptrmap_free(&s.bound);
@@ -195,4 +196,18 @@ uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, boo
     if (out_of_memory)
         *out_of_memory = s.failed;
     return s.failed ? 0 : h;
+}
+
+uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory)
+{
+    return hash_node(m, n, known, false, out_of_memory);
+}
+
+uint64_t rlx_hash_mapped(rlx_memory *m, const rlx_node *n, bool *out_of_memory)
+{
+    rlx_ptrmap known;
+    rlx_ptrmap_init(&known, m);
+    uint64_t h = hash_node(m, n, &known, true, out_of_memory);
+    rlx_ptrmap_free(&known);
+    return h;
 }

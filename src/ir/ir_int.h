@@ -131,6 +131,21 @@ RLX_INLINE void rlx_node_head(const rlx_context *ctx, rlx_node *n, enum rlx_node
  * asks. */
 bool rlx_equal_named(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool *out_of_memory);
 
+/* ---- where two nodes are not equal (equal.c): the pairs from the root to the first that differ,
+ * each with the field, and the position in it, that leads to the next. via NULL: function
+ * `index` of a module (of a; its place is by name), or the last pair. */
+typedef struct rlx_trail_step {
+    const rlx_node *a, *b;
+    const rlx_field *via;
+    size_t index;
+} rlx_trail_step;
+typedef RLX_VEC(rlx_trail_step) rlx_trail;
+/* True: equal. False: see *trail, which is empty when memory ran out. */
+bool rlx_equal_trail(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free,
+                     rlx_trail *trail, bool *out_of_memory);
+/* Is the field, which is no child, the same? Lists: as long. */
+bool rlx_same_field(const rlx_node *a, const rlx_node *b, const rlx_field *f);
+
 /* ---- rebuilding (rebuild.c): the one engine under rewriting, substitution and copying.
  * Children first. `enter` may answer at once (*out set), else the node's children are rebuilt
  * and `leave` makes the new node from them. Each node is asked once: `map` remembers. False

@@ -21,6 +21,19 @@ uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
  * the whole costs. */
 uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory);
 
+/* The same for equality with map_free: free Relax variables count by kind. */
+uint64_t rlx_hash_mapped(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
+/* Where two nodes differ first, in the order in which equality compares: the pair (NULL: there
+ * is nothing on that side), the places of the nearest nodes around that have one, and the way
+ * there with what differs: `functions["main"].body.blocks[0].bindings[2].value.index: 0 and 1`.
+ * False: nowhere, or out of memory. */
+typedef struct rlx_difference {
+    const rlx_node *a, *b;
+    rlx_place place_a, place_b;
+} rlx_difference;
+bool rlx_first_difference(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free,
+                          rlx_difference *out, rlx_buf *path, bool *out_of_memory);
+
 /* Visit in evaluation order. Return value of a callback: continue, skip the children, or stop
  * the walk. `enter` comes before the children, `leave` after; either may be NULL. Descends into
  * everything reachable through REF, REFS, DEF, DEFS; into the struct info of a variable only
