@@ -70,6 +70,7 @@ typedef struct rlx_pending {
     rlx_word *name;
     uint32_t begin, end;                /* of the name */
     rlx_lexer_mark body;
+    uint32_t body_end;                  /* of its text */
     uint32_t indent;                    /* indentation of the header's block */
     const rlx_global_var *gvar;
     const rlx_expr **params; size_t num_params;
@@ -309,6 +310,8 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out);
 /* Header of a Relax function: parameters and result into f; bindings made are kept in f->names. */
 bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f);
+/* The order in which bodies are read: one entry for each pending function. */
+bool rlx_order_bodies(rlx_reader *r, uint32_t *order);
 /* What the current frame bound since mark, kept for the body; bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);

@@ -174,12 +174,15 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
         f->broken = true;
         r->syntax_errors += r->ctx->diags.num_errors - errors;
     }
+    f->body_end = f->body.tok.begin;
     if (f->broken && f->gvar && !rlx_ptrmap_put(&r->broken, f->gvar, 1))
         rlx_no_memory(r->ctx);
     if (!rlx_lexer_skip_suite(&r->parser.lexer)) {
         f->broken = true;
         rlx_read_error_at(r, RLX_PA22, def->begin, def->end,
                           "an indented block is missing after this line");
+    } else {
+        f->body_end = lx->tok.begin;
     }
 }
 
@@ -310,12 +313,16 @@ static void read_body(rlx_reader *r, rlx_pending *f)
 /* PrimFuncs first: what they are is known from their bodies, and Relax functions call them. */
 static void read_bodies(rlx_reader *r)
 {
-    for (int tir = 1; tir >= 0; tir--)
-        for (size_t i = 0; i < r->pending.len && !r->ctx->diags.out_of_memory; i++) {
-            rlx_pending *f = r->pending.data[i];
+    size_t n = r->pending.len;
+    uint32_t *order = rlx_mem_alloc(&r->ctx->memory, (n + 1) * sizeof *order);
+    bool ok = order ? rlx_order_bodies(r, order) : rlx_no_memory(r->ctx);
+    for (int tir = 1; ok && tir >= 0; tir--)
+        for (size_t i = 0; i < n && !r->ctx->diags.out_of_memory; i++) {
+            rlx_pending *f = r->pending.data[order[i]];
             if (f->tir == (bool)tir && !f->broken)
                 read_body(r, f);
         }
+    rlx_mem_free(&r->ctx->memory, order, order ? (n + 1) * sizeof *order : 0);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */

@@ -1,0 +1,99 @@
+/* reader_order.c: the order in which bodies are read. A function that states no result is read
+ * before those that mention it (language 5.9 D1): then its result is known to them.
+ *
+ * Mentions are looked for in the text, as identifiers: one too many, in a comment say, only makes
+ * the order another one. Every text is looked through once. */
+#include "script/reader.h"
+
+typedef struct visit { uint32_t function, at; } visit;
+typedef struct search {
+    rlx_reader *r;
+    rlx_ptrmap unstated;      /* name -> function + 1 */
+    bool *seen;
+    RLX_VEC(visit) open;
+} search;
+
+static bool states_no_result(const rlx_pending *f) { return !f->tir && !f->broken && !f->ret; }
+
+static bool is_letter(char c)
+{
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
+}
+
+/* The next function without a result that the text of v mentions and that was not seen yet;
+ * UINT32_MAX: none. */
+static uint32_t next_mention(search *s, visit *v)
+{
+    const rlx_pending *f = s->r->pending.data[v->function];
+    const char *text = s->r->parser.lexer.text;
+    while (v->at < f->body_end) {
+        if (!is_letter(text[v->at])) {
+            v->at++;
+            continue;
+        }
+        uint32_t end = rlx_name_end(text, v->at);
+        rlx_slice name = { text + v->at, end - v->at };
+        const rlx_word *w = rlx_words_find(&s->r->names, name);
+        uintptr_t function;
+        v->at = end > v->at ? end : v->at + 1;
+        if (w && rlx_ptrmap_find(&s->unstated, w, &function) && !s->seen[function - 1])
+            return (uint32_t)function - 1;
+    }
+    return UINT32_MAX;
+}
+
+static bool enter(search *s, uint32_t function)
+{
+    visit v = { function, s->r->pending.data[function]->body.tok.begin };
+    s->seen[function] = true;
+    return rlx_vec_push(&s->r->ctx->memory, &s->open, v) || rlx_no_memory(s->r->ctx);
+}
+
+/* Depth first, from each function in text order. */
+static bool sort(search *s, uint32_t *order)
+{
+    uint32_t count = 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->r->pending.len; i++) {
+        ok = s->seen[i] || enter(s, i);
+        while (ok && s->open.len) {
+            uint32_t next = next_mention(s, &rlx_vec_last(&s->open));
+            if (next == UINT32_MAX)
+                order[count++] = rlx_vec_pop(&s->open).function;
+            else
+                ok = enter(s, next);
+        }
+    }
+    return ok;
+}
+
+static bool collect(search *s)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->r->pending.len; i++) {
+        const rlx_pending *f = s->r->pending.data[i];
+        ok = !states_no_result(f) || rlx_ptrmap_put(&s->unstated, f->name, i + 1) ||
+             rlx_no_memory(s->r->ctx);
+    }
+    return ok;
+}
+
+bool rlx_order_bodies(rlx_reader *r, uint32_t *order)
+{
+    rlx_memory *m = &r->ctx->memory;
+    size_t n = r->pending.len;
+    search s = { .r = r };
+    rlx_ptrmap_init(&s.unstated, m);
+    bool ok = collect(&s);
+    s.seen = ok ? rlx_mem_alloc_zero(m, n + 1) : NULL;
+    if (ok && !s.seen)
+        ok = rlx_no_memory(r->ctx);
+    for (size_t i = 0; ok && !s.unstated.len && i < n; i++)
+        order[i] = (uint32_t)i;
+    if (ok && s.unstated.len)
+        ok = sort(&s, order);
+    rlx_vec_free(m, &s.open);
+    rlx_mem_free(m, s.seen, s.seen ? n + 1 : 0);
+    rlx_ptrmap_free(&s.unstated);
+    return ok;
+}
