@@ -372,6 +372,27 @@ bool rlx_prepare_arg_tuple(rlx_op_draft *d)
 
 /* ---- packed functions ----------------------------------------------------------------------- */
 
+static const rlx_sinfo *info_behind(void *user, size_t i)
+{
+    rlx_infer *in = user;
+    return i + 1 < in->call->num_args ? rlx_infer_arg(in, i + 1) : NULL;
+}
+
+/* The call as it would be without the operator: f(a, b) for call_pure_packed(f, a, b). */
+static const rlx_sinfo *derived_by_host(rlx_infer *in, const rlx_string *name)
+{
+    const rlx_call *c = in->call;
+    const rlx_call *plain =
+        rlx_as_call(rlx_call_new(in->ctx, c->args[0], c->args + 1, c->num_args - 1, c->sinfo_args,
+                                 c->num_sinfo_args, NULL, c->place));
+    rlx_host_view view = { .ctx = in->ctx,
+                           .call = plain,
+                           .arg_info = info_behind,
+                           .user = in,
+                           .quiet = in->quiet };
+    return rlx_infer_done(in, plain ? rlx_derive_named(&view, in->scope, name) : NULL);
+}
+
 /* Result of calling an opaque function, as its description derives it. */
 static const rlx_sinfo *derived(rlx_infer *in)
 {
@@ -381,7 +402,9 @@ static const rlx_sinfo *derived(rlx_infer *in)
     const rlx_func_sinfo *s = rlx_as_op(f) ? NULL : rlx_as_func_sinfo(rlx_infer_arg(in, 0));
     if (!s || !s->derive)
         return rlx_infer_fail(in, "calls %s, expected a packed function", rlx_show(in->ctx, f));
-    if (s->derive == RLX_DERIVE_CONST || s->derive == RLX_DERIVE_NAMED)
+    if (s->derive == RLX_DERIVE_NAMED)
+        return derived_by_host(in, s->derive_name);
+    if (s->derive == RLX_DERIVE_CONST)
         return s->ret ? s->ret : rlx_object_info(in->ctx);
     return s->derive == RLX_DERIVE_EMPTY ? rlx_object_info(in->ctx)
                                          : stated(in, rlx_object_info(in->ctx));

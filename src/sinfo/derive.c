@@ -196,32 +196,12 @@ static const rlx_sinfo *info_of_arg(void *user, size_t i)
 /* A derive function of the host. */
 static const rlx_sinfo *named_call(rlx_builder *b, const rlx_call *c, const rlx_string *name)
 {
-    const rlx_host_derive *d = rlx_host_derive_find(b->ctx, rlx_string_slice(name));
     asked a = { b, c };
-    rlx_host_view view = { .node.id = RLX_HOST_VIEW_ID,
-                           .ctx = b->ctx,
-                           .call = c,
-                           .arg_info = info_of_arg,
-                           .user = &a,
-                           .subject = rlx_string_slice(name),
-                           .code = RLX_TY16 };
-    rlx_host_call call;
-    if (!d)
-        return rlx_error(b->ctx, RLX_TY16, c->place, "derive function %s is not registered",
-                         name->data);
+    rlx_host_view view = { .ctx = b->ctx, .call = c, .arg_info = info_of_arg, .user = &a };
     if (RLX_UNLIKELY(b->ctx->diags.num_errors) && follows_from_error(b, c))
         return b->ctx->underived;
-    if (!rlx_host_enter(b->ctx, &rlx_top_frame(b)->scope, &call))
-        return NULL;
-    const rlx_sinfo *s = d->derive(d, &view);
-    rlx_host_leave(b->ctx, &call);
-    bool failed = view.failed || rlx_errors_since(b->ctx, call.errors);
-    if (s && !failed && rlx_family_of(s) == RLX_FAMILY_SINFO)
-        return rlx_builder_erase(b, s);
-    if (!failed)
-        rlx_error(b->ctx, RLX_TY16, c->place, "derive function %s %s", name->data,
-                  s ? "gave no struct info" : "failed without saying why");
-    return NULL;
+    const rlx_sinfo *s = rlx_derive_named(&view, &rlx_top_frame(b)->scope, name);
+    return s ? rlx_builder_erase(b, s) : NULL;
 }
 
 static const rlx_sinfo *opaque_call(rlx_builder *b, const rlx_call *c, const rlx_func_sinfo *f)

@@ -1,5 +1,5 @@
-/* host_kind.c: struct info of kinds that the host has registered. Their callbacks decide; what is
- * not answered, or answered wrongly, has the weakest sound answer. */
+/* host_kind.c: struct info of kinds that the host has registered, and its derive functions. Their
+ * callbacks decide; what is not answered, or answered wrongly, has the weakest sound answer. */
 #include "sinfo/sinfo_int.h"
 
 static rlx_slice name_of(const rlx_sinfo *s)
@@ -154,4 +154,36 @@ const rlx_sinfo *rlx_host_static(rlx_context *ctx, const rlx_sinfo *s)
         return rlx_object_info(ctx);
     }
     return out;
+}
+
+/* --- derive functions --- */
+
+static const rlx_sinfo *derive_failed(rlx_host_view *view, const char *how)
+{
+    if (!view->quiet)
+        rlx_error(view->ctx, RLX_TY16, view->call->place, "derive function %.*s %s",
+                  (int)view->subject.len, view->subject.data, how);
+    return NULL;
+}
+
+const rlx_sinfo *rlx_derive_named(rlx_host_view *view, const rlx_scope *scope,
+                                  const rlx_string *name)
+{
+    rlx_context *ctx = view->ctx;
+    const rlx_host_derive *d = rlx_host_derive_find(ctx, rlx_string_slice(name));
+    rlx_host_call call;
+    view->node.id = RLX_HOST_VIEW_ID;
+    view->subject = rlx_string_slice(name);
+    view->code = RLX_TY16;
+    if (!d)
+        return derive_failed(view, "is not registered");
+    if (!rlx_host_enter(ctx, scope, &call))
+        return NULL;
+    const rlx_sinfo *s = d->derive(d, view);
+    rlx_host_leave(ctx, &call);
+    if (view->failed || rlx_errors_since(ctx, call.errors))
+        return NULL;
+    if (s && rlx_family_of(s) == RLX_FAMILY_SINFO)
+        return s;
+    return derive_failed(view, s ? "gave no struct info" : "failed without saying why");
 }

@@ -141,6 +141,11 @@ bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, struct rlx_desc_writer
  * limit that latches in e->out. */
 bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset);
 
+/* What the derive function of the host that is called `name` says of view->call (its ctx, call,
+ * arg_info, user and quiet are set). NULL after a report (TY16). */
+const rlx_sinfo *rlx_derive_named(rlx_host_view *view, const rlx_scope *scope,
+                                  const rlx_string *name);
+
 /* ---- struct info of expressions. env: what the module says of GlobalVars */
 typedef struct rlx_env {
     const rlx_sinfo *(*global)(void *user, const rlx_global_var *gv); /* NULL: unknown */

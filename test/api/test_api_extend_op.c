@@ -629,6 +629,10 @@ static void calls_derive(void **state)
         relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 0), 1);
     assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
     assert_quiet(ctx);
+    m = parsed(ctx, DERIVED("host.sized") "    y = R.call_pure_packed(f, s)\n    return y\n");
+    text = printed(ctx, relax_module_as_node(m));
+    assert_non_null(strstr(text, "y: R.Tensor((n, 4), dtype=\"float32\") = R.call_pure_packed(f, s"));
+    free(text);
     static const char wrong[] = DERIVED("host.sized") "    y = f(o)\n    return y\n";
     relax_module_parse(ctx, Z("m.py"), wrong, strlen(wrong));
     assert_said(ctx, "TY16");
@@ -693,6 +697,81 @@ static void pipelines_leave_nothing(void **state)
     assert_quiet(ctx);
 }
 
+/* ---- refused memory ------------------------------------------------------------------------- */
+
+typedef struct refusing { size_t left; size_t live; } refusing;
+
+static void *refuse_alloc(void *user, size_t size, size_t align)
+{
+    refusing *r = user;
+    if (!r->left)
+        return NULL;
+    r->left--;
+    r->live += size;
+    return aligned_alloc(align < sizeof(void *) ? sizeof(void *) : align,
+                         (size + align - 1) / align * align);
+}
+
+static void refuse_free(void *user, void *ptr, size_t size, size_t align)
+{
+    (void)align;
+    if (ptr)
+        ((refusing *)user)->live -= size;
+    free(ptr);
+}
+
+static void *refuse_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
+{
+    void *p = refuse_alloc(user, new_size, align);
+    if (p && ptr)
+        memcpy(p, ptr, old_size < new_size ? old_size : new_size);
+    if (p)
+        refuse_free(user, ptr, old_size, align);
+    return p;
+}
+
+/* Everything a host does here. True: it was done. */
+static bool everything(relax_context *ctx)
+{
+    relax_kind_options o = sparse_options(&world);
+    const char *const texts[] = { SCALE, COUNT, DERIVED("host.sized") "    y = f(s)\n    return y\n" };
+    bool good = relax_register_kind(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK;
+    good = good && add_packed(ctx, "host.sparse.from_dense", infer_sparse, "host.from_dense", true,
+                              true) == RELAX_OK;
+    good = good && add_packed(ctx, "host.sparse.nnz", infer_count, "host.nnz", true, false) == RELAX_OK;
+    good = good && add_packed(ctx, "host.log", NULL, "host.log", false, false) == RELAX_OK;
+    good = good && relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL, NULL) == RELAX_OK;
+    for (size_t i = 0; good && i < N(texts); i++) {
+        relax_module *m = relax_module_parse(ctx, Z("m.py"), texts[i], strlen(texts[i]));
+        relax_executable *exe = m && i < 2 ? relax_compile(ctx, m, NULL) : NULL;
+        good = m && (exe || i == 2) && relax_context_collect(ctx, &m, 1) == RELAX_OK;
+        relax_executable_release(exe);
+    }
+    return good && relax_context_status(ctx) == RELAX_OK;
+}
+
+static void memory_may_be_refused(void **state)
+{
+    bool done = false;
+    int registered = destroyed, kinds = world.destroyed;
+    (void)state;
+    for (size_t n = 0; !done; n += 1 + n / 40) {
+        refusing r = { .left = n };
+        relax_context_options options;
+        relax_allocator allocator = { sizeof allocator, &r, refuse_alloc, refuse_resize, refuse_free };
+        relax_context_options_init(&options, sizeof options);
+        options.allocator = &allocator;
+        relax_context *ctx = relax_context_create(&options);
+        done = ctx && everything(ctx);
+        if (ctx && !done)
+            assert_int_equal(relax_context_status(ctx), RELAX_ERROR_OUT_OF_MEMORY);
+        relax_context_release(ctx);
+        assert_int_equal(r.live, 0);
+    }
+    destroyed = registered;
+    world.destroyed = kinds;
+}
+
 #define CAST(kind)                                                                                \
     "@R.function\ndef main(x: R.Object, t: R.Shape([\"n\", 3])) -> R.Object:\n    n = T.int64()\n"  \
     "    y = R.match_cast(x, R." kind "((n, 3), R.dtype(\"float32\"), n * 2))\n    return y\n"
@@ -736,7 +815,7 @@ int main(void)
         TEST(builders_under_way_are_refused), TEST(bad_lowerings_are_reported),
         TEST(listed_by_context), TEST(calls_derive),
         TEST(modules_move_where_the_operator_is_known), TEST(pipelines_leave_nothing),
-        TEST(casts_are_checked_or_refused),
+        TEST(casts_are_checked_or_refused), TEST(memory_may_be_refused),
         cmocka_unit_test_setup_teardown(bad_registrations_are_refused, open_host, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
