@@ -570,7 +570,8 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
         return wrong_state(builder, "an if needs an open function"), api_failed(ctx, errors);
     bool ok = api_family(ctx, cond, RLX_FAMILY_EXPR, "cond");
     if (ok && rlx_builder_in_dataflow(builder->b))
-        ok = rlx_error(ctx, RLX_WF07, RLX_NO_PLACE, "if inside a dataflow block") != NULL;
+        ok = rlx_error(ctx, RLX_WF07, rlx_place_of(node_of(cond)),
+                       "if inside a dataflow block") != NULL;
     rlx_float_env host = rlx_float_enter();
     f.cond = ok ? rlx_builder_operand(builder->b, node_of(cond)) : NULL;
     rlx_float_leave(host);
