@@ -273,6 +273,52 @@ relax_status relax_mutator_replace(relax_mutator *mutator, const relax_expr *var
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 relax_status relax_mutator_keep(relax_mutator *mutator);
 
+/* ---- edits of a dataflow block -------------------------------------------------------------- */
+
+/* owned: destroy it. The block, function and module with the edit are made when asked for; the
+ * old ones stay what they are. Operations that are refused say why and change nothing. */
+typedef struct relax_block_edit relax_block_edit;
+
+/* An edit of `block`, a dataflow block of `function`. Keeps a reference of ctx. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_OWN RELAX_NULLABLE relax_block_edit *relax_block_edit_create(relax_context *ctx,
+        const relax_module *module, const char *function, size_t function_len,
+        const relax_block *block);
+/* Drops it; what was made by it stays. NULL is fine. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+void relax_block_edit_destroy(relax_block_edit *edit);
+/* Every use of the variable `old` in the block, and after it if the block binds `old`, becomes
+ * one of `with`: a variable bound before all of them whose struct info fits (RELAX_FIT_VALUE or
+ * better), and an output if uses after the block are among them. OP17 if not. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+relax_status relax_block_edit_replace_uses(relax_block_edit *edit, const relax_expr *old,
+                                           const relax_expr *with);
+/* Binds `expr` (operands that are nested first) as early as its operands allow, and returns the
+ * variable: one of the block, or an output of it. `name` NULL: lv, gv and a number. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_block_edit_add(relax_block_edit *edit,
+        const relax_expr *expr, RELAX_NULLABLE const char *name, size_t name_len,
+        int32_t output);
+/* Removes the binding of `var`. OP09 while it is used, unless `even_if_used`: then the uses are
+ * to be replaced before function or module are asked for. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+relax_status relax_block_edit_remove(relax_block_edit *edit, const relax_expr *var,
+                                     int32_t even_if_used);
+/* Removes all bindings that nothing in the function uses, or only what goes with them; casts
+ * stay, as they check something. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+relax_status relax_block_edit_remove_unused(relax_block_edit *edit);
+/* The block as it is now; the old one if nothing changed. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_BORROWED RELAX_NULLABLE const relax_block *relax_block_edit_block(relax_block_edit *edit);
+/* The function with it, well-formed; NULL and diagnostics if it is not. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_block_edit_function(
+        relax_block_edit *edit);
+/* The module with that function; the old one if nothing changed. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(edit)
+RELAX_BORROWED RELAX_NULLABLE relax_module *relax_block_edit_module(relax_block_edit *edit);
+
 /* ---- copies --------------------------------------------------------------------------------- */
 
 /* `node`, an expression, function or struct info, in which to[i] stands for from[i]: an integer

@@ -78,7 +78,7 @@ static inline void api_let_go(rlx_context *ctx)
  * as API_CONTEXT does. */
 enum api_tag {
     API_GONE = 1, API_MODULE_BUILDER = 0x52584d42, API_BUILDER, API_TIR_BUILDER, API_PIPELINE,
-    API_USE_DEF, API_LIVENESS, API_MUTATOR, API_PROVER
+    API_USE_DEF, API_LIVENESS, API_MUTATOR, API_PROVER, API_BLOCK_EDIT
 };
 #ifdef RLX_DEBUG
 #define API_TAG uint64_t tag;

@@ -139,6 +139,28 @@ const rlx_module *rlx_extract_function(rlx_context *ctx, const rlx_module *m,
                                        const rlx_global_var *gv, const rlx_binding *first,
                                        const rlx_binding *last, rlx_slice name);
 
+/* ---- edits of one dataflow block (language 11.4.1). An edit holds the bindings of the block as
+ * they would be, and what stands for variables that are used after it. Nothing of the module
+ * changes: the block, the function and the module with the edit are made when they are asked
+ * for. Each operation reports why it refuses. */
+typedef struct rlx_block_edit rlx_block_edit;
+/* NULL: the block is none of the function, no dataflow block, or out of memory; reported. */
+rlx_block_edit *rlx_block_edit_create(rlx_context *ctx, const rlx_module *m,
+                                      const rlx_global_var *gv, const rlx_block *block);
+void rlx_block_edit_free(rlx_block_edit *e);
+/* Uses of old in the block become uses of `with`; after it too, if old is an output. */
+bool rlx_block_edit_replace(rlx_block_edit *e, const rlx_var *old, const rlx_var *with);
+/* Binds expr right after its operands. NULL after a report. */
+const rlx_var *rlx_block_edit_add(rlx_block_edit *e, const rlx_expr *expr, const rlx_string *name,
+                                  bool output);
+bool rlx_block_edit_remove(rlx_block_edit *e, const rlx_var *v, bool even_if_used);
+/* What nothing uses, nor what uses it; casts stay, as they check something. */
+bool rlx_block_edit_remove_unused(rlx_block_edit *e);
+/* NULL: out of memory. One without bindings has none. The old one if nothing changed. */
+const rlx_block *rlx_block_edit_block(rlx_block_edit *e);
+/* The module, checked; *f (may be NULL): the function in it. NULL after a report. */
+const rlx_module *rlx_block_edit_module(rlx_block_edit *e, const rlx_function **f);
+
 /* The passes before code generation for an optimisation level (0 lowers only, 1 cleans up, 2
  * fuses and schedules when that exists). Fills steps (at least RLX_MAX_PIPELINE), returns the
  * count. */

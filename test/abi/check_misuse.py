@@ -63,7 +63,7 @@ ANY_CONTEXT = {"relax_module_copy", "relax_node_equal", "relax_node_hash", "rela
 # Handles that are gone with their last reference, and how it is given up.
 GIVEN_UP = {h: h + "_release" for h in COUNTED + ["relax_context"]} | {
     h: h + "_destroy" for h in ("relax_module_builder", "relax_builder", "relax_tir_builder", "relax_pipeline", "relax_prover", "relax_use_def",
-                                    "relax_liveness")}
+                                    "relax_liveness", "relax_block_edit")}
 # Handles that no call with plain arguments gives.
 RECIPES = {
     "relax_expr": 'relax_var(make_relax_context(), "x", 1, relax_struct_info_object(make_relax_context()), 0)',
@@ -72,6 +72,7 @@ RECIPES = {
     "relax_base_func": "relax_module_function(make_relax_module(), 0)",
     "relax_block": "relax_seq_block(relax_expr_operand(relax_base_func_as_expr(make_relax_base_func()), 1), 0)",
     "relax_binding": "relax_block_binding(make_relax_block(), 0)",
+    "relax_block_edit": "edited()",
     "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
 # Functions tried to make one handle.
@@ -79,11 +80,19 @@ MAX_TRIES = 12
 PARSED = r"""
 static const char relax_text[] = "from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n"
                                  "    gv = R.exp(x)\n    return gv\n";
+static const char dataflow_text[] = "from tvm.script import relax as R\n\n@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n"
+                                    "    with R.dataflow():\n        gv = R.exp(x)\n        R.output(gv)\n    return gv\n";
 static const char tir_text[] = "from tvm.script import tir as T\n\n@T.prim_func\ndef f(A: T.Buffer((4,), \"float32\")):\n"
                                "    for i in range(4):\n        A[i] = T.float32(0.0)\n";
 static relax_module *parsed(const char *text, size_t len)
 {
     return relax_module_parse(make_relax_context(), "m.py", 4, text, len);
+}
+static relax_block_edit *edited(void)
+{
+    relax_module *m = parsed(dataflow_text, sizeof dataflow_text - 1);
+    const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
+    return relax_block_edit_create(make_relax_context(), m, "main", 4, relax_seq_block(relax_expr_operand(f, 1), 0));
 }
 """
 NAMED = r"""
@@ -381,7 +390,7 @@ class Program:
         """How the context is reached that the call reports to; None if it has none."""
         first = function["params"][0]
         known = first["kind"] == "handle" and first["base"] in ("relax_context", "relax_module_builder", "relax_builder", "relax_tir_builder",
-                                                                "relax_pipeline", "relax_prover")
+                                                                "relax_pipeline", "relax_prover", "relax_block_edit")
         return "make_relax_context()" if known else None
 
     @staticmethod
