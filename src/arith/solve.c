@@ -123,6 +123,7 @@ enum rlx_solution rlx_solve(rlx_context *ctx, const rlx_scope *s, const rlx_prim
 /* --- facts --- */
 
 #define MAX_EQUALITIES 64 /* over a scope and those around it: values lead to values */
+#define MAX_FACT_NODES 128 /* longer ones are not used */
 
 static size_t count_equalities(const rlx_scope *s)
 {
@@ -155,6 +156,9 @@ enum rlx_fact_use rlx_scope_equal(rlx_scope *s, const rlx_prim *a, const rlx_pri
 {
     rlx_query q;
     rlx_equality e;
+    if (rlx_count_nodes(s->ctx, a, MAX_FACT_NODES) > MAX_FACT_NODES ||
+        rlx_count_nodes(s->ctx, b, MAX_FACT_NODES) > MAX_FACT_NODES)
+        return RLX_FACT_UNUSED;
     enum rlx_answer known = rlx_prove_equal(s->ctx, s, a, b);
     if (known != RLX_UNKNOWN)
         return known == RLX_EQUAL ? RLX_FACT_KNOWN : RLX_FACT_FALSE;

@@ -265,6 +265,7 @@ static rlx_frame *push_frame(rlx_builder *b, bool is_function)
     if (!f || !push_segment(b, false, RLX_NO_PLACE))
         return NULL;
     rlx_scope_forget(&f->scope, 0);
+    rlx_scope_forget_equals(&f->scope, 0);
     rlx_scope scope = f->scope;
     scope.parent = b->depth ? &rlx_top_frame(b)->scope : NULL;
     *f = (rlx_frame){ .scope = scope,
@@ -301,8 +302,8 @@ rlx_mark rlx_builder_mark(const rlx_builder *b)
 {
     const rlx_frame *f = rlx_top_frame(b);
     return (rlx_mark){ b->depth,      b->segments.len,    b->bindings.len, b->opens.len,
-                       b->params.len, f->scope.facts.len, f->in_dataflow,  f->block_serial,
-                       b->next_lv,    b->next_gv };
+                       b->params.len, f->scope.facts.len, f->scope.equals.len,
+                       f->in_dataflow, f->block_serial,   b->next_lv, b->next_gv };
 }
 
 void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m)
@@ -318,6 +319,7 @@ void rlx_builder_rollback(rlx_builder *b, const rlx_mark *m)
     f->in_dataflow = m->in_dataflow;
     f->block_serial = m->block_serial;
     rlx_scope_forget(&f->scope, m->facts);
+    rlx_scope_forget_equals(&f->scope, m->equals);
 }
 
 static void *wrong_state(rlx_builder *b, const char *text)

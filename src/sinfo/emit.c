@@ -325,6 +325,34 @@ static const rlx_sinfo *cast_sinfo(rlx_builder *b, const rlx_expr *value, const 
     return how->annotation;
 }
 
+/* --- what a cast has checked holds from there on --- */
+
+#define MOST_DIMS 16 /* looked at in one cast */
+
+static void assume_dims(rlx_builder *b, const rlx_prim *const *have, size_t num_have,
+                        const rlx_prim *const *want, size_t num_want)
+{
+    for (size_t i = 0; num_have == num_want && i < num_have && i < MOST_DIMS; i++)
+        if (have[i] != want[i])
+            (void)rlx_scope_equal(&rlx_top_frame(b)->scope, have[i], want[i]);
+}
+
+/* No tuples: facts are worth little there. */
+static void assume_cast(rlx_builder *b, const rlx_sinfo *have, const rlx_sinfo *want)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(have), *u = rlx_as_tensor_sinfo(want);
+    const rlx_shape_sinfo *s = rlx_as_shape_sinfo(have), *r = rlx_as_shape_sinfo(want);
+    const rlx_prim_sinfo *p = rlx_as_prim_sinfo(have), *o = rlx_as_prim_sinfo(want);
+    const rlx_shape_expr *td = rlx_as_shape_expr(t ? t->shape : NULL),
+                         *ud = rlx_as_shape_expr(u ? u->shape : NULL);
+    if (td && ud)
+        assume_dims(b, td->values, td->num_values, ud->values, ud->num_values);
+    else if (s && r)
+        assume_dims(b, s->values, s->num_values, r->values, r->num_values);
+    else if (p && o && p->value && o->value)
+        assume_dims(b, &p->value, 1, &o->value, 1);
+}
+
 /* Values are compared before the cast's own variables are known: they take whatever size is
  * there. */
 const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
@@ -345,6 +373,9 @@ const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
     if (!binding || (v && !rlx_builder_remember(b, v, NULL)) || !rlx_builder_append(b, binding) ||
         !rlx_builder_enter_shape_vars(b, sinfo, NULL))
         return NULL;
+    const rlx_var *source = rlx_as_var(value);
+    if (source && source->sinfo)
+        assume_cast(b, source->sinfo, sinfo);
     return v ? v : &no_variable;
 }
 

@@ -234,7 +234,7 @@ bool rlx_builder_declare(rlx_builder *b, const rlx_prim_var *v);
 rlx_context *rlx_builder_context(const rlx_builder *b);
 /* A point to come back to: what was emitted and opened since goes away. */
 typedef struct rlx_mark {
-    size_t depth, segments, bindings, opens, params, facts;
+    size_t depth, segments, bindings, opens, params, facts, equals;
     bool in_dataflow;
     uint32_t block_serial;
     int32_t next_lv, next_gv;

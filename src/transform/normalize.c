@@ -3,7 +3,8 @@
  *     y = add(exp(x), sin(x))   ->   gv = exp(x)
  *                                    gv1 = sin(x)
  *                                    y = add(gv, gv1)
- * needs: nothing. keeps: meaning; a function that is normal already is not touched. */
+ * needs: nothing. keeps: meaning; a function that is normal already is not touched. Operators that
+ * demand more (NF05) are asked by the builder. */
 #include "transform/transform_int.h"
 
 static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
@@ -12,11 +13,37 @@ static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const 
     return value;
 }
 
+/* A call whose operator has a form of its own: whether it is in it, its rule says. */
+static enum rlx_step find_own_form(void *user, const rlx_node *n, const rlx_field *via,
+                                   const rlx_node *parent)
+{
+    const rlx_call *c = rlx_as_call(n);
+    const rlx_op *op = rlx_as_op(c ? c->op : NULL);
+    if (op && op->row && op->row->normalize && !(op->row->flags & RLX_OP_NORMALIZE_ALWAYS)) {
+        *(bool *)user = true;
+        return RLX_STEP_STOP;
+    }
+    return RLX_STEP_ON;
+}
+
+/* Nothing to do for sure. */
+static bool is_settled(rlx_context *ctx, const rlx_function *f)
+{
+    bool found = false, lost = false;
+    if (!rlx_is_normal(ctx, f, false))
+        return false;
+    rlx_walker w = { .enter = find_own_form, .user = &found, .unique = true, .code = true };
+    (void)rlx_walk(&ctx->memory, &f->node, &w, &lost);
+    if (lost)
+        rlx_no_memory(ctx);
+    return !found;
+}
+
 static const rlx_node *normalize_function(rlx_context *ctx, const rlx_env *env,
                                           const rlx_function *f, const rlx_global_var *gv)
 {
     size_t errors = rlx_error_count(ctx);
-    if (!f->body || rlx_is_normal(ctx, f, false))
+    if (!f->body || is_settled(ctx, f))
         return rlx_error_count(ctx) == errors ? &f->node : NULL;
     rlx_mutator m;
     rlx_mutator_init(&m, ctx, env, NULL);
