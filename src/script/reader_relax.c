@@ -688,11 +688,20 @@ static bool assign_tuple(rlx_reader *r, relax_scope *scope, const rlx_line *line
     return true;
 }
 
+/* The value of the branch failed: so has the name that it would give the value to. */
+static void fail_branch(relax_scope *scope, rlx_word *name)
+{
+    if (scope->suffix && !scope->value && name)
+        scope->name = name;
+}
+
 static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_line *line, bool last)
 {
     const rlx_ast *t = line->target;
     if (t->kind == RLX_AST_NAME) {
         assign_one(r, scope, line, t, line->value, last);
+        if (last)
+            fail_branch(scope, t->name);
         return;
     }
     bool ok = t->kind == RLX_AST_TUPLE || t->kind == RLX_AST_LIST
@@ -923,7 +932,8 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
 static bool no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch,
                      size_t errors)
 {
-    if (!branch->value && errors == r->syntax_errors && !r->ctx->diags.out_of_memory)
+    bool known = branch->value || branch->name || errors != r->syntax_errors;
+    if (!known && !r->ctx->diags.out_of_memory)
         rlx_read_error_at(r, RLX_PA32, header->begin, header->end,
                           "a branch ends by binding its value to a name");
     return false;
@@ -1003,6 +1013,8 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
         for (int i = 0; i < 2; i++)
             if (branches[i].name)
                 bind_error(r, branches[i].name);
+        if (last || r->parser.lexer.tok.kind == RLX_TOK_DEDENT)
+            fail_branch(scope, branches[branches[0].name ? 0 : 1].name);
         return no_value(r, line, &branches[!branches[0].value ? 0 : 1], errors);
     }
     return emit_if(r, scope, line, cond, yes, no, branches, last);
