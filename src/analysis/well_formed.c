@@ -168,11 +168,13 @@ static void say_shape_var(rlx_wf *w, const rlx_finding *f)
 static void say_func_form(rlx_wf *w, const rlx_finding *f)
 {
     const rlx_func_sinfo *s = f->detail == RLX_WF_FORM ? rlx_as_func_sinfo(f->a) : NULL;
-    if (s)
-        SAY(w, f, "derive function %s is not registered in this context",
-            s->derive_name ? s->derive_name->data : "");
-    else
+    if (!s) {
         SAY(w, f, "function annotation has both parameters and a derive function");
+        return;
+    }
+    SAY(w, f, "derive function %s is not registered in this context",
+        s->derive_name ? s->derive_name->data : "");
+    NOTE(w, RLX_NO_PLACE, "the host registers it with relax_register_derive");
 }
 
 static void say_scalar(rlx_wf *w, const rlx_finding *f)
