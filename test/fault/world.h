@@ -652,6 +652,56 @@ static bool step_free_vars(world *w)
     return said(w, w->number >= 0 ? w : NULL);
 }
 
+/* Uses and liveness of one function; true if it has none to ask about. */
+static bool analyse_function(world *w, const relax_base_func *func)
+{
+    const relax_expr *vars[4];
+    const relax_prim_expr *tensors, *storages;
+    if (relax_base_func_kind(func) == RELAX_FUNC_PRIM)
+        return relax_has_reshape_pattern(w->ctx, func) >= 0;
+    if (relax_base_func_kind(func) != RELAX_FUNC_RELAX)
+        return true;
+    relax_liveness *l = relax_liveness_create(w->ctx, func);
+    bool good = l && relax_computable_at_compile_time(w->ctx, w->module, func, vars, 4) >= 0 &&
+                relax_memory_estimate(w->ctx, func, &tensors, &storages) >= 0 &&
+                relax_contains_impure_call(w->ctx, w->module, relax_base_func_as_expr(func), NULL,
+                                           NULL, 0) >= 0;
+    relax_liveness_destroy(l);
+    return good;
+}
+
+static bool step_analyse(world *w)
+{
+    const relax_node *all = relax_module_as_node(w->module);
+    relax_use_def *u = relax_use_def_create(w->ctx, all);
+    w->number = u ? (int64_t)relax_use_def_num_outputs(u) : -1;
+    relax_use_def_destroy(u);
+    bool good = u && relax_global_vars(w->ctx, all, NULL, 0) >= 0 &&
+                relax_called_global_vars(w->ctx, all, NULL, 0) >= 0 &&
+                relax_function_groups(w->ctx, w->module, NULL, NULL, 0) >= 0 &&
+                relax_reachable_functions(w->ctx, w->module, NULL, 0, NULL, 0) >= 0;
+    for (size_t i = 0; good && i < relax_module_num_functions(w->module); i++)
+        good = analyse_function(w, relax_module_function(w->module, i));
+    return said(w, good ? w : NULL);
+}
+
+/* A module beside an edited one, where they differ, and both in one. */
+static bool step_edit(world *w)
+{
+    relax_bytes *path = NULL;
+    const char *name = relax_expr_name(relax_module_global_var(w->module, 0), NULL);
+    const relax_module *now =
+        name ? relax_module_rename(w->ctx, w->module, Z(name), Z("renamed")) : w->module;
+    if (now)
+        w->number = relax_node_first_difference(w->ctx, relax_module_as_node(w->module),
+                                                relax_module_as_node(now), 0, NULL, NULL, NULL,
+                                                NULL, &path);
+    relax_bytes_release(path);
+    if (now && w->number >= 0)
+        w->out = relax_module_merge(w->ctx, w->module, now);
+    return said(w, w->out);
+}
+
 /* Two modules stay, of which one is part of the other's making; all else goes. */
 static bool step_collect(world *w)
 {
@@ -961,6 +1011,8 @@ static const step steps[] = {
     { "copy", MODULE, IS_READ, step_copy, false, HOST },
     { "collect", MODULE, IS_CHECKED, step_collect, false, HOST },
     { "free variables", MODULE, IS_READ, step_free_vars, false, HOST },
+    { "analyse", MODULE, IS_READ, step_analyse, false, HOST },
+    { "edit", MODULE, IS_READ, step_edit, true, HOST },
     { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, HOST },
     { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, HOST },
     { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, HOST },
