@@ -733,6 +733,82 @@ static bool step_pipeline(world *w)
     return said(w, w->out);
 }
 
+/* ---- walking and rewriting */
+
+static int32_t count_expr(void *user, const relax_expr *e)
+{
+    ((world *)user)->number += e != NULL;
+    return 0;
+}
+
+static const relax_expr *rename_variable(void *user, relax_mutator *m, const relax_expr *v)
+{
+    (void)m;
+    return relax_var(((world *)user)->ctx, Z("renamed"), relax_expr_struct_info(v), 0);
+}
+
+/* Every variable anew; then all expressions once. */
+static bool step_mutate(world *w)
+{
+    relax_mutations t = { .struct_size = sizeof t, .user = w, .var_def = rename_variable };
+    w->out = relax_mutate(w->ctx, w->module, NULL, 0, &t);
+    if (w->out && relax_visit_post_order(w->ctx, relax_module_as_node(w->out), count_expr, w) !=
+                      RELAX_OK)
+        w->out = NULL;
+    return said(w, w->out);
+}
+
+/* The first Relax function that binds something, and its first block; NULL: there is none. */
+static const relax_block *first_block(const relax_module *m, const char **name)
+{
+    for (size_t i = 0; i < relax_module_num_functions(m); i++) {
+        const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, i));
+        size_t count = relax_expr_kind(f) == RELAX_EXPR_FUNCTION ? relax_expr_num_operands(f) : 0;
+        const relax_block *block =
+            count ? relax_seq_block(relax_expr_operand(f, count - 1), 0) : NULL;
+        *name = relax_expr_name(relax_module_global_var(m, i), NULL);
+        if (block)
+            return block;
+    }
+    return NULL;
+}
+
+/* The first binding goes into a function and comes back. */
+static bool step_extract(world *w)
+{
+    const char *name;
+    const relax_module *m = relax_normalize(w->ctx, w->module);
+    const relax_block *block = m ? first_block(m, &name) : NULL;
+    const relax_binding *first = relax_block_binding(block, 0);
+    w->out = m;
+    if (block)
+        w->out = relax_extract_function(w->ctx, m, Z(name), first, first, Z("part"));
+    if (block && w->out)
+        w->out = relax_inline_function(w->ctx, w->out, Z("part"));
+    return said(w, w->out);
+}
+
+/* What is unused goes from the first block, if it is one of dataflow, and comes back copied. */
+static bool step_edit_block(world *w)
+{
+    const char *name;
+    const relax_block *block = first_block(w->module, &name);
+    relax_block_edit *e = NULL;
+    w->out = w->module;
+    if (block && relax_block_is_dataflow(block)) {
+        const relax_expr *first = relax_binding_var(relax_block_binding(block, 0));
+        e = relax_block_edit_create(w->ctx, w->module, Z(name), block);
+        const relax_expr *copy = e && first ? relax_block_edit_add(e, first, NULL, 0, 0) : NULL;
+        bool good = e && (!first || copy);
+        if (good && first)
+            good = relax_block_edit_replace_uses(e, copy, first) == RELAX_OK;
+        good = good && relax_block_edit_remove_unused(e) == RELAX_OK;
+        w->out = good ? relax_block_edit_module(e) : NULL;
+        relax_block_edit_destroy(e);
+    }
+    return said(w, w->out);
+}
+
 static bool step_compile_0(world *w) { return compile_to(w, 0, &w->loaded); }
 static bool step_compile_1(world *w) { return compile_to(w, 1, &w->loaded); }
 static bool step_compile_2(world *w) { return compile_to(w, 2, &w->loaded); }
@@ -1014,6 +1090,9 @@ static const step steps[] = {
     { "analyse", MODULE, IS_READ, step_analyse, false, HOST },
     { "edit", MODULE, IS_READ, step_edit, true, HOST },
     { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, HOST },
+    { "mutate", MODULE, IS_CHECKED, step_mutate, false, HOST },
+    { "extract and inline", MODULE, IS_CHECKED, step_extract, false, HOST },
+    { "edit a block", MODULE, IS_CHECKED, step_edit_block, false, HOST },
     { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, HOST },
     { "compile -O1", MODULE, IS_CHECKED, step_compile_1, true, HOST },
     { "compile -O2", MODULE, IS_CHECKED, step_compile_2, true, HOST },
