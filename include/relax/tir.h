@@ -205,7 +205,7 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_call(relax_tir_builder *builder,
         const char *name, size_t name_len, const relax_prim_expr *const *args, size_t num_args);
 /* A call of a C function by its symbol (T.call_extern); `dtype` of its result, RELAX_VOID:
- * none. It can be written and printed anywhere; that kernels run it is up to the target. */
+ * none. It can be written and printed anywhere; no target compiles it yet (CG07). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_call_extern(relax_tir_builder *builder,
         relax_dtype dtype, const char *symbol, size_t symbol_len,

@@ -252,6 +252,20 @@ static kw_value combine(kw *w, const frame *f)
     }
 }
 
+/* Calls of functions by name: the first argument of call_extern, call_packed and their kin. */
+static bool refuse_call(kw *w, const rlx_prim_call *c)
+{
+    const rlx_tir_string *name =
+        c->num_args && c->args[0]->kind == RLX_NODE_TIR_STRING ? (const void *)c->args[0] : NULL;
+    if (c->op && name)
+        return kw_fail(w,
+                       "%s of \"%s\" is not supported in kernels, which call nothing outside of "
+                       "themselves, registered or not; call it from Relax by R.call_dps_packed",
+                       c->op->data, name->value->data);
+    return kw_fail(w, "call of %s is not supported in kernels",
+                   c->op ? c->op->data : "another function");
+}
+
 static bool check_operands(kw *w, const rlx_prim *p)
 {
     const rlx_prim_call *c = rlx_as_prim_call(p);
@@ -260,8 +274,7 @@ static bool check_operands(kw *w, const rlx_prim *p)
         op ? rlx_tir_find_intrinsic(rlx_string_slice(op)) : RLX_TIR_NO_INTRINSIC;
     if (c && (!op || id == RLX_TIR_NO_INTRINSIC || id == RLX_TIR_ret ||
               c->num_args != rlx_tir_intrinsics[id].num_args))
-        return kw_fail(w, "call of %s is not supported in kernels",
-                       op ? op->data : "another function");
+        return refuse_call(w, c);
     return true;
 }
 

@@ -331,7 +331,7 @@ s.write("k.py", TIR.replace("BODY", "A[A[v]]"))
 rc, out, err = s.run("run", "k.py", "--target", "c", "--unchecked", "--input", "i.npy", env=BASE)
 s.check("unchecked, in range", rc == 0 and "[2, 1, 3, 0," in out, (out, err))
 s.write("k.py", TIR.replace("BODY", 'T.call_extern("int32", "system", A[v])'))
-s.fails("a function that nobody registered", ["run", "k.py", "--input", "i.npy", "--target", "c"], "CG07")
+s.fails("a function that nobody registered", ["run", "k.py", "--input", "i.npy", "--target", "c"], "CG07", text='call_extern of "system"')
 
 # ---- a long kernel ends when it should
 s.write("long.py", TIR.replace("BODY", "A[v]").replace("range(8)", "range(8)").replace("                B[v] = A[v]", '''                for j, k in T.grid(2000000, 3000000):
