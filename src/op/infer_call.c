@@ -5,6 +5,15 @@
 
 /* ---- reporting under TY10 ------------------------------------------------------------------- */
 
+/* Where the function that is called was defined. */
+static void note_function(const rlx_infer *in)
+{
+    const rlx_global_var *gv =
+        in->call->num_args ? rlx_as_global_var(in->call->args[0]) : NULL;
+    if (gv && gv->place)
+        rlx_note(in->ctx, gv->place, "%s is here", gv->name->data);
+}
+
 static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *format,
                                   va_list args)
 {
@@ -20,6 +29,7 @@ static const rlx_sinfo *misuse_as(rlx_infer *in, uint8_t severity, const char *f
     else
         rlx_report(in->ctx, RLX_TY10, severity, in->call->place, "%s: %s", in->row->short_name,
                    text.data);
+    note_function(in);
     rlx_buf_free(&text);
     return NULL;
 }
