@@ -121,26 +121,6 @@ static bool find_outputs(extraction *x)
     return (!lost && !x->failed) || rlx_no_memory(x->ctx);
 }
 
-/* Each input once, after those that its struct info mentions. */
-static bool find_inputs(extraction *x, const rlx_node *run)
-{
-    rlx_vars found = { 0 }, all = { 0 };
-    rlx_ptrmap seen;
-    rlx_ptrmap_init(&seen, MEMORY(x));
-    bool good = rlx_free_vars(x->ctx, run, &found);
-    for (size_t i = 0; good && i < found.len; i++)
-        good = (!found.data[i]->sinfo || rlx_free_vars(x->ctx, found.data[i]->sinfo, &all)) &&
-               (rlx_vec_push(MEMORY(x), &all, found.data[i]) || rlx_no_memory(x->ctx));
-    for (size_t i = 0; good && i < all.len; i++)
-        if (!rlx_ptrmap_has(&seen, all.data[i]))
-            good = (put(x, &seen, all.data[i]) &&
-                    rlx_vec_push(MEMORY(x), &x->inputs, all.data[i])) || rlx_no_memory(x->ctx);
-    rlx_ptrmap_free(&seen);
-    rlx_vec_free(MEMORY(x), &found);
-    rlx_vec_free(MEMORY(x), &all);
-    return good;
-}
-
 static bool take_size(extraction *x, rlx_ptrmap *known, const rlx_prim_var *v)
 {
     if (rlx_ptrmap_has(known, v))
@@ -197,6 +177,19 @@ static const rlx_expr *param(extraction *x, const char *name, const rlx_sinfo *s
     return v ? &v->node : NULL;
 }
 
+static bool any_size(void *user, const rlx_prim_var *v)
+{
+    (void)user, (void)v;
+    return true;
+}
+
+/* Signatures say sizes, not that a shape is the value of a variable. */
+static const rlx_sinfo *param_info(extraction *x, const rlx_var *v)
+{
+    const rlx_visible sizes = { .shape_var = any_size };
+    return v->sinfo ? rlx_erase(x->ctx, v->sinfo, &sizes) : rlx_object_info(x->ctx);
+}
+
 /* New variables for the inputs, by which the mutator renames them; and parameters for sizes. */
 static bool make_params(extraction *x, rlx_mutator *m, exprs *params)
 {
@@ -204,8 +197,9 @@ static bool make_params(extraction *x, rlx_mutator *m, exprs *params)
     bool good = true;
     for (size_t i = 0; good && i < x->inputs.len; i++) {
         const rlx_var *old = x->inputs.data[i];
-        const rlx_var *p = rlx_var_new(ctx, false, old->name, old->number,
-                                       old->sinfo ? old->sinfo : rlx_object_info(ctx), old->place);
+        const rlx_sinfo *info = param_info(x, old);
+        const rlx_var *p =
+            info ? rlx_var_new(ctx, false, old->name, old->number, info, old->place) : NULL;
         good = push(x, params, p) && (rlx_ptrmap_put(&m->vars, old, (uintptr_t)p) ||
                                       rlx_no_memory(ctx));
     }
@@ -388,7 +382,8 @@ static const rlx_module *extracted(extraction *x, const rlx_global_var *outer, r
     bool dataflow = x->block->node.kind == RLX_NODE_DATAFLOW_BLOCK;
     const rlx_node *run = rlx_block_new(ctx, dataflow, x->block->bindings + x->first,
                                         x->end - x->first, x->block->place);
-    bool good = mb && run && find_outputs(x) && find_inputs(x, run) && find_sizes(x, run);
+    bool good = mb && run && find_outputs(x) && rlx_free_vars(ctx, run, &x->inputs) &&
+                find_sizes(x, run);
     const rlx_function *f = good ? make_function(x, run, mb) : NULL;
     x->gv = f ? rlx_module_builder_add(mb, name, &f->node) : NULL;
     rlx_mutator m;

@@ -202,6 +202,40 @@ static void test_impure_and_unused(void **state)
     assert_same(ctx, extracted(ctx, m, "a", "a"), want);
 }
 
+/* A shape that is the value of a variable is no part of a signature: what is said of the result
+ * is cast. */
+static void test_shape_of_a_variable(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE
+                             "    @R.function\n"
+                             "    def main(s: R.Shape(ndim=2),\n"
+                             "             x: R.Tensor(dtype=\"float32\", ndim=2)) -> R.Object:\n"
+                             "        y = R.match_cast(x, R.Tensor(s, \"float32\", ndim=2))\n"
+                             "        a = R.exp(y)\n"
+                             "        return a\n");
+    static const char text[] = MODULE
+        "    @R.function(private=True)\n"
+        "    def part(y: R.Tensor(dtype=\"float32\", ndim=2),\n"
+        "             s: R.Shape(ndim=2)\n"
+        "             ) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
+        "        a: R.Tensor(s, \"float32\", ndim=2) = R.exp(y)\n"
+        "        return a\n"
+        "    @R.function\n"
+        "    def main(s: R.Shape(ndim=2),\n"
+        "             x: R.Tensor(dtype=\"float32\", ndim=2)\n"
+        "             ) -> R.Object:\n"
+        "        cls = M\n"
+        "        y = R.match_cast(x, R.Tensor(s, \"float32\", ndim=2))\n"
+        "        a = R.match_cast(cls.part(y, s),\n"
+        "                         R.Tensor(s, \"float32\", ndim=2))\n"
+        "        return a\n";
+    /* inside it is an annotation, which is checked again: reading it warns */
+    relax_module *want = relax_module_parse(ctx, Z("m.py"), Z(text));
+    relax_context_clear_diagnostics(ctx);
+    assert_same(ctx, extracted(ctx, m, "a", "a"), want);
+}
+
 static void test_branches(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
@@ -523,6 +557,7 @@ int main(void)
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_sizes, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_impure_and_unused, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_shape_of_a_variable, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_branches, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_refused_runs, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_symbolic_call, open_fixture, close_fixture),
