@@ -162,17 +162,20 @@ void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *ar
         map_any(m, &budget, param, arg, arg_index);
 }
 
+static const rlx_node *mapped(rlx_rewriter *r, const rlx_node *n)
+{
+    return rlx_ptrmap_get(r->user, n);
+}
+
 /* Simultaneous, and capture-free: rlx_substitute where only shape variables are mapped, a
  * rewriter for Var shapes. */
 static const rlx_sinfo *apply_all(rlx_mapping *m, const rlx_sinfo *s)
 {
     rlx_rewriter r;
     rlx_rewriter_init(&r, m->ctx);
-    bool ok = true;
-    for (size_t i = 0; i < m->pairs.cap && ok; i++)
-        if (m->pairs.slots[i].key)
-            ok = rlx_ptrmap_put(&r.map, m->pairs.slots[i].key, m->pairs.slots[i].value);
-    const rlx_sinfo *out = ok ? rlx_rewrite(&r, s) : (rlx_no_memory(m->ctx), NULL);
+    r.user = &m->pairs;
+    r.before = mapped;
+    const rlx_sinfo *out = rlx_rewrite(&r, s);
     rlx_rewriter_free(&r);
     return out;
 }

@@ -475,6 +475,31 @@ static void test_mapping(void **state)
     }
 }
 
+/* Many sizes, and a shape that is a variable beside them. */
+static void test_mapping_of_many(void **state)
+{
+    enum { MANY = 20000 };
+    static const rlx_prim *from[MANY], *to[MANY];
+    rlx_context *ctx = ((fixture *)*state)->ctx;
+    const rlx_string *name = rlx_string_z(ctx, "n");
+    for (int i = 0; i < MANY; i++) {
+        from[i] = &rlx_prim_var_new(ctx, name, RELAX_INT64, 0)->node;
+        to[i] = rlx_int64(ctx, i);
+    }
+    const rlx_var *v = rlx_var_new(ctx, false, name, -1, rlx_shape_info_rank(ctx, 1), 0);
+    const rlx_sinfo *p = rlx_shape_info(ctx, from, MANY), *s = rlx_shape_info(ctx, to, MANY);
+    const rlx_sinfo *by_v = rlx_tensor_info(ctx, &v->node, RELAX_FLOAT32, 1, NULL),
+                    *seven =
+                        rlx_tensor_info(ctx, rlx_shape(ctx, to + 7, 1), RELAX_FLOAT32, 1, NULL);
+    rlx_mapping m;
+    rlx_mapping_init(&m, ctx, NULL, from, MANY);
+    rlx_mapping_add(&m, p, s, 0);
+    rlx_mapping_add(&m, by_v, seven, 1);
+    assert_ptr_equal(rlx_mapping_apply(&m, p), s);
+    assert_ptr_equal(rlx_mapping_apply(&m, by_v), seven);
+    rlx_mapping_free(&m);
+}
+
 static void test_mapping_conflicts(void **state)
 {
     fixture *f = *state;
@@ -568,6 +593,7 @@ int main(void)
         CASE(test_overlap),      CASE(test_lub),
         CASE(test_erase),        CASE(test_static_types),
         CASE(test_mapping),      CASE(test_mapping_conflicts),
+        CASE(test_mapping_of_many),
         CASE(test_binders),      CASE(test_prim_func_signature),
         CASE(test_deep_nesting),
     };
