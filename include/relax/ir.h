@@ -75,6 +75,16 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_tensor_rank(r
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_tensor_of_shape(
         relax_context *ctx, const relax_expr *shape, relax_dtype dtype);
+/* `tensor`, a description of Tensor kind, on a device (relax_attr_vdevice); NULL: on none that
+ * is known. OP02 for other kinds. The module has to list the device (WF24): entry "vdevice", a
+ * list, of its global infos. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_on_device(relax_context *ctx,
+        const relax_struct_info *tensor, RELAX_NULLABLE const relax_attr *device);
+/* The device that a description of Tensor kind names; NULL: none, or another kind. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_struct_info_device(
+        const relax_struct_info *info);
 /* R.Tuple(...): a tuple of that many fields; none: the unit. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_tuple(relax_context *ctx,
@@ -238,6 +248,13 @@ RELAX_BORROWED RELAX_NULLABLE relax_attr *relax_attr_list(relax_context *ctx,
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_attr *relax_attr_ints(relax_context *ctx,
                                                           const int64_t *values, size_t count);
+/* A virtual device: I.vdevice(target, id, scope). `target`: a string such as "cuda", a map with
+ * the entry "kind", or NULL for any; id is not negative; `scope` is the kind of memory, NULL:
+ * "global". What is equal is one object. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
+RELAX_BORROWED RELAX_NULLABLE relax_attr *relax_attr_vdevice(relax_context *ctx,
+        RELAX_NULLABLE const relax_attr *target, int32_t id, RELAX_NULLABLE const char *scope,
+        size_t scope_len);
 /* `map` (NULL: empty) with `key` set to `value`; value NULL removes. Maps never change: this is
  * a new one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)

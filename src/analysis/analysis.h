@@ -34,6 +34,10 @@ bool rlx_is_normal(rlx_context *ctx, const rlx_function *f, bool report);
 /* ---- inference again over a whole module, as after building by hand: normalises, derives,
  * checks (NF, TY, PU). The same pointer if nothing changed; NULL after errors. */
 const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m);
+/* The same, looking also at what has struct info already. judge_devices: after devices have
+ * spread (language 5.6.5), one that is asked for and not known counts. */
+const rlx_module *rlx_infer_module_again(rlx_context *ctx, const rlx_module *m,
+                                         bool judge_devices);
 
 /* ---- variables. Order: first occurrence. Each list grows; false: out of memory. */
 typedef RLX_VEC(const rlx_var *) rlx_vars;

@@ -8,7 +8,8 @@ static const rlx_expr *keep_value(rlx_mutator *m, const rlx_binding *old, const 
     return value;
 }
 
-static bool infer_function(rlx_context *ctx, rlx_module_builder *mb, const rlx_module *m, size_t i)
+static bool infer_function(rlx_context *ctx, rlx_module_builder *mb, const rlx_module *m, size_t i,
+                           bool rederive, bool judge_devices)
 {
     const rlx_global_var *gv = rlx_as_global_var(m->gvars[i]);
     const rlx_function *f = rlx_as_function(m->functions[i]);
@@ -17,6 +18,9 @@ static bool infer_function(rlx_context *ctx, rlx_module_builder *mb, const rlx_m
         return true;
     rlx_mutator_init(&mutator, ctx, rlx_module_builder_env(mb), NULL);
     mutator.binding = keep_value;
+    mutator.rederive = rederive;
+    if (judge_devices)
+        rlx_mutator_judge_devices(&mutator);
     const rlx_function *now = rlx_mutate_function(&mutator, f, gv);
     rlx_mutator_free(&mutator);
     return now && (now == f || rlx_module_builder_define(mb, gv, &now->node));
@@ -33,7 +37,8 @@ static void sort_by_group(const uint32_t *group, size_t n, uint32_t *begin, uint
         order[begin[group[i]]++] = (uint32_t)i;
 }
 
-const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m)
+static const rlx_module *infer(rlx_context *ctx, const rlx_module *m, bool rederive,
+                               bool judge_devices)
 {
     rlx_memory *memory = &ctx->memory;
     size_t n = m->num_functions, errors = rlx_error_count(ctx);
@@ -49,7 +54,7 @@ const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m)
         sort_by_group(room, n, begin, order);
         /* A function with errors does not keep the others from being looked at. */
         for (size_t i = 0; i < n; i++)
-            good &= infer_function(ctx, mb, m, order[i]);
+            good &= infer_function(ctx, mb, m, order[i], rederive, judge_devices);
     }
     if (good && rlx_error_count(ctx) == errors)
         out = rlx_module_builder_finish(mb, m->place);
@@ -58,4 +63,15 @@ const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m)
     rlx_mem_free(memory, room, room ? (3 * n + 2) * sizeof *room : 0);
     rlx_mem_free(memory, recursive, recursive ? n + 1 : 0);
     return out;
+}
+
+const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m)
+{
+    return infer(ctx, m, false, false);
+}
+
+const rlx_module *rlx_infer_module_again(rlx_context *ctx, const rlx_module *m,
+                                         bool judge_devices)
+{
+    return infer(ctx, m, true, judge_devices);
 }

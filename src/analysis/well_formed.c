@@ -225,7 +225,8 @@ static void say_depth(rlx_wf *w, const rlx_finding *f)
 
 static void say_device(rlx_wf *w, const rlx_finding *f)
 {
-    SAY(w, f, "device %s is not listed in the module", rlx_show(w->ctx, f->a));
+    SAY(w, f, "device %s is not listed in the module",
+        rlx_show_vdevice(w->ctx, f->a));
     if (!f->n)
         NOTE(w, RLX_NO_PLACE, "the module lists no devices");
     else

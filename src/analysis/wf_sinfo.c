@@ -112,14 +112,9 @@ static void check_dtype(rlx_wf *w, rlx_dtype t, rlx_place place)
         f->n = t;
 }
 
-static const rlx_attr_list *listed_devices(const rlx_wf *w)
-{
-    return rlx_as_attr_list(rlx_attrs_get(w->module->global_infos, "vdevice"));
-}
-
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place)
 {
-    const rlx_attr_list *list = listed_devices(w);
+    const rlx_attr_list *list = rlx_listed_vdevices(w->module);
     for (size_t i = 0; list && i < list->num_items; i++)
         if (list->items[i] == vdevice)
             return;

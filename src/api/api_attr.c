@@ -73,6 +73,30 @@ relax_attr *relax_attr_ints(relax_context *ctx, const int64_t *values, size_t co
     return give(ctx, list);
 }
 
+relax_attr *relax_attr_vdevice(relax_context *ctx, const relax_attr *target, int32_t id,
+                               const char *scope, size_t scope_len)
+{
+    rlx_slice memory = RLX_SLICE("global");
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    if ((scope && !api_text(ctx, scope, scope_len, "scope", &memory)) ||
+        (target && !is_node(ctx, target, "target")))
+        return give(ctx, NULL);
+    const rlx_attr *t = ATTR(target);
+    if (rlx_is(t, RLX_NODE_ATTR_NULL))
+        t = NULL;
+    if (t && t->kind != RLX_NODE_ATTR_STRING && t->kind != RLX_NODE_ATTRS)
+        return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "target is no string and no map"));
+    if (id < 0)
+        return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "device number %d is negative",
+                                   (int)id));
+    rlx_vdevice key = { .node = { .kind = RLX_NODE_VDEVICE },
+                        .target = t,
+                        .id = id,
+                        .scope = rlx_string_intern(ctx, memory) };
+    return give(ctx, key.scope ? rlx_node_intern(ctx, &key.node) : NULL);
+}
+
 relax_attr *relax_attr_map_with(relax_context *ctx, const relax_attr *map, const char *key,
                                 size_t key_len, const relax_attr *value)
 {

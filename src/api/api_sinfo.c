@@ -97,6 +97,32 @@ relax_struct_info *relax_struct_info_tensor_rank(relax_context *ctx, int32_t ndi
     return give(ctx, ok ? rlx_tensor_info(ctx, NULL, dtype, ndim, NULL) : NULL);
 }
 
+relax_struct_info *relax_struct_info_on_device(relax_context *ctx,
+                                               const relax_struct_info *tensor,
+                                               const relax_attr *device)
+{
+    if (!API_CONTEXT(ctx))
+        return NULL;
+    if (!api_family(ctx, tensor, RLX_FAMILY_SINFO, "tensor") ||
+        (device && !api_family(ctx, device, RLX_FAMILY_DEVICE, "device")))
+        return give(ctx, NULL);
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(node_of(tensor));
+    const rlx_vdevice *v = rlx_as_vdevice(node_of(device));
+    if (!t || (device && !v)) {
+        const char *what =
+            t ? "device is no virtual device" : "tensor is no description of Tensor kind";
+        return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "%s", what));
+    }
+    return give(ctx,
+                rlx_tensor_info(ctx, t->shape, t->dtype, t->ndim, v ? &v->node : NULL));
+}
+
+const relax_attr *relax_struct_info_device(const relax_struct_info *info)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(node_of(info));
+    return t ? (const relax_attr *)(const void *)t->vdevice : NULL;
+}
+
 relax_struct_info *relax_struct_info_tensor_of_shape(relax_context *ctx, const relax_expr *shape,
                                                      relax_dtype dtype)
 {

@@ -4,6 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Devices spread before they are judged. */
+static void check_devices(relax_context *ctx, relax_module *module)
+{
+    relax_pipeline *pipeline = relax_pipeline_create(ctx);
+    if (pipeline && relax_pipeline_add(pipeline, "realize_vdevice", 15, NULL) == RELAX_OK)
+        relax_pipeline_run(pipeline, module);
+    relax_pipeline_destroy(pipeline);
+}
+
 static int check_one(const cli *c, const char *path)
 {
     int status;
@@ -14,8 +23,9 @@ static int check_one(const cli *c, const char *path)
     if (ctx) {
         relax_module *module = cli_parse_module(c, ctx, &file);
         if (module && !relax_context_num_errors(ctx) &&
-            relax_well_formed(ctx, module, RELAX_CHECK_ALL) == 1)
-            relax_infer(ctx, module);
+            relax_well_formed(ctx, module, RELAX_CHECK_ALL) == 1 &&
+            (module = relax_infer(ctx, module)) != NULL)
+            check_devices(ctx, module);
         status = cli_diagnostics(c, ctx, 0);
         if (!module && status == CLI_OK)
             status = cli_error(c, "IN01", path, "could not be read, and no diagnostic says why");

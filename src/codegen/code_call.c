@@ -77,12 +77,36 @@ static bool push_dims(cw_fn *n, const rlx_shape_expr *shape)
 static bool call_builtin(cw_fn *n, rlx_slice name, const rlx_expr *const *args, size_t count,
                          cw_target *t);
 
+/* Compiled code runs on the processor of the host. A device of no known kind passes. */
+static bool is_here(cw_fn *n, const rlx_node *device)
+{
+    int32_t type = rlx_vdevice_type(rlx_as_vdevice(device));
+    if (type == 0 || type == RLX_HOST_DEVICE)
+        return true;
+    rlx_error(n->ctx, RLX_CG09, n->place,
+              "device %s is not available: compiled code runs on the processor of the host",
+              rlx_show_vdevice(n->ctx, device));
+    return false;
+}
+
+/* The same for a position in the module's list. */
+static bool index_is_here(cw_fn *n, const rlx_expr *index)
+{
+    const rlx_attr_list *list = rlx_listed_vdevices(n->w->m);
+    const rlx_prim_value *p = rlx_as_prim_value(index);
+    int64_t i;
+    return !list || !p || !rlx_int_literal(p->value, &i) || i < 0 ||
+           (uint64_t)i >= list->num_items || is_here(n, list->items[i]);
+}
+
 /* builtin.alloc_tensor(shape, dtype, device index, scope) */
 static bool alloc_tensor(cw_fn *n, const rlx_call *call, cw_target *t)
 {
     const rlx_shape_expr *shape = rlx_as_shape_expr(call->args[0]);
     uint32_t dtype, result = t->value ? t->value->result : RLX_NO_INDEX;
     size_t first = n->args.len;
+    if (call->num_args > 2 && !index_is_here(n, call->args[2]))
+        return false;
     if (!shape)
         return call_builtin(n, RLX_SLICE("vm.builtin.alloc_tensor"), call->args, 2, t);
     if (!t->wanted)
@@ -111,6 +135,8 @@ static bool alloc_storage(cw_fn *n, const rlx_call *call, cw_target *t)
 {
     const rlx_prim *bytes = single_number(n, call->args[0]);
     uint32_t x;
+    if (call->num_args > 1 && !index_is_here(n, call->args[1]))
+        return false;
     if (!bytes || !t->wanted)
         return bytes != NULL;
     if (!cw_flush(n) || !cw_int(n, bytes, &x) || !cw_target_register(n, t))
@@ -317,6 +343,13 @@ static bool call_value(cw_fn *n, const rlx_call *call, cw_target *t)
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
+/* All devices that there are share their memory: a copy is a copy. */
+static bool to_vdevice(cw_fn *n, const rlx_call *call, cw_target *t)
+{
+    return is_here(n, rlx_call_attr(call, "dst_vdevice")) &&
+           call_builtin(n, RLX_SLICE(BUILTIN_PREFIX "copy"), call->args, 1, t);
+}
+
 /* Operators with code of their own, by name, with the number of arguments that the code reads. */
 static const struct {
     const char *name;
@@ -329,6 +362,7 @@ static const struct {
     { "relax.vm.alloc_storage", 1, alloc_storage },
     { "relax.builtin.alloc_tensor", 2, alloc_tensor },
     { "relax.null_value", 0, null_value },
+    { "relax.to_vdevice", 1, to_vdevice },
     { "relax.memory.kill_storage", 0, kill_value },
     { "relax.memory.kill_tensor", 0, kill_value },
     { "relax.vm.kill_object", 0, kill_value },

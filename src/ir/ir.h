@@ -6,6 +6,7 @@
 #include "ir/id_map.h"
 #include "ir/context.h"
 #include "ir/build.h"
+#include "ir/device.h"
 #include "ir/walk.h"
 #include "ir/iface.h"
 #include "ir/host.h"

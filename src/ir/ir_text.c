@@ -569,15 +569,12 @@ static bool prim(struct state *s, const rlx_node *n, int outer)
 
 static void vdevice(struct state *s, const rlx_vdevice *v)
 {
-    const rlx_attr_string *target = rlx_as_attr_string(v->target);
+    rlx_slice kind = rlx_vdevice_kind(v);
     rlx_buf_char(s->b, '"');
     if (s->style->vdevice) {
         s->style->vdevice(s->style->user, s->b, &v->node);
     } else {
-        if (target)
-            rlx_buf_put(s->b, target->value->data, target->value->len);
-        else
-            rlx_buf_lit(s->b, "vdevice");
+        rlx_buf_put(s->b, kind.data, kind.len);
         rlx_buf_format(s->b, ":%d", (int)v->id);
     }
     rlx_buf_char(s->b, '"');

@@ -5,22 +5,27 @@
 
 /* ---- failing -------------------------------------------------------------------------------- */
 
-const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...)
+static void fail(rlx_infer *in, enum rlx_code_id code, const char *format, va_list args)
 {
     in->failed = true;
     if (in->quiet)
-        return NULL;
+        return;
     rlx_buf text;
     rlx_buf_init(&text, &in->ctx->memory);
-    va_list args;
-    va_start(args, format);
     rlx_buf_vformat(&text, format, args);
-    va_end(args);
     if (text.failed)
         rlx_no_memory(in->ctx);
     else
-        rlx_error(in->ctx, RLX_TY08, in->call->place, "%s: %s", in->row->short_name, text.data);
+        rlx_error(in->ctx, code, in->call->place, "%s: %s", in->row->short_name, text.data);
     rlx_buf_free(&text);
+}
+
+const rlx_sinfo *rlx_infer_fail(rlx_infer *in, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(in, RLX_TY08, format, args);
+    va_end(args);
     return NULL;
 }
 
@@ -314,13 +319,34 @@ static bool is_open(const rlx_node *device)
     return !v || !v->target;
 }
 
+RLX_PRINTF(2, 3) static void fail_devices(rlx_infer *in, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(in, RLX_VD01, format, args);
+    va_end(args);
+}
+
+/* The name of the first operand that is on a device. */
+static const char *operand_on(rlx_infer *in, const rlx_node *device)
+{
+    for (size_t i = 0; i < in->call->num_args && !in->quiet; i++) {
+        const rlx_tensor_sinfo *t =
+            rlx_as_tensor_sinfo(in->sinfo_of(in->user, in->call->args[i]));
+        if (t && t->vdevice == device)
+            return rlx_show(in->ctx, in->call->args[i]);
+    }
+    return "an operand";
+}
+
 bool rlx_infer_common_device(rlx_infer *in, const rlx_node *a, const rlx_node *b,
                              const rlx_node **out)
 {
     *out = is_open(a) ? b : a;
     if (RLX_LIKELY(a == b) || is_open(a) || is_open(b))
         return true;
-    rlx_infer_fail(in, "operands are on different devices (copy one with R.to_vdevice)");
+    fail_devices(in, "%s is on %s but %s is on %s; insert R.to_vdevice", operand_on(in, a),
+                 rlx_show_vdevice(in->ctx, a), operand_on(in, b), rlx_show_vdevice(in->ctx, b));
     return false;
 }
 

@@ -103,39 +103,24 @@ void rlx_put_elements(rlx_printer *p, const rlx_constant *c)
 }
 
 /* ---- devices */
-static rlx_slice device_kind(const rlx_node *device)
-{
-    const rlx_vdevice *d = rlx_as_vdevice(device);
-    const rlx_attr *kind = d ? d->target : NULL;
-    if (rlx_as_attrs(kind))
-        kind = rlx_attrs_get(kind, "kind");
-    const rlx_attr_string *s = rlx_as_attr_string(kind);
-    if (!s)
-        return RLX_SLICE("vdevice");
-    /* a target string begins with its kind: "cuda -arch=sm_80" */
-    const char *blank = memchr(s->value->data, ' ', s->value->len);
-    return (rlx_slice){ s->value->data, blank ? (size_t)(blank - s->value->data) : s->value->len };
-}
-
 /* Number among the module's devices of this kind (of all, for one without a target); else the
  * device's own number. */
 static int64_t device_index(const rlx_printer *p, const rlx_node *device, rlx_slice kind)
 {
-    const rlx_attr *infos = p->module ? p->module->global_infos : NULL;
-    const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(infos, "vdevice"));
+    const rlx_attr_list *list = p->module ? rlx_listed_vdevices(p->module) : NULL;
     bool any = rlx_slice_is(kind, "vdevice");
     int64_t index = 0;
     for (size_t i = 0; list && i < list->num_items; i++) {
         if (list->items[i] == device)
             return index;
-        index += any || rlx_slice_equal(device_kind(list->items[i]), kind);
+        index += any || rlx_slice_equal(rlx_vdevice_kind(rlx_as_vdevice(list->items[i])), kind);
     }
     return ((const rlx_vdevice *)device)->id;
 }
 
 void rlx_put_vdevice(rlx_printer *p, const rlx_node *device)
 {
-    rlx_slice kind = device_kind(device);
+    rlx_slice kind = rlx_vdevice_kind(rlx_as_vdevice(device));
     rlx_buf_put(p->out, kind.data, kind.len);
     rlx_put(p, ":");
     rlx_buf_i64(p->out, rlx_is(device, RLX_NODE_VDEVICE) ? device_index(p, device, kind) : 0);

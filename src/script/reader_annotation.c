@@ -136,21 +136,6 @@ bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-static rlx_slice vdevice_kind(const rlx_vdevice *v)
-{
-    const rlx_attr_string *s = rlx_as_attr_string(v->target);
-    if (!s)
-        s = rlx_as_attr_string(rlx_attrs_get(v->target, "kind"));
-    rlx_slice text = s ? rlx_string_slice(s->value) : (rlx_slice){ "", 0 };
-    /* "cuda -arch=sm_80" */
-    const char *blank = text.len ? memchr(text.data, ' ', text.len) : NULL;
-    if (blank)
-        text.len = (size_t)(blank - text.data);
-    return text;
-}
-
-/* "cuda:1": the second device of that kind in the module's list; "vdevice:3": the fourth of
- * all. */
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text)
 {
     const char *colon = text.len ? memchr(text.data, ':', text.len) : NULL;
@@ -169,7 +154,7 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
     const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->global_infos, "vdevice"));
     for (size_t i = 0; list && i < list->num_items; i++) {
         const rlx_vdevice *v = rlx_as_vdevice(list->items[i]);
-        if (v && (rlx_slice_is(kind, "vdevice") || rlx_slice_equal(kind, vdevice_kind(v))) &&
+        if (v && (rlx_slice_is(kind, "vdevice") || rlx_slice_equal(kind, rlx_vdevice_kind(v))) &&
             index-- == 0)
             return list->items[i];
     }

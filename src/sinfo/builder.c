@@ -519,8 +519,9 @@ static bool check_return(rlx_builder *b, const rlx_frame *f, const rlx_sinfo *ha
 {
     rlx_fit_reason why;
     enum rlx_fit fit = rlx_fit(b->ctx, &f->scope, have, stated, &why);
-    bool silent = fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) ||
-                  (fit != RLX_FIT_NO && b->options.quiet_values);
+    bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
+    bool silent = fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, result)) ||
+                  (fit != RLX_FIT_NO && !device && b->options.quiet_values);
     if (silent)
         return true;
     rlx_buf text;

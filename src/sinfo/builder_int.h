@@ -81,6 +81,8 @@ bool rlx_builder_enter_shape_vars(rlx_builder *b, const rlx_sinfo *s, bool *boun
 
 /* derive.c: struct info of a normalised expression, reported errors: NULL. */
 const rlx_sinfo *rlx_builder_derive(rlx_builder *b, const rlx_expr *e);
+/* Does a device that is not known of e count? */
+bool rlx_builder_judges_device(const rlx_builder *b, const rlx_expr *e);
 /* Messages of fit, "X is A but B says C: part". `place` of the diagnostic. */
 void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
                     const char *text, const rlx_fit_reason *why);

@@ -214,6 +214,14 @@ static const rlx_sinfo *opaque_call(rlx_builder *b, const rlx_call *c, const rlx
     }
 }
 
+/* What operators give and constants, also in tuples, are where they are used. */
+bool rlx_builder_judges_device(const rlx_builder *b, const rlx_expr *e)
+{
+    const rlx_call *call = rlx_as_call(e);
+    return b->options.judge_devices && !rlx_as_constant(e) && !rlx_as_tuple(e) &&
+           !(call && rlx_as_op(call->op));
+}
+
 /* "argument 2 of f is A, expected B: part" */
 static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
                             const rlx_sinfo *want, enum rlx_fit fit, const rlx_fit_reason *why)
@@ -242,7 +250,8 @@ static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rl
     if (!have || !want)
         return false;
     enum rlx_fit fit = rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, want, &why);
-    if (fit == RLX_FIT_YES || (fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE) ||
+    bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
+    if (fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, c->args[i])) ||
         (fit == RLX_FIT_VALUE && b->options.quiet_values))
         return true; /* devices are judged after they have spread */
     return report_argument(b, c, i, have, want, fit, &why);

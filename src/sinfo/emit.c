@@ -30,7 +30,8 @@ static bool check_fit(rlx_builder *b, enum rlx_code_id code, bool kind_is_error,
         rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, how->annotation, &why);
     bool soft = fit == RLX_FIT_VALUE || (fit == RLX_FIT_KIND && !kind_is_error);
     bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
-    if (fit == RLX_FIT_YES || device || (soft && b->options.quiet_values))
+    if (fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, value)) ||
+        (soft && !device && b->options.quiet_values))
         return true;
     /* What is not in scope is another mistake (WF14 - WF16) and the only one. */
     if (soft && code == RLX_TY01 && rlx_builder_erase(b, how->annotation) != how->annotation)

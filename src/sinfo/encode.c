@@ -241,21 +241,13 @@ static bool encode_dims(rlx_encoder *e, const rlx_prim *const *values, size_t co
 static bool encode(rlx_encoder *e, const rlx_sinfo *s, rlx_desc_writer *d, bool in_func,
                    int depth);
 
-static const struct { const char *target; int32_t device;
-} devices[] = {
-    { "llvm", 1 },   { "c", 1 },     { "cpu", 1 },   { "cuda", 2 },     { "opencl", 4 },
-    { "vulkan", 7 }, { "metal", 8 }, { "rocm", 10 }, { "hexagon", 16 }, { "webgpu", 15 },
-};
-
-/* The device of the tensor that comes next; one of no known kind is not checked. */
+/* The device of the tensor that comes next; one of no known kind is not checked. All numbers of
+ * processors mean the host. */
 static void encode_device(const rlx_vdevice *v, rlx_desc_writer *d)
 {
-    const rlx_attr *target = v ? v->target : NULL;
-    const rlx_attr_string *kind = rlx_as_attr_string(
-        rlx_is(target, RLX_NODE_ATTRS) ? rlx_attrs_get(target, "kind") : target);
-    for (size_t i = 0; kind && i < RLX_COUNT(devices); i++)
-        if (rlx_slice_is(rlx_string_slice(kind->value), devices[i].target))
-            rlx_desc_device(d, devices[i].device, v->id);
+    int32_t type = rlx_vdevice_type(v);
+    if (type)
+        rlx_desc_device(d, type, type == RLX_HOST_DEVICE ? 0 : v->id);
 }
 
 static bool encode_tensor(rlx_encoder *e, const rlx_tensor_sinfo *t, rlx_desc_writer *d,

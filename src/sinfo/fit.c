@@ -364,12 +364,12 @@ static void put_arity(rlx_buf *out, const rlx_sinfo *s)
 static void put_device(rlx_buf *out, const rlx_sinfo *s)
 {
     const rlx_vdevice *v = rlx_as_vdevice(rlx_as_tensor_sinfo(s)->vdevice);
-    const rlx_attr_string *tag = v ? rlx_as_attr_string(v->target) : NULL;
+    rlx_slice kind = rlx_vdevice_kind(v);
     if (!v) {
         rlx_buf_lit(out, "unknown");
         return;
     }
-    rlx_buf_z(out, tag ? tag->value->data : "any");
+    rlx_buf_put(out, kind.data, kind.len);
     rlx_buf_char(out, ':');
     rlx_buf_i64(out, v->id);
 }

@@ -132,7 +132,8 @@ void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
                                   const rlx_attr *global_infos)
 {
     mb->attrs = attrs;
-    mb->global_infos = global_infos;
+    if (global_infos)
+        mb->global_infos = global_infos;
 }
 
 const rlx_global_var *rlx_module_builder_lookup(const rlx_module_builder *mb, rlx_slice name)

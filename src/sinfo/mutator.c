@@ -13,6 +13,12 @@ void rlx_mutator_init(rlx_mutator *m, rlx_context *ctx, const rlx_env *env, void
     rlx_ptrmap_init(&m->parts, &ctx->memory);
 }
 
+void rlx_mutator_judge_devices(rlx_mutator *m)
+{
+    if (m->builder)
+        m->builder->options.judge_devices = true;
+}
+
 void rlx_mutator_free(rlx_mutator *m)
 {
     rlx_builder_free(m->builder);

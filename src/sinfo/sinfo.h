@@ -164,6 +164,9 @@ typedef struct rlx_builder_options {
     bool strict_annotations;      /* value -> annotation V and K as errors */
     bool quiet_values;            /* no TY01 warnings (passes rebuilding what was accepted) */
     bool keep_op_form;            /* operator normal forms (NF05) are not applied (text reader) */
+    /* devices have spread: one that is not known counts, except that of
+     * constants and of what operators give */
+    bool judge_devices;
     bool no_infer;                /* keep variables' own struct info where given */
     /* what cannot be derived counts as its annotation, else Object, once its error is reported
      * (text reader): the program stays printable */
@@ -262,6 +265,7 @@ const rlx_global_var *rlx_module_builder_lookup(const rlx_module_builder *mb, rl
 const rlx_node *rlx_module_builder_function(const rlx_module_builder *mb,
                                             const rlx_global_var *gv);
 const rlx_env *rlx_module_builder_env(const rlx_module_builder *mb);
+/* global_infos NULL: they stay as they are */
 void rlx_module_builder_set_attrs(rlx_module_builder *mb, const rlx_attr *attrs,
                                   const rlx_attr *global_infos);
 /* same pointer as base if nothing changed */
@@ -320,6 +324,8 @@ struct rlx_mutator {
 const rlx_function *rlx_mutate_function(rlx_mutator *m, const rlx_function *f,
                                         const rlx_global_var *gv);
 void rlx_mutator_init(rlx_mutator *m, rlx_context *ctx, const rlx_env *env, void *user);
+/* Its builder judges devices that are not known. */
+void rlx_mutator_judge_devices(rlx_mutator *m);
 void rlx_mutator_free(rlx_mutator *m);
 /* What an old variable is now: itself, another one, or the leaf that took its place. */
 const rlx_expr *rlx_mutator_now(const rlx_mutator *m, const rlx_expr *old);

@@ -38,8 +38,7 @@ static bool push_arg(rlx_seq_pass *p, const rlx_expr *arg)
 /* Position of a device in the module's list; 0 if there is none. */
 static int64_t device_index(const rlx_module *m, const rlx_node *vdevice)
 {
-    const rlx_attr_list *list =
-        vdevice ? rlx_as_attr_list(rlx_attrs_get(m->global_infos, "vdevice")) : NULL;
+    const rlx_attr_list *list = vdevice ? rlx_listed_vdevices(m) : NULL;
     for (size_t i = 0; list && i < list->num_items; i++)
         if (list->items[i] == vdevice)
             return (int64_t)i;

@@ -6,6 +6,7 @@
  * fusion exists. */
 static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "normalize" },
+    { 0, "realize_vdevice" },
     { 1, "canonicalize_bindings" },
     { 1, "fold_constant" },
     { 1, "dead_code_elimination" },
