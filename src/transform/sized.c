@@ -40,13 +40,16 @@ bool rlx_sized_put(rlx_sized *s, const rlx_expr *var, const rlx_expr *with)
     return rlx_no_memory(s->p->ctx);
 }
 
+/* Sequences inside of a dataflow block are functions: they do not see its variables. */
 static const rlx_expr *find(const rlx_sized *s, const rlx_expr *var)
 {
     uintptr_t at;
     if (!rlx_ptrmap_find(&s->index, var, &at) || at >= s->entries.len ||
         s->entries.data[at].var != var)
         return NULL;
-    return s->entries.data[at].with;
+    const rlx_sized_entry *e = &s->entries.data[at];
+    bool hidden = e->with->kind == RLX_NODE_DATAFLOW_VAR && rlx_seq_depth(s->p) > e->depth;
+    return hidden ? NULL : e->with;
 }
 
 /* ---- struct info with names for sizes ------------------------------------------------------- */
