@@ -286,7 +286,8 @@ const rlx_sinfo *rlx_infer_gather_nd(rlx_infer *in)
         return rlx_infer_fail(in, "batch_dims %lld is out of range", (long long)batch);
     size_t n, m;
     const rlx_prim *const *dims = rlx_literal_dims(x, &n), *const *at = rlx_literal_dims(k, &m);
-    if (x->ndim < 0 || k->ndim < 0 || !at || !rlx_int_literal(at[m - 1], &depth))
+    bool known = at && rlx_int_literal(at[m - 1], &depth) && depth >= 0;
+    if (x->ndim < 0 || k->ndim < 0 || !known)
         return rlx_infer_rank_result(in, -1, x->dtype, x->vdevice);
     if (depth > x->ndim - batch)
         return rlx_infer_fail(in, "indices of %lld positions for %lld dimensions",

@@ -30,6 +30,11 @@ static const struct { const char *codes, *message, *bad, *good;
       MODULE(MAIN("x: R.Tensor(ndim=2, dtype=\"float32\")",
                   "        m = T.int64()\n        z = R.match_cast(x, " F32(
                       "(2 * m, m)") ")\n        return x\n")) },
+    { "WF06", "shape variable m of main has no dimension of its own in any parameter",
+      MODULE(MAIN("g: R.Callable((R.Tensor((\"m\",)),), R.Object), x: R.Tensor((\"2 * m\",))",
+                  "        return x\n")),
+      MODULE(MAIN("g: R.Callable((R.Tensor((\"m\",)),), R.Object), x: R.Tensor((\"m\",))",
+                  "        return x\n")) },
     { "WF07", "call to main inside a dataflow block of main is recursive",
       MODULE(MAIN(X, "        cls = Module\n        with R.dataflow():\n            r = "
                      "cls.main(x)\n            R.output(r)\n        return r\n")),
