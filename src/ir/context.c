@@ -48,6 +48,9 @@ static void context_destroy(rlx_context *ctx)
     rlx_host_destroy(ctx);
     for (int i = RLX_MAX_LAYERS - 1; i >= 0; i--)
         layer_free(&ctx->layers[i], &ctx->memory);
+    for (size_t i = 0; i < ctx->origins.len; i++)
+        rlx_mem_free(&ctx->memory, (void *)(uintptr_t)ctx->origins.data[i],
+                     strlen(ctx->origins.data[i]) + 1);
     rlx_vec_free(&ctx->memory, &ctx->origins);
     rlx_diags_free(&ctx->diags);
     /* The context is booked in the memory it holds: the last block is freed through a copy of
@@ -178,9 +181,16 @@ uint8_t rlx_context_origin(rlx_context *ctx, const char *name)
     for (size_t i = 0; i < ctx->origins.len; i++)
         if (strcmp(ctx->origins.data[i], name) == 0)
             return (uint8_t)(i + 1);
-    if (ctx->origins.len >= 255 || !rlx_vec_push(&ctx->memory, &ctx->origins, name))
+    /* a copy: the name of a pass of the host may go when the context is collected */
+    size_t bytes = strlen(name) + 1;
+    char *copy = ctx->origins.len < 255 ? rlx_mem_alloc(&ctx->memory, bytes) : NULL;
+    if (!copy)
         return 0;
-    return (uint8_t)ctx->origins.len;
+    memcpy(copy, name, bytes);
+    if (rlx_vec_push(&ctx->memory, &ctx->origins, copy))
+        return (uint8_t)ctx->origins.len;
+    rlx_mem_free(&ctx->memory, copy, bytes);
+    return 0;
 }
 
 /* ---- scratch layers */

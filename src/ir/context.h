@@ -152,7 +152,7 @@ RLX_INLINE bool rlx_errors_since(const rlx_context *ctx, rlx_error_mark m)
     return rlx_error_count(ctx) > (m.clears == ctx->diags.clears ? m.errors : 0);
 }
 
-/* Number for node.origin of a pass named `name` (static text), 0 when out of memory or more
+/* Number for node.origin of a pass named `name`, 0 when out of memory or more
  * than 255. */
 uint8_t rlx_context_origin(rlx_context *ctx, const char *name);
 
