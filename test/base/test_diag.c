@@ -143,6 +143,26 @@ static void cuts_long_lines(void **unused)
     }
 }
 
+/* Up to 4,000 bytes a message is whole; what is longer ends between two characters. */
+static void cuts_long_messages(void **unused)
+{
+    static const size_t sizes[] = { 3998, 3999, 4000, 4001, 4002, 4003, 5000, 70001 };
+    static char text[70002];
+    for (size_t i = 0; i < 2 * RLX_COUNT(sizes); i++) {
+        size_t size = sizes[i / 2], odd = i % 2;
+        memset(text, 'x', sizeof text);
+        for (size_t k = odd; k + 2 <= size; k += 2)
+            memcpy(text + k, "\xc3\xa4", 2);
+        text[size] = 0;
+        const rlx_diag *d =
+            rlx_diags_report(&diags, &wf03, RLX_SEVERITY_ERROR, RLX_NO_PLACE, "%s", text);
+        size_t len = strlen(d->message), kept = size > 4000 ? 4000 - odd : size;
+        assert_int_equal(rlx_utf8_valid(d->message, len), len);
+        assert_memory_equal(d->message, text, kept);
+        assert_string_equal(d->message + kept, size > 4000 ? "..." : "");
+    }
+}
+
 static void locates_lines_in_every_way(void **unused)
 {
     static const char text[] = "a\nbb\n\nccc\n";
@@ -306,6 +326,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pads_texts_with_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(renders_notes_and_missing_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cuts_long_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cuts_long_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(locates_lines_in_every_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mutes_and_hardens, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stops_at_the_limit_and_tells, set_up, tear_down),

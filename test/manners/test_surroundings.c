@@ -4,6 +4,7 @@
  */
 #include "../fault/world.h"
 
+#include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <signal.h>
@@ -105,6 +106,63 @@ static void compare(size_t index, uint64_t digest, const char *name, const char 
 {
     if (digest != usual[index])
         fail_msg("%s, %s: gives something else here", name, act);
+}
+
+/* What is open while the library asks for memory would end in a program that the host starts. */
+static bool open_before[64];
+static size_t opened;
+static void *alloc_and_look(void *user, size_t size, size_t align)
+{
+    int saved = errno;
+    for (int fd = 0; fd < 64; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        if (flags >= 0 && !open_before[fd]) {
+            opened++;
+            if (!(flags & FD_CLOEXEC))
+                fail_msg("descriptor %d would go on in programs that are started now", fd);
+        }
+    }
+    void *p = NULL;
+    if (posix_memalign(&p, align < 16 ? 16 : align, size ? size : 1))
+        p = NULL;
+    errno = saved;
+    return p;
+}
+static void *resize_and_look(void *user, void *p, size_t old_size, size_t new_size, size_t align)
+{
+    void *now = alloc_and_look(user, new_size, align);
+    if (now && p)
+        memcpy(now, p, old_size < new_size ? old_size : new_size);
+    if (now)
+        free(p);
+    return now;
+}
+static void free_plainly(void *user, void *p, size_t size, size_t align)
+{
+    (void)user, (void)size, (void)align;
+    free(p);
+}
+
+static void descriptors_are_closed_on_exec(void **state)
+{
+    relax_allocator watching = { sizeof watching, NULL, alloc_and_look, resize_and_look,
+                                 free_plainly };
+    relax_load_options options;
+    relax_executable *exe = NULL;
+    static const char bytes[] = "no compiled program";
+    char name[200];
+    (void)state;
+    snprintf(name, sizeof name, "%s/watched-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    int fd = mkstemp(name);
+    assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+    close(fd);
+    for (int i = 0; i < 64; i++)
+        open_before[i] = fcntl(i, F_GETFD) >= 0;
+    relax_load_options_init(&options, sizeof options);
+    options.allocator = &watching;
+    assert_true(relax_executable_load_file(name, strlen(name), &options, &exe, NULL) != RELAX_OK);
+    assert_true(opened > 0);
+    unlink(name);
 }
 
 static void ignore(size_t index, uint64_t digest, const char *name, const char *act)
@@ -297,6 +355,7 @@ int main(void)
         cmocka_unit_test(rounding_modes_do_not_matter),
         cmocka_unit_test(numbers_in_texts),
         cmocka_unit_test(numbers_of_builders),
+        cmocka_unit_test(descriptors_are_closed_on_exec),
         cmocka_unit_test(forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
