@@ -212,8 +212,9 @@ static const rlx_sinfo *host_info(relax_context *ctx, rlx_slice name,
         return rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "no kind of struct info is called %.*s",
                          api_width(name), name.data);
     if (count < k->min_operands || count > k->max_operands)
-        return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "R.%.*s takes %zu to %zu operands, found %zu",
-                         (int)name.len, name.data, k->min_operands, k->max_operands, count);
+        return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
+                         "R.%.*s takes %zu to %zu operands, found %zu", (int)name.len,
+                         name.data, k->min_operands, k->max_operands, count);
     return rlx_host_info(ctx, rlx_string_intern(ctx, name), nodes_of(operands), count);
 }
 

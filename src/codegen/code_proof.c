@@ -254,7 +254,7 @@ uint32_t cw_var_name(cw_fn *n, const rlx_var *v)
     return number;
 }
 
-/* ---- kinds of the host: a packed function of the host checks them ---------------------------- */
+/* ---- kinds of the host: a packed function of the host checks them --------------------------- */
 
 static bool push_operand(cw_fn *n, const rlx_node *operand)
 {

@@ -91,7 +91,10 @@ const rlx_host_derive *rlx_host_derive_find(const rlx_context *ctx, rlx_slice na
 
 /* Around every callback. False after a report: they nest too deeply. Meanwhile the context
  * counts as held, so that it is not collected. */
-typedef struct rlx_host_call { const struct rlx_scope *outer; rlx_error_mark errors; } rlx_host_call;
+typedef struct rlx_host_call {
+    const struct rlx_scope *outer;
+    rlx_error_mark errors;
+} rlx_host_call;
 bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_call *c);
 void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c);
 /* What a callback about a call says: with the view's code at the call, "subject: text". */

@@ -111,8 +111,8 @@ static bool takes_all(lowering *w, const rlx_prim_func *f)
         return false;
     if (s->num_params != w->wants.len)
         return rlx_error(ctx, RLX_OP17, w->l->place,
-                         "the lowering of %s gave a PrimFunc of %zu parameters, expected %zu", name,
-                         s->num_params, w->wants.len) != NULL;
+                         "the lowering of %s gave a PrimFunc of %zu parameters, expected %zu",
+                         name, s->num_params, w->wants.len) != NULL;
     for (size_t i = 0; i < s->num_params; i++)
         if (rlx_fit(ctx, w->l->scope, w->wants.data[i], s->params[i], NULL) == RLX_FIT_NO)
             return rlx_error(ctx, RLX_OP17, w->l->place,

@@ -35,7 +35,8 @@ static const relax_struct_info *info_of(relax_context *ctx, const char *text)
 {
     char source[1024];
     snprintf(source, sizeof source,
-             MAIN "s: R.Shape([\"n\", \"m\"]), t: R.Shape(ndim=2), o: R.Object):\n    n = T.int64()\n"
+             MAIN "s: R.Shape([\"n\", \"m\"]), t: R.Shape(ndim=2), o: R.Object):\n    n = "
+                     "T.int64()\n"
                   "    m = T.int64()\n    x: %s = o\n    return o\n",
              text);
     relax_module *m = relax_module_parse(ctx, Z("m.py"), source, strlen(source));
@@ -170,11 +171,13 @@ static void erasure_keeps_what_is_visible(void **state)
 /* ---- text ----------------------------------------------------------------------------------- */
 
 #define BODY                                                                                      \
-    MAIN "s: R.Shape([\"n\", 4]), x: R.SparseTensor((\"n\", 4), R.dtype(\"float32\"), \"n * 2\"), y: " \
+    MAIN "s: R.Shape([\"n\", 4]), x: R.SparseTensor((\"n\", 4), R.dtype(\"float32\"), \"n "       \
+    "* 2\"), y: "                                                                                 \
          "R.SparseTensor((4,), R.dtype(\"float16\"))) -> R.Object:\n    n = T.int64()\n"          \
          "    z: R.SparseTensor((n, 4), R.dtype(\"float32\"), n * 2) = x\n"                       \
          "    w: R.SparseTensor(s, R.dtype(\"float32\"), 0) = "                                   \
-         "R.call_pure_packed(\"f\", z, sinfo_args=(R.SparseTensor(s, R.dtype(\"float32\"), 0),))\n"  \
+         "R.call_pure_packed(\"f\", z, sinfo_args=(R.SparseTensor(s, "                            \
+    "R.dtype(\"float32\"), 0),))\n"                                                               \
          "    return w"
 #define PROGRAM BODY "\n"
 
@@ -187,7 +190,8 @@ static void text_prints_and_reads_back(void **state)
         fail_msg("%s", text);
     relax_module *again = parsed(ctx, text);
     free(text);
-    assert_int_equal(relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again), 0), 1);
+    assert_int_equal(relax_node_equal(ctx, relax_module_as_node(m), relax_module_as_node(again),
+            0), 1);
     assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
     assert_non_null(relax_infer(ctx, m));
     assert_quiet(ctx);
@@ -202,7 +206,8 @@ static const struct { const char *text, *code; } refused[] = {
     { MAIN "x: R.SparseTensors((4,))):\n    return x\n", "PA17" },
     { MAIN "x: R.SparseTensor((\"n\", 4), R.dtype(\"int8\"))):\n    return x\n", "WF06" },
     /* a use of a size is no binding of it */
-    { MAIN "x: R.Object):\n    n = T.int64()\n    y: R.SparseTensor((n, 4), R.dtype(\"int8\")) = x\n    return y\n",
+    { MAIN "x: R.Object):\n    n = T.int64()\n    y: R.SparseTensor((n, 4), R.dtype(\"int8\")) = "
+            "x\n    return y\n",
       "WF14" },
 };
 
@@ -253,7 +258,8 @@ static void modules_move_where_the_kind_is_known(void **state)
     assert_quiet(other);
     char *here = printed(ctx, relax_module_as_node(m)),
          *there = printed(other, relax_module_as_node(copy));
-    assert_non_null(strstr(there, "x: R.SparseTensor((\"n\", 4), R.dtype(\"float32\"), \"n * 2\")"));
+    assert_non_null(strstr(there,
+            "x: R.SparseTensor((\"n\", 4), R.dtype(\"float32\"), \"n * 2\")"));
     assert_int_equal(relax_context_collect(ctx, &m, 1), RELAX_OK);
     char *kept = printed(ctx, relax_module_as_node(m));
     assert_string_equal(here, kept);

@@ -12,7 +12,7 @@ static void count_destroy(void *user)
     destroyed++;
 }
 
-/* ---- host.scale_rows: out[i, j] = x[i, j] * s[i] + bias, by a PrimFunc ------------------------ */
+/* ---- host.scale_rows: out[i, j] = x[i, j] * s[i] + bias, by a PrimFunc ---------------------- */
 
 static const relax_struct_info *infer_scale(void *user, relax_context *ctx,
                                             const relax_call_view *view)
@@ -308,8 +308,8 @@ static relax_vm *machine(relax_context *ctx, const relax_module *m)
 static const float matrix[] = { 1, 0, -3, 0, 5, 0.25f };
 
 #define SCALE                                                                                     \
-    "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), \"float32\"), s: R.Tensor((\"n\",), "        \
-    "\"float32\")) -> R.Tensor((\"n\", \"m\"), \"float32\"):\n    n = T.int64()\n"                  \
+    "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), \"float32\"), s: R.Tensor((\"n\",), "      \
+    "\"float32\")) -> R.Tensor((\"n\", \"m\"), \"float32\"):\n    n = T.int64()\n"                \
     "    m = T.int64()\n    with R.dataflow():\n"                                                 \
     "        y: R.Tensor((n, m), dtype=\"float32\") = R.host.scale_rows(x, s, bias=2.0)\n"        \
     "        z: R.Tensor((n, m), dtype=\"float32\") = R.host.scale_rows(y, s, bias=0.5)\n"        \
@@ -352,7 +352,7 @@ static void lowered_by_a_prim_func(void **state)
 }
 
 #define COUNT                                                                                     \
-    "@R.function(pure=False)\ndef main(x: R.Tensor((2, 3), \"float32\")) -> R.Tensor((), "         \
+    "@R.function(pure=False)\ndef main(x: R.Tensor((2, 3), \"float32\")) -> R.Tensor((), "        \
     "\"int64\"):\n"                                                                               \
     "    s: R.SparseTensor((2, 3), R.dtype(\"float32\")) = R.host.sparse.from_dense(x, "          \
     "mode=\"coo\", axes=[1, -2], deep=True, limit=None)\n"                                        \
@@ -364,7 +364,8 @@ static void run_by_packed_functions(void **state)
     relax_context *ctx = ctx_of(state);
     relax_module *m = parsed(ctx, COUNT);
     char *text = printed(ctx, relax_module_as_node(m));
-    assert_non_null(strstr(text, "R.host.sparse.from_dense(x, mode=\"coo\", axes=[1, -2], deep=True, limit=None)"));
+    assert_non_null(strstr(text,
+            "R.host.sparse.from_dense(x, mode=\"coo\", axes=[1, -2], deep=True, limit=None)"));
     free(text);
     relax_vm *vm = machine(ctx, m);
     relax_tensor *x = tensor_of(matrix, 2, 3);
@@ -417,7 +418,8 @@ static void derived_and_refused(void **state)
     const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *two[] = { n, n };
     const relax_struct_info *square = relax_struct_info_tensor(ctx, two, 2, RELAX_FLOAT32),
                             *row = relax_struct_info_tensor(ctx, two, 1, RELAX_FLOAT32);
-    const relax_prim_expr *longer = relax_prim_binary(ctx, RELAX_PRIM_ADD, n, relax_prim_int(ctx, 1));
+    const relax_prim_expr *longer = relax_prim_binary(ctx, RELAX_PRIM_ADD, n,
+            relax_prim_int(ctx, 1));
     const relax_struct_info *more = relax_struct_info_tensor(ctx, &longer, 1, RELAX_FLOAT32);
     const relax_expr *y = emitted(ctx, "R.host.scale_rows", square, row, false, true);
     assert_ptr_equal(relax_expr_struct_info(y), square);
@@ -504,7 +506,8 @@ static void bad_lowerings_are_reported(void **state)
     o.name = "host.nothing";
     o.name_len = strlen(o.name);
     assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
-    m = parsed(ctx, "@R.function\ndef main():\n    y: R.Object = R.host.nothing()\n    return y\n");
+    m = parsed(ctx, "@R.function\ndef main():\n    y: R.Object = R.host.nothing()\n    return "
+            "y\n");
     assert_null(relax_compile(ctx, m, NULL));
     assert_said(ctx, "CG03");
 }
@@ -600,7 +603,8 @@ static void bad_registrations_are_refused(void **state)
         assert_said(ctx, rows[i].code);
     }
     destroyed = 0;
-    assert_int_equal(relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL, count_destroy),
+    assert_int_equal(relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL,
+            count_destroy),
                      RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP16");
     assert_int_equal(relax_register_derive(ctx, Z("x"), NULL, NULL, count_destroy),
@@ -613,7 +617,8 @@ static void bad_registrations_are_refused(void **state)
 /* ---- derive functions ----------------------------------------------------------------------- */
 
 #define DERIVED(name)                                                                             \
-    "@R.function\ndef main(f: R.Callable(ret=R.Object, purity=True, derive_func=\"" name "\"), "   \
+    "@R.function\ndef main(f: R.Callable(ret=R.Object, purity=True, derive_func=\"" name          \
+    "\"), "                                                                                       \
     "s: R.Shape([\"n\", 4]), o: R.Object) -> R.Object:\n    n = T.int64()\n"
 
 static void calls_derive(void **state)
@@ -622,7 +627,8 @@ static void calls_derive(void **state)
     relax_module *m = parsed(ctx, DERIVED("host.sized") "    y = f(s)\n    return y\n");
     char *text = printed(ctx, relax_module_as_node(m));
     assert_non_null(strstr(text, "y: R.Tensor((n, 4), dtype=\"float32\") = f(s)"));
-    assert_non_null(strstr(text, "R.Callable(ret=R.Object, purity=True, derive_func=\"host.sized\")"));
+    assert_non_null(strstr(text,
+            "R.Callable(ret=R.Object, purity=True, derive_func=\"host.sized\")"));
     relax_module *again = parsed(ctx, text);
     free(text);
     assert_int_equal(
@@ -631,7 +637,8 @@ static void calls_derive(void **state)
     assert_quiet(ctx);
     m = parsed(ctx, DERIVED("host.sized") "    y = R.call_pure_packed(f, s)\n    return y\n");
     text = printed(ctx, relax_module_as_node(m));
-    assert_non_null(strstr(text, "y: R.Tensor((n, 4), dtype=\"float32\") = R.call_pure_packed(f, s"));
+    assert_non_null(strstr(text,
+            "y: R.Tensor((n, 4), dtype=\"float32\") = R.call_pure_packed(f, s"));
     free(text);
     static const char wrong[] = DERIVED("host.sized") "    y = f(o)\n    return y\n";
     relax_module_parse(ctx, Z("m.py"), wrong, strlen(wrong));
@@ -734,13 +741,16 @@ static void *refuse_resize(void *user, void *ptr, size_t old_size, size_t new_si
 static bool everything(relax_context *ctx)
 {
     relax_kind_options o = sparse_options(&world);
-    const char *const texts[] = { SCALE, COUNT, DERIVED("host.sized") "    y = f(s)\n    return y\n" };
+    const char *const texts[] = { SCALE, COUNT, DERIVED("host.sized")
+            "    y = f(s)\n    return y\n" };
     bool good = relax_register_kind(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK;
     good = good && add_packed(ctx, "host.sparse.from_dense", infer_sparse, "host.from_dense", true,
                               true) == RELAX_OK;
-    good = good && add_packed(ctx, "host.sparse.nnz", infer_count, "host.nnz", true, false) == RELAX_OK;
+    good = good && add_packed(ctx, "host.sparse.nnz", infer_count, "host.nnz", true, false) ==
+            RELAX_OK;
     good = good && add_packed(ctx, "host.log", NULL, "host.log", false, false) == RELAX_OK;
-    good = good && relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL, NULL) == RELAX_OK;
+    good = good && relax_register_derive(ctx, Z("host.sized"), derive_sized, NULL, NULL) ==
+            RELAX_OK;
     for (size_t i = 0; good && i < N(texts); i++) {
         relax_module *m = relax_module_parse(ctx, Z("m.py"), texts[i], strlen(texts[i]));
         relax_executable *exe = m && i < 2 ? relax_compile(ctx, m, NULL) : NULL;
@@ -758,7 +768,8 @@ static void memory_may_be_refused(void **state)
     for (size_t n = 0; !done; n += 1 + n / 40) {
         refusing r = { .left = n };
         relax_context_options options;
-        relax_allocator allocator = { sizeof allocator, &r, refuse_alloc, refuse_resize, refuse_free };
+        relax_allocator allocator = { sizeof allocator, &r, refuse_alloc, refuse_resize,
+                refuse_free };
         relax_context_options_init(&options, sizeof options);
         options.allocator = &allocator;
         relax_context *ctx = relax_context_create(&options);
@@ -773,7 +784,8 @@ static void memory_may_be_refused(void **state)
 }
 
 #define CAST(kind)                                                                                \
-    "@R.function\ndef main(x: R.Object, t: R.Shape([\"n\", 3])) -> R.Object:\n    n = T.int64()\n"  \
+    "@R.function\ndef main(x: R.Object, t: R.Shape([\"n\", 3])) -> R.Object:\n    n = "           \
+    "T.int64()\n"                                                                                 \
     "    y = R.match_cast(x, R." kind "((n, 3), R.dtype(\"float32\"), n * 2))\n    return y\n"
 
 static void casts_are_checked_or_refused(void **state)
