@@ -276,10 +276,11 @@ static enum outcome divided(enum op op, int64_t a, int64_t b, int64_t *out)
         return ZERO_DIVISOR;
     if (a == INT64_MIN && b == -1)
         return OVERFLOWS;
-    *out = op == T_DIV    ? floor_quotient(a, b)
-           : op == T_TDIV ? a / b
-           : op == T_MOD  ? a - floor_quotient(a, b) * b
-                          : a % b;
+    int64_t rest = a % b;
+    *out = op == T_DIV                                      ? floor_quotient(a, b)
+           : op == T_TDIV                                   ? a / b
+           : op == T_MOD && rest && (rest < 0) != (b < 0)   ? rest + b
+                                                            : rest;
     return A_VALUE;
 }
 
