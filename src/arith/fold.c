@@ -55,7 +55,7 @@ static int64_t divide(enum rlx_node_kind kind, int64_t a, int64_t b)
     case RLX_NODE_DIV: return a / b;
     case RLX_NODE_MOD: return a % b;
     case RLX_NODE_FLOOR_DIV: return floor_div(a, b);
-    default: return a - floor_div(a, b) * b;
+    default: return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
     }
 }
 
