@@ -120,6 +120,7 @@ typedef struct relax_visitor {
     relax_visit_info_fn sinfo_tensor;
     relax_visit_info_fn sinfo_tuple;
     relax_visit_info_fn sinfo_func;
+    relax_visit_info_fn sinfo_host; /* of a kind of the host */
     relax_visit_node_fn leave;
 } relax_visitor;
 
@@ -233,6 +234,7 @@ typedef struct relax_mutations {
     relax_mutate_info_fn sinfo_tensor;
     relax_mutate_info_fn sinfo_tuple;
     relax_mutate_info_fn sinfo_func;
+    relax_mutate_info_fn sinfo_host;
 } relax_mutations;
 
 /* Rewrites the Relax function called `function`, or (NULL) all of them. The module is the same

@@ -321,10 +321,12 @@ int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *modul
 
 static const rlx_function *relax_function_of(relax_context *ctx, const relax_base_func *func)
 {
-    const rlx_function *f = api_node(ctx, func, "func") ? rlx_as_function(node_of(func)) : NULL;
-    if (func && (!f || !f->body))
-        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function");
-    return f && f->body ? f : NULL;
+    if (!api_node(ctx, func, "func"))
+        return NULL;
+    const rlx_function *f = rlx_as_function(node_of(func));
+    return f && f->body
+               ? f
+               : rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function");
 }
 
 int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module *module,

@@ -19,8 +19,8 @@ relax_block_edit *relax_block_edit_create(relax_context *ctx, const relax_module
         return NULL;
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
         !api_required(ctx, function, "function") ||
-        !api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv) ||
-        !api_family(ctx, block, RLX_FAMILY_BLOCK, "block"))
+        !api_family(ctx, block, RLX_FAMILY_BLOCK, "block") ||
+        !api_function(ctx, rlx_as_module(node_of(module)), function, function_len, &gv))
         return give(ctx, NULL);
     relax_block_edit *e = rlx_mem_alloc_zero(&ctx->memory, sizeof *e);
     if (!e)

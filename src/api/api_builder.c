@@ -175,10 +175,8 @@ static uint32_t callbacks_under_way(const rlx_context *ctx)
 }
 
 /* A builder may be emitting what a callback is asked about: the callback has to make its own. */
-static bool is_ready(relax_builder *b)
+static bool is_ours(relax_builder *b)
 {
-    if (!API_IS(b, API_BUILDER))
-        return false;
     uint32_t depth = callbacks_under_way(b->ctx);
     if (b->made_in >= depth) {
         b->made_in = depth; /* of the caller from now on */
@@ -189,6 +187,8 @@ static bool is_ready(relax_builder *b)
     rlx_diags_flush(&b->ctx->diags);
     return false;
 }
+/* A macro, so that debug builds name the call. */
+#define IS_READY(b) (API_IS(b, API_BUILDER) && is_ours(b))
 
 static const relax_function_options function_defaults = { .struct_size =
                                                               sizeof(relax_function_options),
@@ -225,7 +225,7 @@ relax_builder *relax_builder_create(relax_context *ctx, relax_module_builder *mb
 
 void relax_builder_destroy(relax_builder *builder)
 {
-    if (!is_ready(builder) || builder->lent)
+    if (!IS_READY(builder) || builder->lent)
         return;
     relax_context *ctx = builder->ctx;
     rlx_builder_free(builder->b);
@@ -359,7 +359,7 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
                                           size_t name_len, const relax_expr *const *params,
                                           size_t num_params, const relax_function_options *options)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -428,7 +428,7 @@ static bool has_function(const relax_builder *b)
  * function. */
 relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr *result)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     relax_context *ctx = builder->ctx;
     if (!has_function(builder))
@@ -450,7 +450,7 @@ relax_expr *relax_builder_end_function(relax_builder *builder, const relax_expr 
 
 relax_status relax_builder_begin_dataflow(relax_builder *builder)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
     if (is_dead(builder))
@@ -467,7 +467,7 @@ relax_status relax_builder_begin_dataflow(relax_builder *builder)
 
 relax_status relax_builder_end_dataflow(relax_builder *builder)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     size_t errors = rlx_error_count(builder->ctx);
     if (is_dead(builder))
@@ -507,7 +507,7 @@ relax_expr *relax_builder_emit(relax_builder *builder, const relax_expr *expr, c
                                size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
     return emitted(builder, ok ? emit(builder->b, node_of(expr), &how) : NULL);
@@ -518,7 +518,7 @@ relax_expr *relax_builder_emit_annotated(relax_builder *builder, const relax_exp
                                          size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) &&
               api_family(builder->ctx, annotation, RLX_FAMILY_SINFO, "annotation");
@@ -530,7 +530,7 @@ relax_expr *relax_builder_emit_output(relax_builder *builder, const relax_expr *
                                       const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how);
     if (ok && !rlx_builder_in_dataflow(builder->b))
@@ -544,7 +544,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
                                           size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     bool ok = ready(builder, expr, name, name_len, place, &how) &&
               api_family(builder->ctx, info, RLX_FAMILY_SINFO, "info");
@@ -559,7 +559,7 @@ relax_expr *relax_builder_emit_match_cast(relax_builder *builder, const relax_ex
 
 relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *cond)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -587,7 +587,7 @@ relax_status relax_builder_begin_if(relax_builder *builder, const relax_expr *co
 
 relax_status relax_builder_begin_else(relax_builder *builder, const relax_expr *true_value)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return RELAX_ERROR_INVALID_ARGUMENT;
     relax_context *ctx = builder->ctx;
     size_t errors = rlx_error_count(ctx);
@@ -608,7 +608,7 @@ relax_expr *relax_builder_end_if(relax_builder *builder, const relax_expr *false
                                  const char *name, size_t name_len, relax_place place)
 {
     rlx_emit how;
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     relax_context *ctx = builder->ctx;
     frame *top = top_frame(builder);
@@ -725,7 +725,7 @@ const relax_expr *relax_builder_lookup(const relax_builder *builder, const relax
 
 const relax_struct_info *relax_builder_infer(relax_builder *builder, const relax_expr *expr)
 {
-    if (!is_ready(builder))
+    if (!IS_READY(builder))
         return NULL;
     bool ok = !is_dead(builder) && api_family(builder->ctx, expr, RLX_FAMILY_EXPR, "expr");
     if (ok && !builder->frames.len)

@@ -33,6 +33,7 @@
         [RLX_NODE_TENSOR_SINFO] = offsetof(table, sinfo_tensor),                        \
         [RLX_NODE_TUPLE_SINFO] = offsetof(table, sinfo_tuple),                          \
         [RLX_NODE_FUNC_SINFO] = offsetof(table, sinfo_func),                            \
+        [RLX_NODE_HOST_SINFO] = offsetof(table, sinfo_host),                            \
     }
 /* The entry of `type` at an offset of a table; NULL: none. */
 #define API_ENTRY(type, table, offset) \

@@ -148,19 +148,25 @@ int32_t relax_struct_info_check(relax_context *ctx, const relax_struct_info *a,
     return begin(&q, ctx, a, b, RLX_FAMILY_SINFO) ? end(&q, judge(&q, a, b, site, place)) : -1;
 }
 
+static int32_t base_check(relax_context *ctx, const relax_struct_info *base,
+                          const relax_struct_info *derived)
+{
+    question q;
+    if (!begin(&q, ctx, base, derived, RLX_FAMILY_SINFO))
+        return -1;
+    return end(&q, (int32_t)rlx_fit(ctx, &q.scope, node_of(derived), node_of(base), NULL));
+}
+
 int32_t relax_struct_info_base_check(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived)
 {
-    question q;
-    if (!API_CONTEXT(ctx) || !begin(&q, ctx, base, derived, RLX_FAMILY_SINFO))
-        return -1;
-    return end(&q, (int32_t)rlx_fit(ctx, &q.scope, node_of(derived), node_of(base), NULL));
+    return API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
 }
 
 int32_t relax_struct_info_is_base_of(relax_context *ctx, const relax_struct_info *base,
                                      const relax_struct_info *derived)
 {
-    int32_t level = relax_struct_info_base_check(ctx, base, derived);
+    int32_t level = API_CONTEXT(ctx) ? base_check(ctx, base, derived) : -1;
     return level < 0 ? level : level == RELAX_BASE_PASS;
 }
 

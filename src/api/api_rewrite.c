@@ -151,9 +151,9 @@ relax_module *relax_extract_function(relax_context *ctx, const relax_module *mod
     rlx_slice slice;
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!is_function_of(ctx, module, function, function_len, &gv) ||
-        !api_family(ctx, first, RLX_FAMILY_BINDING, "first") ||
+    if (!api_family(ctx, first, RLX_FAMILY_BINDING, "first") ||
         !api_family(ctx, last, RLX_FAMILY_BINDING, "last") ||
+        !is_function_of(ctx, module, function, function_len, &gv) ||
         !api_name(ctx, name, name_len, "name", &slice))
         return give(ctx, NULL);
     rlx_float_env host = rlx_float_enter();
@@ -194,8 +194,8 @@ relax_module *relax_inline_call(relax_context *ctx, const relax_module *module,
     const rlx_global_var *gv = NULL;
     if (!API_CONTEXT(ctx))
         return NULL;
-    if (!is_function_of(ctx, module, function, function_len, &gv) ||
-        !api_family(ctx, binding, RLX_FAMILY_BINDING, "binding"))
+    if (!api_family(ctx, binding, RLX_FAMILY_BINDING, "binding") ||
+        !is_function_of(ctx, module, function, function_len, &gv))
         return give(ctx, NULL);
     const rlx_global_var *callee = callee_of(ctx, node_of(binding));
     return give(ctx, callee ? inlined(ctx, module, callee, gv, node_of(binding)) : NULL);

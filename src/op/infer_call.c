@@ -334,8 +334,11 @@ const rlx_sinfo *rlx_infer_call_tir_inplace(rlx_infer *in)
 
 const rlx_sinfo *rlx_infer_call_dps(rlx_infer *in)
 {
-    if (!rlx_infer_arg(in, 0) || !rlx_infer_arg(in, 1))
+    const rlx_sinfo *callee = rlx_infer_arg(in, 0);
+    if (!callee || !rlx_infer_arg(in, 1))
         return NULL;
+    if (!rlx_as_func_sinfo(callee) && !rlx_is(callee, RLX_NODE_OBJECT_SINFO))
+        return misuse(in, "calls %s, expected a packed function", rlx_show(in->ctx, callee));
     return outputs(in);
 }
 

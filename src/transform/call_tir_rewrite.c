@@ -294,7 +294,8 @@ static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     /* A packed function may return anything: nobody looks at it. */
     const rlx_sinfo *unit =
         call->args[0]->kind == RLX_NODE_EXTERN_FUNC ? p->ctx->object : p->ctx->unit;
-    return emit_call(p, call->args[0], unit, call->place) &&
+    const rlx_expr *callee = rlx_seq_rename(p, call->args[0]);
+    return callee && emit_call(p, callee, unit, call->place) &&
            bind_result(p, old, now, out, call->place);
 }
 

@@ -197,6 +197,26 @@ static void text_prints_and_reads_back(void **state)
     assert_quiet(ctx);
 }
 
+static int32_t count_info(void *user, const relax_struct_info *info)
+{
+    assert_non_null(relax_struct_info_host_name(info, NULL));
+    ++*(size_t *)user;
+    return RELAX_VISIT_CHILDREN;
+}
+
+static void visitors_have_an_entry_for_kinds_of_the_host(void **state)
+{
+    relax_context *ctx = ctx_of(state);
+    size_t found = 0;
+    const relax_visitor v = { .struct_size = sizeof v, .user = &found, .sinfo_host = count_info };
+    relax_module *m = parsed(
+        ctx, MAIN "x: R.SparseTensor((4,), R.dtype(\"int8\")), y: R.Tuple(R.SparseTensor((2,), "
+                  "R.dtype(\"int8\")), R.Object)) -> R.Object:\n    return x\n");
+    assert_int_equal(relax_visit(ctx, relax_module_as_node(m), &v), RELAX_OK);
+    assert_int_equal(found, 2);
+    assert_quiet(ctx);
+}
+
 static const struct { const char *text, *code; } refused[] = {
     { MAIN "x: R.SparseTensor((4,))):\n    return x\n", "PA12" },
     { MAIN "x: R.SparseTensor):\n    return x\n", "PA12" },
@@ -398,7 +418,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_sparse, close_sparse)
         TEST(relations_hold), TEST(nodes_are_interned_read_and_substituted),
         TEST(erasure_keeps_what_is_visible), TEST(text_prints_and_reads_back),
-        TEST(bad_text_is_refused), TEST(operands_are_uses),
+        TEST(visitors_have_an_entry_for_kinds_of_the_host), TEST(bad_text_is_refused),
+        TEST(operands_are_uses),
         TEST(modules_move_where_the_kind_is_known), TEST(pipelines_leave_nothing),
         TEST(bad_registrations_are_refused), TEST(nonsense_is_reported),
         TEST(callbacks_may_call_back),

@@ -44,7 +44,7 @@ static void test_rows(void **state)
         rlx_blob *data = rlx_blob_create(&memory->memory, NULL, rows[i].bytes);
         memset(data->data, 0, rows[i].bytes);
         rlx_weight w = { rlx_slice_z(rows[i].name), rows[i].dtype, rows[i].shape, rows[i].ndim,
-                         data };
+                         data, NULL };
         const rlx_module *m = text_module(ctx, program);
         const rlx_module *out = rlx_bind_params(ctx, m, rlx_slice_z(rows[i].function), &w, 1);
         assert_string_equal(text_codes(ctx, room), rows[i].codes);
@@ -79,7 +79,7 @@ static void test_called_inside(void **state)
         "dtype=\"float32\"):\n        cls = Module\n        y = cls.f(x)\n        return y\n");
     rlx_blob *blob = rlx_blob_create(&ctx->memory, data, sizeof data);
     int64_t four = 4;
-    rlx_weight w = { RLX_SLICE("w"), RELAX_FLOAT32, &four, 1, blob };
+    rlx_weight w = { RLX_SLICE("w"), RELAX_FLOAT32, &four, 1, blob, NULL };
     assert_non_null(m);
     assert_null(rlx_bind_params(ctx, m, RLX_SLICE("f"), &w, 1));
     assert_string_equal(text_codes(ctx, room), "CG12");
