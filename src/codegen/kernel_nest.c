@@ -83,7 +83,7 @@ static enum rlx_step see(void *user, const rlx_node *n, const rlx_field *via,
  * from indices. */
 static bool see_values(scan *s, const rlx_node *root)
 {
-    rlx_walker walker = { .enter = see, .user = s };
+    rlx_walker walker = { .enter = see, .user = s, .terse = true };
     bool no_memory = false;
     rlx_walk(&s->w->ctx->memory, root, &walker, &no_memory);
     if (no_memory)
@@ -124,7 +124,7 @@ static bool collect_loops(kw *w, const rlx_for_stmt *s, kw_nest *n)
     rlx_ptrmap_init(&vars, &w->ctx->memory);
     while (ok && open && body->kind == RLX_NODE_FOR && n->count < KW_MAX_NEST) {
         const rlx_for_stmt *f = (const rlx_for_stmt *)body;
-        rlx_walker walker = { .enter = find_load_or_var, .user = &vars };
+        rlx_walker walker = { .enter = find_load_or_var, .user = &vars, .terse = true };
         open = rlx_walk(&w->ctx->memory, f->min, &walker, NULL) != RLX_STEP_STOP &&
                rlx_walk(&w->ctx->memory, f->extent, &walker, NULL) != RLX_STEP_STOP &&
                f->for_kind != RLX_FOR_THREAD_BINDING;

@@ -135,7 +135,7 @@ static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_fi
 static bool find_stores(cw_module *w, const rlx_prim_func *f, uint8_t *written)
 {
     stores s = { .written = written };
-    rlx_walker walker = { .enter = look_for_stores, .user = &s };
+    rlx_walker walker = { .enter = look_for_stores, .user = &s, .terse = true };
     bool lost = false;
     rlx_ptrmap_init(&s.param_of, &w->ctx->memory);
     for (size_t i = 0; i < f->num_params && !lost; i++) {

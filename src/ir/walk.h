@@ -43,7 +43,9 @@ bool rlx_first_difference(rlx_memory *m, const rlx_node *a, const rlx_node *b, b
  * variable or buffer once more where it is defined, if a use came first). `code`: variables and
  * what is interned (struct info, attributes, integers, operators) are passed over: what is left
  * is bindings, calls, functions and their names. With `unique` a call that several bindings
- * share may come for each of them. */
+ * share may come for each of them. `terse`: an integer expression of two that have operands
+ * themselves comes once in a statement (and in the body of a let), or e = e + e, some dozen
+ * times, would never end. */
 enum rlx_step { RLX_STEP_ON = 0, RLX_STEP_SKIP = 1, RLX_STEP_STOP = 2 };
 typedef struct rlx_walker {
     /* via NULL at the root; via->type tells DEF from use */
@@ -54,6 +56,7 @@ typedef struct rlx_walker {
     bool annotations;
     bool unique;
     bool code;
+    bool terse;
 } rlx_walker;
 /* RLX_STEP_STOP if stopped; *out_of_memory may be NULL. */
 enum rlx_step rlx_walk(rlx_memory *m, const rlx_node *root, const rlx_walker *w,

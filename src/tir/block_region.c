@@ -285,7 +285,7 @@ static enum rlx_step leave(void *user, const rlx_node *n)
 
 static bool search(finder *f, const rlx_stmt *s)
 {
-    rlx_walker w = { .enter = visit, .leave = leave, .user = f };
+    rlx_walker w = { .enter = visit, .leave = leave, .user = f, .terse = true };
     bool no_memory = false;
     if (s && rlx_walk(&f->ctx->memory, s, &w, &no_memory) == RLX_STEP_STOP)
         fail(f);

@@ -40,7 +40,7 @@ bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f)
 {
     effects e = { .impure = f->ret_dtype == RELAX_VOID };
     bool no_memory = false;
-    rlx_walker w = { .enter = find_effect, .user = &e };
+    rlx_walker w = { .enter = find_effect, .user = &e, .terse = true };
     rlx_ptrmap_init(&e.own, &ctx->memory);
     if (!e.impure)
         rlx_walk(&ctx->memory, f->body, &w, &no_memory);
@@ -236,7 +236,7 @@ bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet)
         if (f->buffers[i])
             define_buffer(&v, rlx_as_buffer(f->buffers[i]));
     }
-    rlx_walker w = { .enter = enter_defining, .leave = leave, .user = &v };
+    rlx_walker w = { .enter = enter_defining, .leave = leave, .user = &v, .terse = true };
     rlx_walk(&ctx->memory, f->body, &w, &no_memory);
     rlx_ptrmap_free(&v.defined);
     if (no_memory || v.no_memory)

@@ -504,7 +504,7 @@ static bool walk_all(rlx_context *ctx, const rlx_stmt *s, init_check *c,
                      enum rlx_step (*enter)(void *, const rlx_node *, const rlx_field *,
                                             const rlx_node *))
 {
-    rlx_walker w = { .enter = enter, .user = c };
+    rlx_walker w = { .enter = enter, .user = c, .terse = true };
     bool no_memory = false;
     rlx_walk(&ctx->memory, s, &w, &no_memory);
     if (no_memory)
@@ -536,7 +536,7 @@ static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *v
 
 static bool init_loads_nothing(rlx_context *ctx, const nest *n)
 {
-    rlx_walker w = { .enter = find_load };
+    rlx_walker w = { .enter = find_load, .terse = true };
     return rlx_walk(&ctx->memory, n->block->init, &w, NULL) != RLX_STEP_STOP;
 }
 

@@ -482,6 +482,44 @@ static void let_ends(void **state)
 
 typedef struct refusing { relax_allocator allocator; size_t calls, fail_at, live; } refusing;
 
+/* An expression of 60 nodes that is 2^60 long when it is written out. */
+static void doubled(kernel *k)
+{
+    prim i = loop(k, RELAX_LOOP_SERIAL, "i", 2), j = loop(k, RELAX_LOOP_SERIAL, "j", 4);
+    prim x = load(k, i, j);
+    for (int n = 0; n < 60; n++)
+        x = both(k, RELAX_PRIM_ADD, x, x);
+    store(k, i, j, x);
+    relax_tir_end_for(k->t);
+    relax_tir_end_for(k->t);
+}
+static void doubled_in_block(kernel *k)
+{
+    relax_tir_begin_block(k->t, Z("rows"));
+    prim i = relax_tir_axis(k->t, RELAX_AXIS_SPATIAL, Z("i"), num(k, 2));
+    prim j = relax_tir_axis(k->t, RELAX_AXIS_SPATIAL, Z("j"), num(k, 4)), x = load(k, i, j);
+    for (int n = 0; n < 60; n++)
+        x = both(k, RELAX_PRIM_ADD, x, x);
+    store(k, i, j, x);
+    relax_tir_end_block(k->t);
+}
+static float times_two_to_sixty(const float *a, int i) { return a[i] * 1152921504606846976.0f; }
+
+static void shared_parts_cost_once(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const struct program shared[] = {
+        { "doubled", doubled, times_two_to_sixty, "" },
+        { "doubled_in_block", doubled_in_block, times_two_to_sixty, "" },
+    };
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
+        const relax_module *m = module_of(ctx, &shared[i]);
+        assert_quiet(ctx);
+        assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_ALL), 1);
+        check_run(ctx, &shared[i], m, NULL);
+    }
+}
+
 static void *refuse_alloc(void *user, size_t size, size_t align)
 {
     refusing *r = user;
@@ -546,6 +584,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(written_not_run, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(misuse_is_said, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(let_ends, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(shared_parts_cost_once, open_fixture, close_fixture),
         cmocka_unit_test(memory_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
