@@ -125,8 +125,7 @@ static enum rlx_step mention(void *user, const rlx_node *n, const rlx_field *via
                              const rlx_node *parent)
 {
     collect *c = user;
-    int64_t at =
-        n->kind == RLX_NODE_GLOBAL_VAR ? rlx_module_index(c->m, (const rlx_global_var *)n) : -1;
+    int64_t at = rlx_module_named_by(c->m, n);
     rlx_wf_mention e = { .from = c->from, .to = (uint32_t)at, .place = rlx_place_of(parent) };
     if (at >= 0 && !rlx_vec_push(&c->ctx->memory, &c->edges, e))
         c->failed = true;

@@ -13,8 +13,7 @@ static enum rlx_step reach(void *user, const rlx_node *n, const rlx_field *via,
                            const rlx_node *parent)
 {
     reaching *r = user;
-    int64_t at =
-        n->kind == RLX_NODE_GLOBAL_VAR ? rlx_module_index(r->m, (const rlx_global_var *)n) : -1;
+    int64_t at = rlx_module_named_by(r->m, n);
     if (n->kind == RLX_NODE_CONSTANT)
         return RLX_STEP_SKIP;
     if (at < 0 || r->reached[at])

@@ -164,6 +164,12 @@ const rlx_module *rlx_module_new(rlx_context *ctx, const rlx_expr *const *gvars,
  * hashed for large ones (the table is built with the module). */
 int64_t rlx_module_find(const rlx_module *m, rlx_slice name);
 int64_t rlx_module_index(const rlx_module *m, const rlx_global_var *gv);
+/* Of the function that a node names; -1 for other nodes. */
+RLX_INLINE int64_t rlx_module_named_by(const rlx_module *m, const rlx_node *n)
+{
+    const rlx_global_var *gv = rlx_as_global_var(n);
+    return gv ? rlx_module_index(m, gv) : -1;
+}
 /* The same module with functions[i] replaced; same pointer if all are the same. */
 const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m,
                                   const rlx_node *const *functions);

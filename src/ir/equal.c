@@ -108,7 +108,7 @@ static enum verdict out_of_memory(struct state *s)
 
 static bool same_string(const rlx_string *a, const rlx_string *b)
 {
-    return a == b || (a && b && rlx_slice_equal(rlx_string_slice(a), rlx_string_slice(b)));
+    return a == b || (a && b && rlx_string_equal(a, b));
 }
 
 static bool same_blob(const rlx_blob *a, const rlx_blob *b)

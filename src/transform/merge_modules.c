@@ -35,8 +35,7 @@ static enum rlx_step note_mention(void *user, const rlx_node *n, const rlx_field
                                   const rlx_node *parent)
 {
     merge *m = user;
-    int64_t at =
-        n->kind == RLX_NODE_GLOBAL_VAR ? rlx_module_index(m->b, (const rlx_global_var *)n) : -1;
+    int64_t at = rlx_module_named_by(m->b, n);
     if (n->kind == RLX_NODE_CONSTANT)
         return RLX_STEP_SKIP;
     if (at < 0)

@@ -1,10 +1,7 @@
 /* test_api_block_edit: edits of one dataflow block: what they do, what they refuse, what stays. */
-#include "api_fixture.h"
+#include "checked_module.h"
 
 #include <relax/ops.h>
-
-#define T(rows) "R.Tensor((" rows "), dtype=\"float32\")"
-#define HEAD "from tvm.script import ir as I, relax as R, tir as T\n\n"
 
 static const char text[] = HEAD
     "@R.function\n"
@@ -21,26 +18,6 @@ static const char text[] = HEAD
     "        R.output(gv, out)\n"
     "    z = R.add(gv, out)\n"
     "    return z\n";
-
-static relax_module *parsed(relax_context *ctx, const char *source)
-{
-    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(source));
-    assert_quiet(ctx);
-    assert_non_null(m);
-    return m;
-}
-
-static void assert_same(relax_context *ctx, const relax_module *got, const relax_module *want)
-{
-    assert_quiet(ctx);
-    assert_non_null(got);
-    assert_int_equal(relax_well_formed(ctx, got, RELAX_CHECK_NORMAL), 1);
-    if (relax_node_equal(ctx, relax_module_as_node(got), relax_module_as_node(want), 0) == 1)
-        return;
-    char *a = printed(ctx, relax_module_as_node(want)),
-         *b = printed(ctx, relax_module_as_node(got));
-    fail_msg("wanted\n%s\ngot\n%s", a, b);
-}
 
 /* The program with these lines as its block, and this after it. */
 static relax_module *with_block(relax_context *ctx, const char *lines, const char *outputs,

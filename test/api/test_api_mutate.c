@@ -1,20 +1,8 @@
 /* test_api_mutate: mutators by the public interface: what callbacks see, what comes out, what is
  * shared, what is refused; programs deep, wide and with many functions. */
-#include "api_fixture.h"
+#include "checked_module.h"
 
 #include <relax/ops.h>
-
-#define T(rows) "R.Tensor((" rows "), dtype=\"float32\")"
-#define HEAD "from tvm.script import ir as I, relax as R, tir as T\n\n"
-
-static relax_module *parsed(relax_context *ctx, const char *text)
-{
-    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
-    assert_quiet(ctx);
-    assert_non_null(m);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
-    return m;
-}
 
 /* A function `main` of x, y, z: (4, 4) with this body. */
 static relax_module *body(relax_context *ctx, const char *lines)
@@ -25,19 +13,6 @@ static relax_module *body(relax_context *ctx, const char *lines)
                   ", c: R.Tensor((), \"bool\")) -> R.Object:\n%s",
              lines);
     return parsed(ctx, text);
-}
-
-static void assert_same(relax_context *ctx, const relax_module *got, const relax_module *want)
-{
-    assert_quiet(ctx);
-    assert_non_null(got);
-    assert_int_equal(relax_well_formed(ctx, got, RELAX_CHECK_NORMAL), 1);
-    assert_quiet(ctx);
-    if (relax_node_equal(ctx, relax_module_as_node(got), relax_module_as_node(want), 0) == 1)
-        return;
-    char *a = printed(ctx, relax_module_as_node(want)),
-         *b = printed(ctx, relax_module_as_node(got));
-    fail_msg("wanted\n%s\ngot\n%s", a, b);
 }
 
 static bool is_call_of(const relax_expr *e, const char *op)

@@ -1,23 +1,11 @@
 /* test_api_pattern: patterns over dataflow by the public interface: what matches, what does
  * not, what a rewriting leaves. */
-#include "api_fixture.h"
+#include "checked_module.h"
 
 #include <time.h>
 #include <relax/ops.h>
 
-#define T(rows) "R.Tensor((" rows "), dtype=\"float32\")"
-#define HEAD "from tvm.script import ir as I, relax as R, tir as T\n\n"
-
 typedef const relax_pattern *pat;
-
-static relax_module *parsed(relax_context *ctx, const char *text)
-{
-    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
-    assert_quiet(ctx);
-    assert_non_null(m);
-    assert_int_equal(relax_well_formed(ctx, m, RELAX_CHECK_NORMAL), 1);
-    return m;
-}
 
 /* A function `main` of x, w: (4, 4), z: (4, 4), whose dataflow block has this body and whose
  * result is gv. */
@@ -67,19 +55,6 @@ static int count_in(relax_context *ctx, const relax_module *m, const relax_base_
 static int count(relax_context *ctx, const relax_module *m, pat p)
 {
     return count_in(ctx, m, main_of(m), p);
-}
-
-static void assert_same(relax_context *ctx, const relax_module *got, const relax_module *want)
-{
-    assert_quiet(ctx);
-    assert_non_null(got);
-    assert_int_equal(relax_well_formed(ctx, got, RELAX_CHECK_NORMAL), 1);
-    assert_quiet(ctx);
-    if (relax_node_equal(ctx, relax_module_as_node(got), relax_module_as_node(want), 0) == 1)
-        return;
-    char *a = printed(ctx, relax_module_as_node(want)),
-         *b = printed(ctx, relax_module_as_node(got));
-    fail_msg("wanted\n%s\ngot\n%s", a, b);
 }
 
 /* ---- replacements */
