@@ -76,32 +76,34 @@ static folded fold_int_literals(enum rlx_node_kind kind, rlx_dtype dtype, int64_
     }
 }
 
+/* What is known of an operand that may be a literal. */
+typedef struct literal { bool is_0, is_1; } literal;
+
 /* One operand is a literal: x + 0, x * 1, x * 0 and so on. */
-static folded fold_int_identity(enum rlx_node_kind kind, rlx_dtype dtype, const int64_t *a,
-                                const int64_t *b)
+static folded fold_identity(enum rlx_node_kind kind, literal a, literal b)
 {
-    bool a_is_0 = a && *a == 0, b_is_0 = b && *b == 0, b_is_1 = b && *b == 1;
     switch (kind) {
     case RLX_NODE_ADD:
-        return (folded){ a_is_0 ? TAKE_B : b_is_0 ? TAKE_A : KEEP, 0, 0 };
+        return (folded){ a.is_0 ? TAKE_B : b.is_0 ? TAKE_A : KEEP, 0, 0 };
     case RLX_NODE_SUB:
-        return (folded){ b_is_0 ? TAKE_A : KEEP, 0, 0 };
+        return (folded){ b.is_0 ? TAKE_A : KEEP, 0, 0 };
     case RLX_NODE_MUL:
-        return (folded){ (a && *a == 1) || b_is_0 ? TAKE_B
-                         : a_is_0 || b_is_1       ? TAKE_A
-                                                  : KEEP,
-                         0, 0 };
+        return (folded){ a.is_1 || b.is_0 ? TAKE_B : a.is_0 || b.is_1 ? TAKE_A : KEEP, 0, 0 };
     case RLX_NODE_DIV:
     case RLX_NODE_FLOOR_DIV:
-        return (folded){ b_is_0 ? KEEP : a_is_0 || b_is_1 ? TAKE_A : KEEP, 0, 0 };
-    case RLX_NODE_MOD:
-    case RLX_NODE_FLOOR_MOD:
-        if (!is_index(dtype) || b_is_0)
-            return keep;
-        return a_is_0 ? (folded){ TAKE_A, 0, 0 } : b_is_1 ? an_int(0) : keep;
+        return (folded){ !b.is_0 && (a.is_0 || b.is_1) ? TAKE_A : KEEP, 0, 0 };
     default:
         return keep;
     }
+}
+
+static folded fold_int_identity(enum rlx_node_kind kind, rlx_dtype dtype, literal a, literal b)
+{
+    if (kind != RLX_NODE_MOD && kind != RLX_NODE_FLOOR_MOD)
+        return fold_identity(kind, a, b);
+    if (!is_index(dtype) || b.is_0)
+        return keep;
+    return a.is_0 ? (folded){ TAKE_A, 0, 0 } : b.is_1 ? an_int(0) : keep;
 }
 
 static folded rounded(double value, rlx_dtype dtype)
@@ -127,25 +129,14 @@ static folded fold_float_literals(enum rlx_node_kind kind, rlx_dtype dtype, doub
     }
 }
 
-static folded fold_float_identity(enum rlx_node_kind kind, const double *a, const double *b)
+static literal int_literal(const rlx_int_imm *i)
 {
-    bool a_is_0 = a && *a == 0, b_is_0 = b && *b == 0, b_is_1 = b && *b == 1;
-    switch (kind) {
-    case RLX_NODE_ADD:
-        return (folded){ a_is_0 ? TAKE_B : b_is_0 ? TAKE_A : KEEP, 0, 0 };
-    case RLX_NODE_SUB:
-        return (folded){ b_is_0 ? TAKE_A : KEEP, 0, 0 };
-    case RLX_NODE_MUL:
-        return (folded){ (a && *a == 1) || b_is_0 ? TAKE_B
-                         : a_is_0 || b_is_1       ? TAKE_A
-                                                  : KEEP,
-                         0, 0 };
-    case RLX_NODE_DIV:
-    case RLX_NODE_FLOOR_DIV:
-        return (folded){ b_is_0 ? KEEP : a_is_0 || b_is_1 ? TAKE_A : KEEP, 0, 0 };
-    default:
-        return keep;
-    }
+    return (literal){ i && i->value == 0, i && i->value == 1 };
+}
+
+static literal float_literal(const rlx_float_imm *f)
+{
+    return (literal){ f && f->value == 0, f && f->value == 1 };
 }
 
 /* a and b have the same dtype. Makes no node, so that printing can ask. */
@@ -157,13 +148,13 @@ static folded fold(enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b
     if (ia && ib)
         return fold_int_literals(kind, ia->dtype, ia->value, ib->value);
     if (ia || ib)
-        return fold_int_identity(kind, ia ? ia->dtype : ib->dtype, ia ? &ia->value : NULL,
-                                 ib ? &ib->value : NULL);
+        return fold_int_identity(kind, ia ? ia->dtype : ib->dtype, int_literal(ia),
+                                 int_literal(ib));
     const rlx_float_imm *fa = rlx_as_float_imm(a), *fb = rlx_as_float_imm(b);
     if (fa && fb)
         return fold_float_literals(kind, fa->dtype, fa->value, fb->value);
     if (fa || fb)
-        return fold_float_identity(kind, fa ? &fa->value : NULL, fb ? &fb->value : NULL);
+        return fold_identity(kind, float_literal(fa), float_literal(fb));
     if (a == b && (kind == RLX_NODE_MIN || kind == RLX_NODE_MAX))
         return (folded){ TAKE_A, 0, 0 };
     return keep;

@@ -104,20 +104,6 @@ static rlx_blob *read_open(rlx_memory *m, int fd, size_t size, const char **why)
     return b;
 }
 
-rlx_blob *rlx_file_read(rlx_memory *m, const char *path, size_t max, const char **why)
-{
-    int saved = errno;
-    size_t size = 0;
-    rlx_blob *b = NULL;
-    int fd = open_regular(path, max, &size, why);
-    if (fd >= 0) {
-        b = read_open(m, fd, size, why);
-        close(fd);
-    }
-    errno = saved;
-    return b;
-}
-
 static void unmap(void *user, void *data, size_t size)
 {
     int saved = errno;
@@ -144,18 +130,30 @@ static rlx_blob *map_open(rlx_memory *m, int fd, size_t size, const char **why)
     return b;
 }
 
-rlx_blob *rlx_file_map(rlx_memory *m, const char *path, size_t max, const char **why)
+/* What get_bytes makes of a regular file's first `size` bytes; leaves errno as it was. */
+static rlx_blob *get(rlx_memory *m, const char *path, size_t max, const char **why,
+                     rlx_blob *get_bytes(rlx_memory *, int fd, size_t size, const char **why))
 {
     int saved = errno;
     size_t size = 0;
     rlx_blob *b = NULL;
     int fd = open_regular(path, max, &size, why);
     if (fd >= 0) {
-        b = map_open(m, fd, size, why);
+        b = get_bytes(m, fd, size, why);
         close(fd);
     }
     errno = saved;
     return b;
+}
+
+rlx_blob *rlx_file_read(rlx_memory *m, const char *path, size_t max, const char **why)
+{
+    return get(m, path, max, why, read_open);
+}
+
+rlx_blob *rlx_file_map(rlx_memory *m, const char *path, size_t max, const char **why)
+{
+    return get(m, path, max, why, map_open);
 }
 
 /* --- writing --- */

@@ -179,26 +179,7 @@ typedef struct frame { const rlx_prim *p; kw_value mask, v[3]; size_t at; } fram
 
 size_t kw_num_operands(const rlx_prim *p)
 {
-    switch (p->kind) {
-    case RLX_NODE_NOT: case RLX_NODE_CAST: return 1;
-    case RLX_NODE_SELECT: return 3;
-    case RLX_NODE_PRIM_LET: return 2;
-    case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->num_args;
-    default: return rlx_as_binary(p) ? 2 : 0;
-    }
-}
-
-static const rlx_prim *operand(const rlx_prim *p, size_t i)
-{
-    const rlx_select *s = rlx_as_select(p);
-    switch (p->kind) {
-    case RLX_NODE_NOT: case RLX_NODE_CAST: return ((const rlx_unary *)p)->a;
-    case RLX_NODE_SELECT: return i == 0 ? s->cond : i == 1 ? s->true_value : s->false_value;
-    case RLX_NODE_PRIM_LET:
-        return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
-    case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->args[i];
-    default: return i == 0 ? ((const rlx_binary *)p)->a : ((const rlx_binary *)p)->b;
-    }
+    return p->kind == RLX_NODE_BUFFER_LOAD ? 0 : rlx_tir_num_operands(p);
 }
 
 static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *via,
@@ -225,7 +206,7 @@ static kw_value operand_mask(kw *w, const frame *f)
         f->p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)f->p)->op && f->at > 0 &&
         rlx_slice_is(rlx_string_slice(((const rlx_prim_call *)f->p)->op), "if_then_else");
     bool is_logic = (f->p->kind == RLX_NODE_AND || f->p->kind == RLX_NODE_OR) && f->at == 1;
-    if ((!is_choice && !is_logic) || !is_risky(w, operand(f->p, f->at)))
+    if ((!is_choice && !is_logic) || !is_risky(w, rlx_tir_operand(f->p, f->at)))
         return f->mask;
     return kw_and(w, f->mask, f->v[0], is_choice ? f->at == 2 : f->p->kind == RLX_NODE_OR);
 }
@@ -334,7 +315,7 @@ static bool at_once(kw *w, const rlx_prim *p, kw_value mask, kw_value *out)
 /* A PrimLet is its body with a name for a value, which must not vanish. */
 static void name_value(kw *w, const frame *f)
 {
-    kw_memo *m = kw_recall(w, operand(f->p, 0));
+    kw_memo *m = kw_recall(w, rlx_tir_operand(f->p, 0));
     if (m)
         m->uses = UINT32_MAX;
     kw_bind_var(w, ((const rlx_prim_let *)f->p)->var, kw_real(w, f->v[0]));
@@ -348,7 +329,7 @@ static kw_value finish(kw *w, frame *f)
     bool guarded = false;
     for (size_t i = 0; i < f->at; i++) {
         guarded |= f->v[i].guard != 0;
-        kw_done(w, operand(f->p, i));
+        kw_done(w, rlx_tir_operand(f->p, i));
     }
     kw_value d = combine(w, f);
     if (guarded)
@@ -382,7 +363,7 @@ kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask)
             continue;
         }
         kw_value v, inner = operand_mask(w, f);
-        const rlx_prim *next = operand(f->p, f->at); /* the push below may move the stack */
+        const rlx_prim *next = rlx_tir_operand(f->p, f->at); /* the push below may move the stack */
         if (at_once(w, next, inner, &v)) {
             f = &rlx_vec_last(&stack);
             f->v[f->at++] = v;

@@ -196,6 +196,7 @@ kw_memo *kw_recall(kw *w, const rlx_prim *p);
 void kw_forget(kw *w, const rlx_prim *p);
 /* one use is over; its strip may serve again */
 void kw_done(kw *w, const rlx_prim *p);
+/* none for loads: kw_load computes their indices */
 size_t kw_num_operands(const rlx_prim *p);
 
 /* ---- kernel_access.c */

@@ -527,32 +527,6 @@ static bool leaf(machine *m, const rlx_prim *p, value *out)
     return true;
 }
 
-static size_t num_operands(const rlx_prim *p)
-{
-    switch (p->kind) {
-    case RLX_NODE_NOT: case RLX_NODE_CAST: return 1;
-    case RLX_NODE_SELECT: return 3;
-    case RLX_NODE_PRIM_LET: return 2;
-    case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->num_args;
-    case RLX_NODE_BUFFER_LOAD: return ((const rlx_buffer_load *)p)->num_indices;
-    default: return rlx_as_binary(p) ? 2 : 0;
-    }
-}
-
-static const rlx_prim *operand(const rlx_prim *p, size_t i)
-{
-    const rlx_select *s = rlx_as_select(p);
-    switch (p->kind) {
-    case RLX_NODE_NOT: case RLX_NODE_CAST: return ((const rlx_unary *)p)->a;
-    case RLX_NODE_SELECT: return i == 0 ? s->cond : i == 1 ? s->true_value : s->false_value;
-    case RLX_NODE_PRIM_LET:
-        return i == 0 ? ((const rlx_prim_let *)p)->value : ((const rlx_prim_let *)p)->body;
-    case RLX_NODE_PRIM_CALL: return ((const rlx_prim_call *)p)->args[i];
-    case RLX_NODE_BUFFER_LOAD: return ((const rlx_buffer_load *)p)->indices[i];
-    default: return i == 0 ? ((const rlx_binary *)p)->a : ((const rlx_binary *)p)->b;
-    }
-}
-
 static bool is_choice(const rlx_prim *p)
 {
     return p->kind == RLX_NODE_PRIM_CALL && ((const rlx_prim_call *)p)->op &&
@@ -569,8 +543,8 @@ static bool is_true(value v, const rlx_prim *p)
 /* Which operand comes next; as many as there are: none, the operands are complete. */
 static size_t next_operand(const step *s, const value *v)
 {
-    size_t n = num_operands(s->p);
-    bool first = s->at == 1 && is_true(v[0], operand(s->p, 0));
+    size_t n = rlx_tir_num_operands(s->p);
+    bool first = s->at == 1 && is_true(v[0], rlx_tir_operand(s->p, 0));
     if (is_choice(s->p))
         return s->at == 0 ? 0 : s->at == 1 ? (first ? 1 : 2) : n;
     if (s->p->kind == RLX_NODE_AND && s->at == 1 && !first)
@@ -596,10 +570,10 @@ static bool combine(machine *m, const step *s, const value *v, value *out)
             return unsupported(m, "a cast of these dtypes");
         *out = convert(v[0], elem(rlx_prim_dtype(u->a)), elem(u->dtype));
         return true;
-    case RLX_NODE_SELECT: *out = v[is_true(v[0], operand(p, 0)) ? 1 : 2]; return true;
+    case RLX_NODE_SELECT: *out = v[is_true(v[0], rlx_tir_operand(p, 0)) ? 1 : 2]; return true;
     /* the last one looked at decides */
     case RLX_NODE_AND: case RLX_NODE_OR:
-        *out = int_value(is_true(v[s->at - 1], operand(p, s->at - 1)));
+        *out = int_value(is_true(v[s->at - 1], rlx_tir_operand(p, s->at - 1)));
         return true;
     case RLX_NODE_PRIM_LET: *out = v[1]; return true;
     case RLX_NODE_BUFFER_LOAD:
@@ -628,7 +602,7 @@ static bool take(machine *m, const rlx_prim *p)
     value v = { 0 };
     if (!tick(m))
         return false;
-    bool has_parts = num_operands(p) > 0 || p->kind == RLX_NODE_BUFFER_LOAD;
+    bool has_parts = rlx_tir_num_operands(p) > 0 || p->kind == RLX_NODE_BUFFER_LOAD;
     if (!has_parts)
         return leaf(m, p, &v) && push_operand(m, v);
     return rlx_vec_push(m->memory, &m->steps, ((step){ p, 0, (uint32_t)m->operands.len, 0 })) ||
@@ -652,8 +626,8 @@ static bool evaluate(machine *m, const rlx_prim *p, value *out)
             !set_var(m, ((const rlx_prim_let *)s->p)->var, v[0]))
             return false;
         size_t next = next_operand(s, v);
-        if (next < num_operands(s->p)) {
-            if (!take(m, operand(s->p, next)))
+        if (next < rlx_tir_num_operands(s->p)) {
+            if (!take(m, rlx_tir_operand(s->p, next)))
                 return false;
             continue;
         }

@@ -192,6 +192,12 @@ const rlx_prim *rlx_tir_flatten(rlx_tir *t, rlx_prim_list indices, rlx_prim_list
 void rlx_tir_unflatten(rlx_tir *t, const rlx_prim *position, rlx_prim_list shape,
                        const rlx_prim **out);
 
+/* ---- operands ------------------------------------------------------------------------------- */
+/* What has to be computed before `p`, in order of evaluation; a variable and a literal need
+ * nothing. */
+size_t rlx_tir_num_operands(const rlx_prim *p);
+const rlx_prim *rlx_tir_operand(const rlx_prim *p, size_t i); /* i < num_operands */
+
 /* ---- intrinsics ----------------------------------------------------------------------------- */
 /* What kernels can compute: name without "tir.", number of arguments, result. The same table
  * serves the evaluator, the kernel writer and the purity test. */
