@@ -69,12 +69,14 @@ static const rlx_sinfo *erase_tensor(eraser *e, const rlx_tensor_sinfo *t)
 
 static const rlx_sinfo *erase_any(eraser *e, const rlx_sinfo *s);
 
-/* Fields or parameters; *changed tells whether out differs. Out has room for count. */
+/* Fields or parameters; *changed tells whether out differs. Out has room for count. Large tuples
+ * repeat their fields. */
 static bool erase_list(eraser *e, const rlx_sinfo *const *in, size_t count, const rlx_sinfo **out,
                        bool *changed)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!(out[i] = erase_any(e, in[i])))
+        out[i] = i && in[i] == in[i - 1] ? out[i - 1] : erase_any(e, in[i]);
+        if (!out[i])
             return false;
         *changed |= out[i] != in[i];
     }

@@ -5,10 +5,10 @@
 #include "sinfo/sinfo.h"
 
 /* Struct info nests by tuples and function descriptions. Relations walk it by recursion no
- * deeper than this, and look at no more than so many parts; beyond, each gives its weakest
- * sound answer (possibly, Object, nothing mapped). */
+ * deeper than this; beyond, each gives its weakest sound answer (possibly, Object, nothing
+ * mapped). No struct info has more parts than that. */
 #define RLX_SINFO_DEPTH 200
-#define RLX_SINFO_PARTS 200000
+#define RLX_SINFO_PARTS RLX_MAX_INFO_PARTS
 
 typedef struct rlx_budget { int depth; int parts; } rlx_budget;
 #define RLX_FRESH_BUDGET ((rlx_budget){ RLX_SINFO_DEPTH, RLX_SINFO_PARTS })

@@ -585,6 +585,35 @@ static void test_deep_nesting(void **state)
     assert_int_equal(rlx_error_count(f->ctx), 0);
 }
 
+/* As many parts as struct info can have are all looked at. */
+static void test_largest_tuple(void **state)
+{
+    enum { SIDE = 1000, PARTS = SIDE * SIDE };
+    static const rlx_sinfo *rows[2][SIDE], *cells[SIDE];
+    fixture *f = *state;
+    rlx_visible n_only = { is_n, NULL, &f->names };
+    (void)prim_name(&f->names, "n");
+    const rlx_sinfo *pair[] = { parse(f, "Shape[n]"), parse(f, "Shape[n, 4]") };
+    for (int i = 0; i < PARTS; i++) {
+        cells[i % SIDE] = pair[i % 2];
+        if (i % SIDE == SIDE - 1)
+            rows[0][i / SIDE] = rows[1][i / SIDE] = rlx_tuple_info(f->ctx, cells, SIDE);
+    }
+    cells[SIDE - 1] = parse(f, "Shape[m]");
+    rows[1][SIDE - 1] = rlx_tuple_info(f->ctx, cells, SIDE);
+    const rlx_sinfo *a = rlx_tuple_info(f->ctx, rows[0], SIDE),
+                    *b = rlx_tuple_info(f->ctx, rows[1], SIDE);
+    assert_ptr_equal(rlx_erase(f->ctx, a, &n_only), a);
+    const rlx_tuple_sinfo *less = rlx_as_tuple_sinfo(rlx_erase(f->ctx, b, &n_only));
+    assert_non_null(less);
+    assert_ptr_equal(less->fields[SIDE - 2], rows[0][0]);
+    less = rlx_as_tuple_sinfo(less->fields[SIDE - 1]);
+    assert_non_null(less);
+    assert_ptr_equal(less->fields[SIDE - 2], pair[0]);
+    assert_ptr_equal(less->fields[SIDE - 1], parse(f, "Shape(1)"));
+    assert_int_equal(rlx_fit(f->ctx, &f->scope, a, b, NULL), N);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -595,7 +624,7 @@ int main(void)
         CASE(test_mapping),      CASE(test_mapping_conflicts),
         CASE(test_mapping_of_many),
         CASE(test_binders),      CASE(test_prim_func_signature),
-        CASE(test_deep_nesting),
+        CASE(test_deep_nesting), CASE(test_largest_tuple),
     };
     return cmocka_run_group_tests_name("sinfo/relations", tests, NULL, NULL);
 }
