@@ -28,6 +28,7 @@ typedef struct rlx_bound {
     const rlx_node *buffer; /* whose part */
     uint32_t len;
     uint32_t next;          /* name: least suffix that may be free; part: index of the stride */
+    uint32_t before;        /* alive: number + 1 of the one before in its frame, 0: none */
     uint8_t how;
     bool live;
     char text[];
@@ -36,7 +37,7 @@ typedef struct rlx_bound {
 typedef struct rlx_slot { uint32_t key, at; } rlx_slot; /* at: number + 1, 0: empty */
 typedef struct rlx_slots { rlx_slot *data; size_t len, cap; } rlx_slots;
 typedef struct rlx_print_frame {
-    size_t first;            /* of p->bound */
+    uint32_t newest;         /* name defined in it: number + 1, 0: none */
     const rlx_node *stmt;    /* TIR: whose frame */
     size_t line;             /* TIR: where the statement under way begins */
     uint32_t indent;
@@ -80,7 +81,6 @@ typedef struct rlx_printer {
     RLX_VEC(rlx_bound *) all;
     rlx_slots names;             /* by text */
     rlx_id_map bearers;          /* bearer -> number */
-    RLX_VEC(uint32_t) bound;     /* numbers of those alive, innermost frame last */
     RLX_VEC(rlx_print_frame) frames;
 
     RLX_VEC(rlx_item) items;

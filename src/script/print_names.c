@@ -243,7 +243,6 @@ static void release_name(rlx_printer *p, const rlx_bound *b)
 void rlx_names_free(rlx_printer *p)
 {
     rlx_vec_free(p->m, &p->all);
-    rlx_vec_free(p->m, &p->bound);
     rlx_mem_free(p->m, p->names.data, p->names.cap * sizeof *p->names.data);
     rlx_id_map_free(&p->bearers);
 }
@@ -251,7 +250,7 @@ void rlx_names_free(rlx_printer *p)
 /* ---- frames */
 void rlx_print_enter(rlx_printer *p, const rlx_node *stmt)
 {
-    rlx_print_frame f = { p->bound.len, stmt, p->out->len, p->indent };
+    rlx_print_frame f = { 0, stmt, p->out->len, p->indent };
     if (!rlx_vec_push(p->m, &p->frames, f))
         rlx_print_fail(p);
 }
@@ -260,29 +259,22 @@ void rlx_print_leave(rlx_printer *p)
 {
     if (!p->frames.len)
         return;
-    size_t first = rlx_vec_pop(&p->frames).first;
-    while (p->bound.len > first) {
-        rlx_bound *b = p->all.data[rlx_vec_pop(&p->bound)];
+    for (uint32_t at = rlx_vec_pop(&p->frames).newest; at;) {
+        rlx_bound *b = p->all.data[at - 1];
+        at = b->before;
         b->live = false;
         if (b->how == RLX_BOUND_NAME)
             release_name(p, b);
     }
 }
 
-/* Frames inside `frame` begin one later; rare, only for declarations that belong further out. */
-static bool enter_frame(rlx_printer *p, uint32_t number, size_t frame)
+/* The frame may be one around the innermost. */
+static void enter_frame(rlx_printer *p, rlx_bound *b, uint32_t number, size_t frame)
 {
-    if (!rlx_vec_push(p->m, &p->bound, number))
-        return rlx_print_fail(p);
-    if (frame + 1 >= p->frames.len)
-        return true;
-    size_t at = p->frames.data[frame + 1].first;
-    memmove(p->bound.data + at + 1, p->bound.data + at,
-            (p->bound.len - 1 - at) * sizeof *p->bound.data);
-    p->bound.data[at] = number;
-    for (size_t i = frame + 1; i < p->frames.len; i++)
-        p->frames.data[i].first++;
-    return true;
+    if (frame >= p->frames.len)
+        return;
+    b->before = p->frames.data[frame].newest;
+    p->frames.data[frame].newest = number + 1;
 }
 
 static bool bear(rlx_printer *p, rlx_bound *b, const rlx_node *node, uint32_t number)
@@ -302,7 +294,10 @@ rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int3
     draft_hint(&d, hint, number, node->kind == RLX_NODE_BUFFER ? "buffer" : "v");
     rlx_bound *b = take_name(p, &d, &at);
     draft_close(p, &d);
-    return b && bear(p, b, node, at) && enter_frame(p, at, frame) ? b : NULL;
+    if (!b || !bear(p, b, node, at))
+        return NULL;
+    enter_frame(p, b, at, frame);
+    return b;
 }
 
 static const rlx_string *hint_of(const rlx_node *node)
@@ -333,8 +328,9 @@ rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *
 {
     uint32_t number = 0;
     rlx_bound *b = new_bound(p, "", 0, &number);
-    if (!b || !bear(p, b, var, number) || !enter_frame(p, number, frame))
+    if (!b || !bear(p, b, var, number))
         return NULL;
+    enter_frame(p, b, number, frame);
     b->buffer = buffer;
     b->how = (uint8_t)how;
     b->next = index;
