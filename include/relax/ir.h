@@ -373,7 +373,7 @@ RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_call(relax_context *ctx, const r
 /* RELAX_EXPR_...; 0 for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_expr_kind(const relax_expr *e);
-/* Struct info of a variable; NULL for other kinds (relax_infer_struct_info derives it). */
+/* Struct info of a variable; NULL for other kinds (relax_builder_infer derives it). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_expr_struct_info(const relax_expr *e);
 /* Name of a variable (hint), GlobalVar, packed function, operator, or the text of a string
@@ -433,6 +433,9 @@ RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_binding_var(const relax_bi
 /* The value bound. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_binding_value(const relax_binding *binding);
+/* Where it stands in a source; 0 if not known. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+relax_place relax_binding_place(const relax_binding *binding);
 /* The target of a match_cast; NULL for an ordinary binding. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_binding_match(

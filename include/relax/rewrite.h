@@ -153,6 +153,11 @@ typedef const relax_prim_expr *(*relax_mutate_prim_fn)(void *user, relax_mutator
 typedef const relax_struct_info *(*relax_mutate_info_fn)(void *user, relax_mutator *mutator,
                                                          const relax_struct_info *info);
 
+/* The place of a binding that comes; what is returned is the place of what is made for it: of the
+ * rewritten binding, and of those emitted on the way that are given none. 0: the same. */
+typedef relax_place (*relax_mutate_place_fn)(void *user, relax_mutator *mutator,
+                                             relax_place place);
+
 enum relax_mutate_flag {
     /* expression and struct info entries get nodes whose children are final: their variables are
      * those of the new program, and their struct info is known. Not `seq`. */
@@ -235,6 +240,7 @@ typedef struct relax_mutations {
     relax_mutate_info_fn sinfo_tuple;
     relax_mutate_info_fn sinfo_func;
     relax_mutate_info_fn sinfo_host;
+    relax_mutate_place_fn span; /* before the entries of the binding */
 } relax_mutations;
 
 /* Rewrites the Relax function called `function`, or (NULL) all of them. The module is the same
@@ -257,6 +263,11 @@ RELAX_BORROWED RELAX_NULLABLE relax_builder *relax_mutator_builder(relax_mutator
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE relax_module_builder *relax_mutator_module_builder(
         relax_mutator *mutator);
+/* Where the node stands that a callback is asked about, if it has a place; of a binding what
+ * `span` made of it. Else that of the binding, block or function it is in; 0 if nothing is known.
+ * What is emitted without a place gets that of the binding. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
+relax_place relax_mutator_place(relax_mutator *mutator);
 /* What stands for a variable of the old program by now: itself, another one, or a leaf. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_mutator_now(relax_mutator *mutator,

@@ -27,7 +27,7 @@ relax_status relax_pass_register(relax_context *ctx, const char *name, size_t na
                                  relax_pass_fn run, RELAX_NULLABLE void *user,
                                  RELAX_NULLABLE void (*destroy)(void *user));
 
-/* Runs one pass. `options` (map or NULL) as relax_pass_option_name lists them. NULL and
+/* Runs one pass. `options` (map or NULL) as relax_pass_option lists them. NULL and
  * diagnostics on failure; OP10 for an unknown pass. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_run_pass(relax_context *ctx,

@@ -199,6 +199,13 @@ const relax_expr *relax_binding_var(const relax_binding *binding)
     return AS(expr, b ? b->var : m ? m->var : NULL);
 }
 
+relax_place relax_binding_place(const relax_binding *binding)
+{
+    const rlx_node *b = node_of(binding);
+    bool known = b && rlx_family_of(b) == RLX_FAMILY_BINDING;
+    return known ? rlx_place_of(b) : RLX_NO_PLACE;
+}
+
 const relax_expr *relax_binding_value(const relax_binding *binding)
 {
     const rlx_var_binding *b = rlx_as_var_binding(node_of(binding));

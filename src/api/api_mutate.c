@@ -17,7 +17,8 @@ struct relax_mutator {
     relax_builder *builder;
     relax_module_builder *module_builder;
     bool keeps;            /* it has said so */
-    rlx_place place;       /* of the binding under way */
+    rlx_place place;       /* of what is made for the binding, block or function under way */
+    const rlx_node *asked; /* the node that the callback is asked about */
     rlx_float_env host;    /* callbacks run in the host's environment */
     size_t errors;         /* when the callback began */
     rlx_rewriter parts;    /* struct info and integers by their entries */
@@ -31,8 +32,9 @@ static const uint16_t info_entries[RLX_NODE_COUNT] = API_INFO_ENTRIES(relax_muta
 
 /* ---- around each callback */
 
-static void enter_host(relax_mutator *h)
+static void enter_host(relax_mutator *h, const rlx_node *about)
 {
+    h->asked = about;
     h->keeps = false;
     h->errors = rlx_error_count(h->ctx);
     h->builder = api_loan_begin(h->loan, h->how.mb, h->m->builder, h->place, &h->module_builder);
@@ -43,6 +45,7 @@ static void enter_host(relax_mutator *h)
 static bool leave_host(relax_mutator *h)
 {
     h->host = rlx_float_enter();
+    h->asked = NULL;
     h->builder = NULL;
     h->module_builder = NULL;
     bool closed = api_loan_end(h->loan);
@@ -75,7 +78,7 @@ static const rlx_expr *ask_expr(relax_mutator *h, relax_mutate_expr_fn f, const 
 {
     if (!f)
         return e;
-    enter_host(h);
+    enter_host(h, e);
     return answered(h, e, f(h->t.user, h, HANDLE(relax_expr, e)), RLX_FAMILY_EXPR);
 }
 
@@ -104,10 +107,15 @@ static const rlx_expr *enter_expr(rlx_mutator *m, const rlx_expr *e, bool *keep)
     return is_post_order(h) && e->kind != RLX_NODE_SEQ_EXPR ? e : ask_both(h, e, keep);
 }
 
+/* The bindings of branches and local functions were the last ones under way. */
 static const rlx_expr *leave_expr(rlx_mutator *m, const rlx_expr *e)
 {
     bool keep;
-    return ask_both(m->user, e, &keep);
+    relax_mutator *h = m->user;
+    rlx_place own = e->kind == RLX_NODE_IF || e->kind == RLX_NODE_FUNCTION ? rlx_place_of(e)
+                                                                           : RLX_NO_PLACE;
+    h->place = h->ctx->diags.otherwise = own ? own : h->place;
+    return ask_both(h, e, &keep);
 }
 
 /* A function that is not local stays one. */
@@ -143,7 +151,7 @@ static int32_t ask_binding(relax_mutator *h, relax_mutate_binding_fn f, const rl
 {
     if (!f)
         return RELAX_VISIT_CHILDREN;
-    enter_host(h);
+    enter_host(h, b);
     int32_t answer = f(h->t.user, h, HANDLE(relax_binding, b));
     bool good = leave_host(h);
     if (good && (answer == RELAX_VISIT_CHILDREN || answer == RELAX_VISIT_DONE))
@@ -162,10 +170,26 @@ static relax_mutate_binding_fn binding_entry(const relax_mutations *t, const rlx
     return f ? f : t->var_binding;
 }
 
-static enum rlx_begin begin_binding(rlx_mutator *m, const rlx_binding *b)
+/* The place of what a binding becomes; one that is none leaves it where it was. */
+static bool ask_place(relax_mutator *h, const rlx_binding *b, rlx_place *place)
+{
+    if (!h->t.span || !*place)
+        return true;
+    enter_host(h, b);
+    relax_place now = h->t.span(h->t.user, h, *place);
+    if (!leave_host(h))
+        return false;
+    *place = now ? now : *place;
+    return true;
+}
+
+static enum rlx_begin begin_binding(rlx_mutator *m, const rlx_binding *b, rlx_place *place)
 {
     relax_mutator *h = m->user;
-    h->place = h->ctx->diags.otherwise = rlx_place_of(b);
+    h->place = h->ctx->diags.otherwise = *place;
+    if (!ask_place(h, b, place))
+        return RLX_BEGIN_FAILED;
+    h->place = h->ctx->diags.otherwise = *place;
     int32_t answer = ask_binding(h, h->t.binding, b);
     if (answer == RELAX_VISIT_CHILDREN)
         answer = ask_binding(h, binding_entry(&h->t, b), b);
@@ -178,7 +202,7 @@ static const rlx_node *ask_block(relax_mutator *h, relax_mutate_block_fn f, cons
 {
     if (!f)
         return b;
-    enter_host(h);
+    enter_host(h, b);
     return answered(h, b, f(h->t.user, h, HANDLE(relax_block, b)), RLX_FAMILY_BLOCK);
 }
 
@@ -236,7 +260,7 @@ static const rlx_node *ask_info(relax_mutator *h, relax_mutate_info_fn f, const 
 {
     if (!f)
         return s;
-    enter_host(h);
+    enter_host(h, s);
     return answered(h, s, f(h->t.user, h, HANDLE(relax_struct_info, s)), RLX_FAMILY_SINFO);
 }
 
@@ -249,7 +273,7 @@ static const rlx_node *ask_prim(relax_mutator *h, const rlx_node *p)
 {
     if (!h->t.prim_expr || rlx_ptrmap_has(&h->placeholders, p))
         return p;
-    enter_host(h);
+    enter_host(h, p);
     const rlx_node *now = answered(
         h, p, h->t.prim_expr(h->t.user, h, HANDLE(relax_prim_expr, p)), RLX_FAMILY_PRIM);
     if (!now || rlx_prim_dtype(now) == rlx_prim_dtype(p))
@@ -395,6 +419,16 @@ relax_module *relax_mutate(relax_context *ctx, const relax_module *module, const
 }
 
 /* ---- from callbacks */
+
+relax_place relax_mutator_place(relax_mutator *mutator)
+{
+    if (!API_IS(mutator, API_MUTATOR))
+        return RLX_NO_PLACE;
+    const rlx_node *n = mutator->asked;
+    enum rlx_family family = n ? rlx_family_of(n) : RLX_FAMILY_BINDING;
+    rlx_place own = n && family != RLX_FAMILY_BINDING ? rlx_place_of(n) : RLX_NO_PLACE;
+    return own ? own : mutator->place;
+}
 
 relax_builder *relax_mutator_builder(relax_mutator *mutator)
 {

@@ -223,11 +223,17 @@ bool rlx_builder_append(rlx_builder *b, const rlx_binding *binding)
     return rlx_vec_push(&b->ctx->memory, &b->bindings, binding) || rlx_no_memory(b->ctx);
 }
 
+/* Is the old binding where the new one is to stand? */
+static bool stays(const rlx_emit *how, const rlx_binding *old)
+{
+    return !how->place || how->place == rlx_place_of(old);
+}
+
 static const rlx_binding *binding_for(rlx_builder *b, const rlx_var *v, const rlx_expr *value,
                                       const rlx_emit *how, const rlx_binding *old)
 {
     const rlx_var_binding *o = rlx_as_var_binding(old);
-    if (o && o->var == &v->node && o->value == value)
+    if (o && o->var == &v->node && o->value == value && stays(how, old))
         return old;
     return rlx_bind(b->ctx, v, value, how->place ? how->place : rlx_place_of(old));
 }
@@ -278,7 +284,8 @@ static const rlx_binding *match_for(rlx_builder *b, const rlx_var *v, const rlx_
                                     const rlx_binding *old)
 {
     const rlx_match_cast *o = rlx_as_match_cast(old);
-    if (o && o->var == (const rlx_node *)v && o->value == value && o->sinfo == sinfo)
+    if (o && o->var == (const rlx_node *)v && o->value == value && o->sinfo == sinfo &&
+        stays(how, old))
         return old;
     const rlx_binding *binding =
         rlx_match(b->ctx, v, sinfo, value, how->place ? how->place : rlx_place_of(old));

@@ -22,6 +22,7 @@ typedef struct job {
     const rlx_node *node;
     const rlx_node *extra;  /* VALUE of a function: the variable it is bound to */
     size_t at, sub;         /* BUILD: first of its values. SEQ: block, binding */
+    rlx_place place;        /* BINDING, FINISH: of what is bound */
 } job;
 
 /* An operand that was bound: while its frame and block are open, the same node is the same
@@ -584,7 +585,7 @@ static const rlx_expr *value_of(const rlx_binding *binding)
     return vb ? vb->value : rlx_as_match_cast(binding) ? rlx_as_match_cast(binding)->value : NULL;
 }
 
-static bool binding_step(rlx_builder *b, const rlx_binding *binding);
+static bool binding_step(rlx_builder *b, job j);
 
 /* A local function may call itself: its variable is settled before its body. */
 static bool define_local(rlx_builder *b, const rlx_binding *binding)
@@ -609,18 +610,19 @@ static bool start_binding(rlx_builder *b, const rlx_binding *binding)
     const rlx_mutator_hooks *h = hooks_of(b);
     if (m && m->drop && m->drop(m, binding))
         return true;
-    enum rlx_begin begin = h && h->begin ? h->begin(m, binding) : RLX_BEGIN_REWRITE;
+    job bind = { .kind = JOB_BINDING, .node = binding, .place = rlx_place_of(binding) };
+    enum rlx_begin begin = h && h->begin ? h->begin(m, binding, &bind.place) : RLX_BEGIN_REWRITE;
     if (begin != RLX_BEGIN_REWRITE)
         return begin == RLX_BEGIN_DONE;
     const rlx_expr *e = value_of(binding);
     if (e && !h && (e->kind == RLX_NODE_CALL || rlx_is_leaf(e)) && rlx_builder_is_flat(b, e))
-        return push_value(b, e) && binding_step(b, binding); /* most are: no jobs for them */
+        return push_value(b, e) && binding_step(b, bind); /* most are: no jobs for them */
     if (h && rlx_is(e, RLX_NODE_FUNCTION) && !define_local(b, binding))
         return false;
     job value = { .kind = JOB_VALUE, .node = e };
     if (rlx_as_var_binding(binding))
         value.extra = rlx_as_var_binding(binding)->var;
-    return value.node && push_job(b, JOB_BINDING, binding) && push_again(b, value, 0);
+    return value.node && push_again(b, bind, 0) && push_again(b, value, 0);
 }
 
 /* Flattens into the current block (NF02); its result takes its place. */
@@ -670,18 +672,20 @@ static const rlx_sinfo *annotation_of(rlx_builder *b, const rlx_var *v, const rl
     return fit == RLX_FIT_VALUE || fit == RLX_FIT_KIND ? had : NULL;
 }
 
-static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const rlx_expr *value)
+static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const rlx_expr *value,
+                               rlx_place place)
 {
     const rlx_var *old = rlx_as_var(vb->var), *v = bound_var(b, old, vb->value);
     bool again = !b->work->mutator || b->work->mutator->rederive;
     if (!v)
         return false;
-    if (!again && value == vb->value && v == old && v->sinfo && follow(b, v->sinfo) == v->sinfo)
+    if (!again && value == vb->value && v == old && place == vb->place && v->sinfo &&
+        follow(b, v->sinfo) == v->sinfo)
         return keep_binding(b, &vb->node);
     size_t errors = rlx_error_count(b->ctx);
     rlx_emit how = { .number = -1,
                      .var = v,
-                     .place = vb->place,
+                     .place = place,
                      .var_place = v->place,
                      .annotation_places = v->sinfo_places,
                      .num_annotation_places = v->num_sinfo_places };
@@ -692,39 +696,41 @@ static bool finish_var_binding(rlx_builder *b, const rlx_var_binding *vb, const 
     return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
-static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx_expr *value)
+static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx_expr *value,
+                              rlx_place place)
 {
     const rlx_var *old = rlx_as_var(m->var), *v = old ? bound_var(b, old, NULL) : NULL;
     const rlx_sinfo *target = follow(b, m->sinfo);
     bool again = !b->work->mutator || b->work->mutator->rederive;
     if (!target || (old && !v))
         return false;
-    if (!again && value == m->value && target == m->sinfo && v == old &&
+    if (!again && value == m->value && target == m->sinfo && v == old && place == m->place &&
         (!v || (v->sinfo && follow(b, v->sinfo) == v->sinfo)))
         return keep_binding(b, &m->node);
     rlx_emit how = {
-        .number = -1, .var = v, .place = m->place, .annotation = v ? follow(b, v->sinfo) : NULL
+        .number = -1, .var = v, .place = place, .annotation = v ? follow(b, v->sinfo) : NULL
     };
     const rlx_var *now = rlx_builder_bind_match(b, value, target, &how, !v, &m->node);
     return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
-static bool finish_step(rlx_builder *b, const rlx_binding *binding)
+static bool finish_step(rlx_builder *b, job j)
 {
     const rlx_expr *value = rlx_vec_pop(&b->work->values);
-    const rlx_var_binding *vb = rlx_as_var_binding(binding);
-    return vb ? finish_var_binding(b, vb, value)
-              : finish_match_cast(b, rlx_as_match_cast(binding), value);
+    const rlx_var_binding *vb = rlx_as_var_binding(j.node);
+    return vb ? finish_var_binding(b, vb, value, j.place)
+              : finish_match_cast(b, rlx_as_match_cast(j.node), value, j.place);
 }
 
 /* Asks the mutator. */
-static bool binding_step(rlx_builder *b, const rlx_binding *binding)
+static bool binding_step(rlx_builder *b, job j)
 {
     rlx_mutator *m = b->work->mutator;
+    const rlx_binding *binding = j.node;
     const rlx_var_binding *vb = rlx_as_var_binding(binding);
     const rlx_match_cast *mc = rlx_as_match_cast(binding);
     if (!m || !m->binding)
-        return finish_step(b, binding);
+        return finish_step(b, j);
     const rlx_expr *value = rlx_vec_pop(&b->work->values);
     bool replaced = false;
     const rlx_expr *out = m->binding(m, binding, value, &replaced);
@@ -734,8 +740,9 @@ static bool binding_step(rlx_builder *b, const rlx_binding *binding)
     if (replaced)
         return !v || rlx_builder_rename(b, v, out);
     if (rlx_builder_is_flat(b, out))
-        return push_value(b, out) && finish_step(b, binding);
-    return push_job(b, JOB_FINISH, binding) && push_job(b, JOB_VALUE, out);
+        return push_value(b, out) && finish_step(b, j);
+    j.kind = JOB_FINISH;
+    return push_again(b, j, 0) && push_job(b, JOB_VALUE, out);
 }
 
 /* --- functions --- */
@@ -795,8 +802,8 @@ static bool step(rlx_builder *b, job j)
     case JOB_BUILD: return build_step(b, j);
     case JOB_IF: return if_step(b, j);
     case JOB_SEQ: return seq_step(b, j);
-    case JOB_BINDING: return binding_step(b, j.node);
-    case JOB_FINISH: return finish_step(b, j.node);
+    case JOB_BINDING: return binding_step(b, j);
+    case JOB_FINISH: return finish_step(b, j);
     default: return function_end(b, rlx_as_function(j.node));
     }
 }

@@ -284,10 +284,11 @@ typedef struct rlx_mutator_hooks {
     const rlx_expr *(*enter)(rlx_mutator *m, const rlx_expr *old, bool *keep);
     /* The same when its parts are final; not for sequences. Another: instead. */
     const rlx_expr *(*leave)(rlx_mutator *m, const rlx_expr *now);
-    /* A binding comes: to be rewritten, or what stands for it has been emitted. */
+    /* A binding comes: to be rewritten, or what stands for it has been emitted. *place is its
+     * own, and that of the rewritten one afterwards. */
     enum rlx_begin {
         RLX_BEGIN_FAILED, RLX_BEGIN_REWRITE, RLX_BEGIN_DONE
-    } (*begin)(rlx_mutator *m, const rlx_binding *old);
+    } (*begin)(rlx_mutator *m, const rlx_binding *old, rlx_place *place);
     /* A block comes. Another: that is emitted instead. */
     const rlx_block *(*block)(rlx_mutator *m, const rlx_block *old, bool *keep);
     /* A dataflow block ends; false: failure. */

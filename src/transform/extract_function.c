@@ -363,8 +363,9 @@ static bool emit_call(extraction *x, rlx_builder *b)
     return true;
 }
 
-static enum rlx_begin at_outer_binding(rlx_mutator *m, const rlx_binding *old)
+static enum rlx_begin at_outer_binding(rlx_mutator *m, const rlx_binding *old, rlx_place *place)
 {
+    (void)place;
     extraction *x = m->user;
     if (!rlx_ptrmap_has(&x->run, old))
         return RLX_BEGIN_REWRITE;

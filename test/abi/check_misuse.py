@@ -75,6 +75,8 @@ RECIPES = {
     "relax_block_edit": "edited()",
     "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
+# Handles that live while a callback runs: calls with them are made from inside of one.
+INSIDE = ["relax_call_view", "relax_mutator"]
 # Functions tried to make one handle.
 MAX_TRIES = 12
 PARSED = r"""
@@ -93,6 +95,48 @@ static relax_block_edit *edited(void)
     relax_module *m = parsed(dataflow_text, sizeof dataflow_text - 1);
     const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
     return relax_block_edit_create(make_relax_context(), m, "main", 4, relax_seq_block(relax_expr_operand(f, 1), 0));
+}
+"""
+WITHIN = r"""
+/* The row under way runs in a child of its own, which ends in the callback. */
+static int (*row)(void);
+static relax_call_view *view_now;
+static relax_mutator *mutator_now;
+static relax_call_view *make_relax_call_view(void) { return view_now; }
+static relax_mutator *make_relax_mutator(void) { return mutator_now; }
+
+static const relax_struct_info *run_in_infer(void *user, relax_context *ctx, const relax_call_view *view)
+{
+    (void)user, (void)ctx;
+    view_now = (relax_call_view *)view;
+    _exit(row() ? 3 : 0);
+}
+
+static void within_relax_call_view(void)
+{
+    relax_context *ctx = make_relax_context();
+    relax_op_options options;
+    relax_op_options_init(&options, sizeof options);
+    options.name = "host.op";
+    options.name_len = 7;
+    options.infer = run_in_infer;
+    relax_register_op(ctx, &options);
+    relax_builder *b = make_relax_builder();
+    relax_builder_begin_function(b, "f", 1, NULL, 0, NULL);
+    relax_builder_infer(b, relax_call_op(ctx, "host.op", 7, NULL, 0, NULL, 0));
+}
+
+static const relax_expr *run_in_mutator(void *user, relax_mutator *mutator, const relax_expr *expr)
+{
+    (void)user, (void)expr;
+    mutator_now = mutator;
+    _exit(row() ? 3 : 0);
+}
+
+static void within_relax_mutator(void)
+{
+    relax_mutations t = { .struct_size = sizeof t, .call = run_in_mutator };
+    relax_mutate(make_relax_context(), make_relax_module(), NULL, 0, &t);
 }
 """
 NAMED = r"""
@@ -157,7 +201,7 @@ static void *fresh(int i)
 """
 
 DRIVER = r"""
-static const struct { const char *name; int (*call)(void); } calls[] = {
+static const struct { const char *name; int (*call)(void); void (*within)(void); } calls[] = {
 %(table)s
 };
 
@@ -169,7 +213,12 @@ static int judge(size_t i)
     pid_t child = fork();
     if (child == 0) {
         alarm(SECONDS);
-        _exit(calls[i].call() ? 3 : 0);
+        row = calls[i].call;
+        if (calls[i].within) {
+            calls[i].within();
+            _exit(4);                   /* the callback was not reached */
+        }
+        _exit(row() ? 3 : 0);
     }
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -210,6 +259,7 @@ class Program:
             made = self.makes(function)
             if made:
                 self.makers.setdefault(made, []).append(function)
+        self.makers.update((made, []) for made in INSIDE)
         for made, functions in self.makers.items():     # `relax_x_create` before `relax_y_get_x`
             functions.sort(key=lambda f: (not f["name"].startswith(made + "_"), "create" not in f["name"]))
             del functions[MAX_TRIES:]
@@ -225,8 +275,10 @@ class Program:
 
     def write_makers(self):
         """A maker that is asked for again while it works gives NULL, so circles end."""
-        self.text += [f"static {made} *make_{made}(void);\n" for made in self.makers] + [PARSED]
+        self.text += [f"static {made} *make_{made}(void);\n" for made in self.makers] + [PARSED, WITHIN]
         for made, functions in self.makers.items():
+            if made in INSIDE:
+                continue
             tries = f"        made = ({made} *){RECIPES[made]};\n" if made in RECIPES else ""
             tries += "".join(f"        if (!made)\n            {self.attempt(made, f)};\n" for f in functions)
             self.text.append(f"static {made} *make_{made}(void)\n{{\n    static {made} *all[2];\n    static int tried[2];\n"
@@ -332,7 +384,8 @@ class Program:
         made = sorted({m for a in arguments for m in re.findall(r"(?:make|other)_\w+\(\)", a)})
         self.text.append(f"static int {name}(void)\n{{\n" + "".join(f"    (void){m};\n" for m in made)
                          + f"    {body}\n}}\n")
-        self.table.append(f"    {{ \"{function['name']}: {label}\", {name} }},")
+        within = next((f"within_{h}" for h in INSIDE if f"make_{h}()" in arguments), "NULL")
+        self.table.append(f"    {{ \"{function['name']}: {label}\", {name}, {within} }},")
 
     def null(self, param):
         return "NULL" if param["kind"] in POINTERS else "0"
@@ -489,7 +542,9 @@ class Program:
 
     @staticmethod
     def check_maker(made):
-        """A handle that cannot be made leaves its functions untested: that is a failure too."""
+        """A handle that cannot be made leaves its functions untested: that is a failure too, of its rows if it is of INSIDE."""
+        if made in INSIDE:
+            return ""
         text = f"FAILED no {made} could be made"
         return f'    if (!make_{made}()) {{\n        puts("{text}");\n        failed++;\n    }}\n'
 
@@ -507,7 +562,8 @@ def main():
         return 1
     unmade = [h["name"] for h in api["handles"] if h["name"] not in program.makers]
     if unmade:
-        print("always NULL, for want of a maker: " + ", ".join(unmade))
+        print("FAILED always NULL, for want of a maker: " + ", ".join(unmade) + "\n0 passed, 1 failed")
+        return 1
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if ASAN else []
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-g", "-w", *flags, f"-I{TOP / 'include'}",
                str(source), f"-L{OUT / 'lib'}", "-lrelax", f"-Wl,-rpath,{OUT / 'lib'}", "-o", str(target)]

@@ -423,6 +423,18 @@ def broken_rules(api):
         sized = fields and fields[0].get("name") == "struct_size"
         if not sized and s["name"] not in FIXED_STRUCTS and not s["name"].startswith("DL"):
             yield f"include/relax/{s['header']}: {s['name']} does not begin with struct_size"
+    yield from unknown_names()
+
+
+def unknown_names():
+    """What a comment mentions as if it were there; `relax_node_as_...` stands for all that begin so."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(INCLUDE.glob("*.h"))}
+    known = {n for text in texts.values() for n in re.findall(r"\brelax_\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.S))}
+    for header, text in texts.items():
+        for comment in re.findall(r"/\*.*?\*/", text, flags=re.S):
+            for name in re.findall(r"\brelax_\w+\b(?!\.h)", comment):
+                if name not in known and not (name.endswith("_") and any(k.startswith(name) for k in known)):
+                    yield f"include/relax/{header}: a comment mentions {name}, which there is not"
 
 
 def broken_type(at, name, entry):

@@ -242,6 +242,89 @@ static void test_bindings(void **state)
     }
 }
 
+/* ---- places */
+
+typedef struct places {
+    relax_context *ctx;
+    uint32_t line;           /* of the binding that came last */
+    size_t spans, bindings;
+    relax_place lost;        /* what bindings are moved to; 0: they stay */
+} places;
+
+static uint32_t line_of(relax_context *ctx, relax_place place)
+{
+    uint32_t line = 0;
+    relax_place_locate(ctx, place, &line, NULL, NULL);
+    return line;
+}
+
+static relax_place note_span(void *user, relax_mutator *m, relax_place place)
+{
+    places *p = user;
+    assert_int_equal(relax_mutator_place(m), place);
+    p->line = line_of(p->ctx, place);
+    p->spans++;
+    return p->lost;
+}
+
+/* Names nothing that it makes: a nested value, and a binding by the builder. */
+static const relax_expr *abs_of_exp(void *user, relax_mutator *m, const relax_expr *call)
+{
+    places *p = user;
+    if (!is_call_of(call, "relax.exp"))
+        return call;
+    assert_int_equal(line_of(p->ctx, relax_mutator_place(m)), p->line);
+    const relax_expr *v = relax_builder_emit(relax_mutator_builder(m),
+                                             relax_r_sqrt(p->ctx, relax_expr_operand(call, 1)),
+                                             NULL, 0, 0);
+    return relax_r_negative(p->ctx, relax_r_abs(p->ctx, v));
+}
+
+static int32_t has_place(void *user, const relax_binding *b)
+{
+    places *p = user;
+    assert_int_not_equal(relax_binding_place(b), 0);
+    if (p->lost)
+        assert_int_equal(relax_binding_place(b), p->lost);
+    p->bindings++;
+    return RELAX_VISIT_CHILDREN;
+}
+
+static void test_places(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = body(ctx, "    with R.dataflow():\n"
+                                "        a = R.exp(x)\n"
+                                "        gv = R.add(a, y)\n"
+                                "        R.output(gv)\n"
+                                "    if c:\n"
+                                "        d = R.exp(gv)\n"
+                                "        r = d\n"
+                                "    else:\n"
+                                "        r = R.match_cast(gv, R.Tensor((4, 4), dtype=\"float32\"))\n"
+                                "    return r\n");
+    places stay = { .ctx = ctx }, moved = { .ctx = ctx };
+    relax_visitor look = { .struct_size = sizeof look, .binding = has_place };
+    moved.lost = relax_place_make(relax_context_add_source(ctx, Z("elsewhere"), NULL, 0), 5, 1);
+    places *both[] = { &stay, &moved };
+    for (size_t i = 0; i < 2; i++) {
+        relax_mutations t = { .user = both[i], .span = note_span, .call = abs_of_exp };
+        relax_module *out = mutated(ctx, m, t);
+        look.user = both[i];
+        assert_quiet(ctx);
+        assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &look), RELAX_OK);
+        assert_true(both[i]->spans >= 5);
+        assert_int_equal(both[i]->bindings, both[i]->spans + 4);
+    }
+    /* places alone are something to change, the same ones nothing */
+    relax_mutations only = { .user = &moved, .span = note_span };
+    assert_ptr_not_equal(mutated(ctx, m, only), m);
+    only.user = &stay;
+    assert_ptr_equal(mutated(ctx, m, only), m);
+    assert_int_equal(relax_mutator_place(NULL), 0);
+    assert_int_equal(relax_binding_place(NULL), 0);
+}
+
 /* ---- struct info: what depends on it follows */
 
 static const relax_prim_expr *twice(void *user, relax_mutator *m, const relax_prim_expr *p)
@@ -570,6 +653,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fusing, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_nothing_changed, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_bindings, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_places, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_retyping, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_definitions, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_keeping_blocks, open_fixture, close_fixture),
