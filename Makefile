@@ -47,9 +47,11 @@ endif
 # Every variant has its own objects, so switching never mixes them. The plain build lands in lib/ and
 # bin/; the others keep even these below build/, so that an installed or running one is not disturbed.
 
-# Sections, so that the linker can drop what nothing calls; unwind tables would be a seventh of the library.
-SMALL := -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
-OPT   := -O2 $(SMALL)
+# Sections, so that the linker can drop what nothing calls; unwind tables would be a seventh of the library. Nothing is aligned
+# and no loop vectorised but in the strips: elsewhere loops are short.
+SECTIONS := -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
+SMALL    := $(SECTIONS) -falign-functions=1 -falign-loops=1 -falign-jumps=1 -fno-tree-vectorize
+OPT      := -O2 $(SMALL)
 ifeq ($(SAN),1)
   VARIANT := asan
   OPT     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DRLX_DEBUG=1
@@ -110,10 +112,16 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 # The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
 # What runs once per function, pass or file, not once per binding or token, is built for size.
 ifeq ($(VARIANT),release)
-  $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SMALL)
-  COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% \
-                   src/script/reader_tir% src/script/metadata% src/script/reader_index_map.c \
-                   src/base/json.c src/base/sha256.c src/base/cpu.c \
+  $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SECTIONS)
+  COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/host_op.c \
+                   $(addprefix src/op/infer_,call.c create.c index.c memory.c misc.c nn.c window.c) \
+                   src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
+                   src/script/reader_missing.c \
+                   src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
+                                            memory_use.c mutation.c reach.c reshape_pattern.c) \
+                   $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c host.c device.c) \
+                   $(addprefix src/sinfo/,encode.c host_kind.c mapping.c mutator.c relation.c) \
+                   $(addprefix src/base/,json.c sha256.c cpu.c file.c diag.c) \
                    src/desc/desc_text.c src/desc/desc_verify.c src/desc/rlx_writer.c \
                    src/runtime/builtin% src/runtime/kernel_load.c src/runtime/kernel_dis.c src/runtime/native.c \
                    src/runtime/value_text.c src/runtime/error.c \
