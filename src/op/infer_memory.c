@@ -228,7 +228,7 @@ const rlx_sinfo *rlx_infer_inspect_axis(rlx_infer *in)
 {
     const rlx_tensor_sinfo *x = rlx_infer_tensor(in, 0);
     const rlx_sinfo *s = x ? rlx_infer_arg(in, 1) : NULL;
-    int64_t axis;
+    int64_t axis = 0;
     if (!s)
         return NULL;
     const rlx_prim_sinfo *p = rlx_as_prim_sinfo(s);
