@@ -97,7 +97,7 @@ bool rlx_put_again(rlx_printer *p, const rlx_node *n)
     if (!rlx_ptrmap_find(&p->texts, n, &v))
         return false;
     size_t at = p->start + (v >> 20), len = v & 0xfffff;
-    if ((n->flags & RLX_FLAG_HAS_VARS) && at < p->body)
+    if ((n->flags & RLX_FLAG_HAS_VARS) && (at < p->body || p->hidden.len))
         return false;
     if (!rlx_buf_grow(p->out, len))
         return true;
@@ -323,6 +323,7 @@ static void step(rlx_printer *p, const rlx_item *it)
     case RLX_ITEM_CACHE: rlx_note_text(p, it->ptr, it->count); break;
     case RLX_ITEM_ATTRS: step_attrs(p, it); break;
     case RLX_ITEM_LEAVE: rlx_print_leave(p); break;
+    case RLX_ITEM_CLOSE: rlx_print_close_binders(p, it->ptr); break;
     case RLX_ITEM_KEYWORDS: rlx_print_step_keywords(p, it); break;
     case RLX_ITEM_REST: rlx_print_step_rest(p, it); break;
     case RLX_ITEM_COUNT: rlx_buf_u64(p->out, it->count); break;

@@ -4,13 +4,13 @@
  * (header comments, declarations, the metadata block) is kept as an insert and put in place
  * once, at the end, in one sweep.
  *
- *   print.c           entry points, modules, inserts       print_relax.c    functions, blocks,
- * bindings print_names.c     unique names, frames                 print_tir.c      statements of
- * PrimFuncs print_expr.c      expressions of all families          print_block.c    PrimFuncs,
- * blocks and loops print_call.c      calls, constants, attributes         print_buffer.c   buffers
- * and regions print_sinfo.c     annotations                          print_scope.c    where
- * undeclared variables belong print_prim.c      integer and scalar expressions metadata_write.c
- * the metadata block
+ *   print.c         entry points, modules, inserts    print_relax.c     functions, blocks, bindings
+ *   print_names.c   unique names, frames              print_tir.c       statements of PrimFuncs
+ *   print_expr.c    expressions of all families       print_block.c     PrimFuncs, blocks, loops
+ *   print_call.c    calls, constants, attributes      print_buffer.c    buffers and regions
+ *   print_sinfo.c   annotations                       print_scope.c     undeclared variables
+ *   print_prim.c    integers and scalars              metadata_write.c  the metadata block
+ *   print_binder.c  binders of function descriptions
  *
  * No recursion: expressions run on a stack of items, statements on a stack of tasks.
  */
@@ -36,6 +36,17 @@ typedef struct rlx_bound {
 /* From the hash of a name to a number in p->all, open addressing. */
 typedef struct rlx_slot { uint32_t key, at; } rlx_slot; /* at: number + 1, 0: empty */
 typedef struct rlx_slots { rlx_slot *data; size_t len, cap; } rlx_slots;
+/* A name for binders of function descriptions (print_binder.c); and a binder that has one, with
+ * what it was before: number + 1, 0: nothing. */
+typedef struct rlx_lent {
+    uint32_t name;           /* its number in p->all */
+    rlx_dtype dtype;
+    size_t next;             /* of the same hint: number + 1, 0: none */
+    bool busy;
+} rlx_lent;
+typedef struct rlx_hidden { const rlx_node *binder; size_t before, lent; } rlx_hidden;
+/* A size that is declared once the signature is there. */
+typedef struct rlx_declared { const rlx_node *var; const rlx_bound *name; } rlx_declared;
 typedef struct rlx_print_frame {
     uint32_t newest;         /* name defined in it: number + 1, 0: none */
     const rlx_node *stmt;    /* TIR: whose frame */
@@ -102,7 +113,10 @@ typedef struct rlx_printer {
     /* texts of struct info with variables from here on may be copied */
     size_t body;
     rlx_ptrmap texts;      /* struct info, attributes of a call -> offset << 20 | length */
-    RLX_VEC(const rlx_prim_var *) declare;
+    RLX_VEC(rlx_declared) declare;
+    RLX_VEC(rlx_lent) lent;
+    rlx_ptrmap lent_by_hint;     /* name of the hint -> number + 1 of the newest lent for it */
+    RLX_VEC(rlx_hidden) hidden;  /* binders of the descriptions under way */
 
     /* the PrimFunc under way */
     const rlx_node *unit;        /* root of the analysis */
@@ -153,6 +167,13 @@ rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *
                            enum rlx_bound_how how, uint32_t index, size_t frame);
 /* NULL: nothing defines it here */
 rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node);
+/* Of a variable: the name that its hint makes, whoever bears it. */
+const rlx_bound *rlx_hint_name(rlx_printer *p, const rlx_node *var);
+/* What `node` bears: number + 1, 0: nothing. */
+size_t rlx_bearer_number(const rlx_printer *p, const rlx_node *node);
+/* A name in use goes to `node` as well; later nobody has it, and node bears what it did. */
+void rlx_lend_name(rlx_printer *p, uint32_t name, const rlx_node *node);
+void rlx_take_name_back(rlx_printer *p, uint32_t name, const rlx_node *node, size_t before);
 void rlx_names_free(rlx_printer *p);
 void rlx_put_bound(rlx_printer *p, const rlx_bound *b);
 /* Name of a variable or buffer; one that nothing defines is declared where it belongs. */
@@ -183,6 +204,7 @@ enum rlx_item_what {
     RLX_ITEM_CACHE,
     RLX_ITEM_ATTRS,
     RLX_ITEM_LEAVE,
+    RLX_ITEM_CLOSE,         /* binders of a function description */
     RLX_ITEM_KEYWORDS,
     RLX_ITEM_REST, RLX_ITEM_INDEX, RLX_ITEM_COUNT
 };
@@ -220,12 +242,17 @@ bool rlx_print_prim_leaf(rlx_printer *p, const rlx_node *n, unsigned flags);
 void rlx_put_constant(rlx_printer *p, const rlx_constant *c);
 void rlx_put_vdevice(rlx_printer *p, const rlx_node *device); /* "cuda:1" */
 
+/* ---- print_binder.c: names of the binders of a description while it is printed */
+void rlx_print_open_binders(rlx_printer *p, const rlx_func_sinfo *f);
+void rlx_print_close_binders(rlx_printer *p, const rlx_func_sinfo *f);
+void rlx_print_forget_binders(rlx_printer *p); /* another function begins */
+
 /* ---- print_relax.c */
 void rlx_print_function(rlx_printer *p, const rlx_function *f, rlx_slice name);
 /* lone binding, block, sequence, if */
 void rlx_print_relax_stmt(rlx_printer *p, const rlx_node *n);
 void rlx_use_alias(rlx_printer *p);
-void rlx_declare_symbolic(rlx_printer *p, const rlx_node *var);
+const rlx_bound *rlx_declare_symbolic(rlx_printer *p, const rlx_node *var);
 void rlx_put_creation(rlx_printer *p, const rlx_node *var); /* T.int64() */
 /* "@R.function(...)\n" and the like; attrs of a function without the symbol that its name says
  * already. */

@@ -309,6 +309,37 @@ static const rlx_string *hint_of(const rlx_node *node)
     }
 }
 
+const rlx_bound *rlx_hint_name(rlx_printer *p, const rlx_node *var)
+{
+    draft d;
+    uint32_t at = 0;
+    const rlx_string *hint = hint_of(var);
+    if (!draft_open(p, &d, hint ? hint->len : 0))
+        return NULL;
+    draft_hint(&d, hint ? rlx_string_slice(hint) : (rlx_slice){ "", 0 }, -1, "v");
+    const rlx_bound *b = get_name(p, &d, &at);
+    draft_close(p, &d);
+    return b;
+}
+
+size_t rlx_bearer_number(const rlx_printer *p, const rlx_node *node)
+{
+    uintptr_t number;
+    return rlx_id_map_find(&p->bearers, node, &number) ? number + 1 : 0;
+}
+
+void rlx_lend_name(rlx_printer *p, uint32_t name, const rlx_node *node)
+{
+    bear(p, p->all.data[name], node, name);
+}
+
+void rlx_take_name_back(rlx_printer *p, uint32_t name, const rlx_node *node, size_t before)
+{
+    p->all.data[name]->node = NULL;
+    if (before && !rlx_id_map_put(&p->bearers, node, before - 1))
+        rlx_print_fail(p);
+}
+
 rlx_bound *rlx_define_at(rlx_printer *p, const rlx_node *node, size_t frame)
 {
     const rlx_string *hint = hint_of(node);

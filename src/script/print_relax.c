@@ -41,34 +41,34 @@ void rlx_put_creation(rlx_printer *p, const rlx_node *var)
     rlx_put(p, ")");
 }
 
-static void declaration_line(rlx_printer *p, const rlx_node *var, uint32_t indent)
+static void declaration_line(rlx_printer *p, rlx_declared d, uint32_t indent)
 {
     uint32_t old = p->indent;
-    const rlx_bound *b = rlx_find_bound(p, var);
     p->indent = indent;
     rlx_put_indent(p);
-    if (b)
-        rlx_put_bound(p, b);
+    rlx_put_bound(p, d.name);
     rlx_put(p, " = ");
-    rlx_put_creation(p, var);
+    rlx_put_creation(p, d.var);
     rlx_put_newline(p);
     p->indent = old;
 }
 
 /* A shape variable belongs to the outermost function: in its signature it waits for the body to
  * begin, later it is put above what is printed already. */
-void rlx_declare_symbolic(rlx_printer *p, const rlx_node *var)
+const rlx_bound *rlx_declare_symbolic(rlx_printer *p, const rlx_node *var)
 {
-    if (!rlx_define_at(p, var, p->function_frame))
-        return;
+    rlx_declared d = { var, rlx_define_at(p, var, p->function_frame) };
+    if (!d.name)
+        return NULL;
     if (p->signature) {
-        if (!rlx_vec_push(p->m, &p->declare, rlx_as_prim_var(var)))
+        if (!rlx_vec_push(p->m, &p->declare, d))
             rlx_print_fail(p);
-        return;
+        return d.name;
     }
     size_t mark = p->out->len;
-    declaration_line(p, var, p->frames.data[p->function_frame].indent + 4);
+    declaration_line(p, d, p->frames.data[p->function_frame].indent + 4);
     rlx_print_move(p, mark, p->hoist, RLX_INSERT_DECLARE);
+    return d.name;
 }
 
 void rlx_use_alias(rlx_printer *p)
@@ -482,6 +482,7 @@ static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name,
     if (!nested) {
         p->function_frame = p->frames.len - 1;
         p->declare.len = 0;
+        rlx_print_forget_binders(p);
         p->alias = false;
     }
     p->signature = !nested;
@@ -490,7 +491,7 @@ static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name,
     if (!nested)
         p->body = p->out->len;
     for (size_t i = 0; !nested && i < p->declare.len; i++)
-        declaration_line(p, &p->declare.data[i]->node, p->indent + 4);
+        declaration_line(p, p->declare.data[i], p->indent + 4);
     p->indent += 4;
     rlx_print_func_attrs(p, f->attrs, name, false);
     if (!nested)

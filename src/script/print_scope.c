@@ -179,8 +179,7 @@ void rlx_put_var(rlx_printer *p, const rlx_node *var)
     if (!b && p->where == RLX_PRINT_TIR) {
         b = declare_tir(p, var);
     } else if (!b && p->where == RLX_PRINT_RELAX && var->kind == RLX_NODE_PRIM_VAR) {
-        rlx_declare_symbolic(p, var);
-        b = rlx_find_bound(p, var);
+        b = rlx_declare_symbolic(p, var);
     } else if (!b) {
         b = rlx_define_at(p, var, 0);
     }

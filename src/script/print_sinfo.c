@@ -142,6 +142,10 @@ static void step_func(rlx_printer *p, const rlx_func_sinfo *f)
         step_opaque(p, f);
         return;
     }
+    if (f->num_binders) {
+        rlx_print_open_binders(p, f);
+        rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_CLOSE, .ptr = f });
+    }
     rlx_put(p, "Callable((");
     rlx_push_text(p, f->is_pure ? ", True)" : ", False)");
     rlx_push_node(p, f->ret, 0, 0);
@@ -185,7 +189,7 @@ void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
 }
 
 /* May the text be copied when the same struct info comes again? A Relax variable inside changes
- * its name from place to place; quoted dimensions stand in signatures only. */
+ * its name from place to place, and so does a binder; quoted dimensions stand in signatures only. */
 static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
@@ -193,7 +197,7 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
         return false;
     if (!(s->flags & RLX_FLAG_HAS_VARS))
         return true;
-    if (p->signature || s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
+    if (p->signature || p->hidden.len || s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
         s->kind == RLX_NODE_HOST_SINFO)
         return false;
     return !t || rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);

@@ -1,0 +1,76 @@
+/* print_binder.c: names of binders, the size variables that function descriptions have for
+ * themselves.
+ *
+ * A binder means something inside of its description only, and the same node may be one of many
+ * descriptions (equal ones are one node) and a size of the function somewhere else. So its name is
+ * lent to it while its description is printed. Names lent are no size's and no variable's anywhere
+ * in the function, and belong to a hint: f and g below lend the same one, whether their binders
+ * are one node or two, so the text does not depend on what else was read into the context.
+ *
+ *     def main(f: R.Callable((R.Tensor(("n",), ...),), ...), g: R.Callable((R.Shape(["n"]),), ...
+ *              x: R.Tensor(("n_1",), ...
+ */
+#include "script/print_int.h"
+
+/* The number of a new name. False: out of memory. */
+static bool define(rlx_printer *p, const rlx_node *binder, uint32_t *number)
+{
+    const rlx_bound *b = p->where == RLX_PRINT_RELAX ? rlx_declare_symbolic(p, binder)
+                                                    : rlx_define_at(p, binder, 0);
+    *number = b ? (uint32_t)(rlx_bearer_number(p, binder) - 1) : 0;
+    return b != NULL;
+}
+
+/* A name for this hint and dtype that is not in use: its number in p->lent + 1; 0: out of memory. */
+static size_t borrow(rlx_printer *p, const rlx_prim_var *binder)
+{
+    const rlx_bound *hint = rlx_hint_name(p, &binder->node);
+    uintptr_t first = 0;
+    if (!hint)
+        return 0;
+    rlx_ptrmap_find(&p->lent_by_hint, hint, &first);
+    for (size_t at = first; at; at = p->lent.data[at - 1].next)
+        if (!p->lent.data[at - 1].busy && p->lent.data[at - 1].dtype == binder->dtype)
+            return at;
+    rlx_lent lent = { .dtype = binder->dtype, .next = first };
+    if (!define(p, &binder->node, &lent.name))
+        return 0;
+    if (!rlx_vec_push(p->m, &p->lent, lent) ||
+        !rlx_ptrmap_put(&p->lent_by_hint, hint, p->lent.len)) {
+        rlx_print_fail(p);
+        return 0;
+    }
+    return p->lent.len;
+}
+
+void rlx_print_open_binders(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    for (size_t i = 0; i < f->num_binders; i++) {
+        const rlx_node *binder = f->binders[i];
+        rlx_hidden hidden = { .binder = binder, .before = rlx_bearer_number(p, binder) };
+        size_t lent = borrow(p, rlx_as_prim_var(binder));
+        hidden.lent = lent;
+        if (!lent || !rlx_vec_push(p->m, &p->hidden, hidden)) {
+            rlx_print_fail(p);
+            return;
+        }
+        p->lent.data[lent - 1].busy = true;
+        rlx_lend_name(p, p->lent.data[lent - 1].name, binder);
+    }
+}
+
+void rlx_print_close_binders(rlx_printer *p, const rlx_func_sinfo *f)
+{
+    for (size_t i = 0; i < f->num_binders && p->hidden.len; i++) {
+        rlx_hidden hidden = rlx_vec_pop(&p->hidden);
+        rlx_lent *lent = &p->lent.data[hidden.lent - 1];
+        lent->busy = false;
+        rlx_take_name_back(p, lent->name, hidden.binder, hidden.before);
+    }
+}
+
+void rlx_print_forget_binders(rlx_printer *p)
+{
+    p->lent.len = 0;
+    rlx_ptrmap_clear(&p->lent_by_hint);
+}
