@@ -85,22 +85,22 @@ static const struct { char text[LONGEST_KEYWORD]; uint8_t kind;
 static const uint8_t first_of_length[LONGEST_KEYWORD + 2] = { 0, 0, 0, 5, 11, 18, 26, 31, 31, 33 };
 
 /* A name for every so many bytes; tables do not start larger than for MANY_NAMES. */
-enum { BYTES_A_NAME = 64, FEW_NAMES = 256, MANY_NAMES = 32 * 1024 };
+enum { BYTES_A_NAME = 96, FEW_NAMES = 256, MANY_NAMES = 128 * 1024 };
 
 void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len)
 {
     size_t names = text_len / BYTES_A_NAME < MANY_NAMES ? text_len / BYTES_A_NAME : MANY_NAMES;
     memset(t, 0, sizeof *t);
     t->ctx = ctx;
-    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 4 * 3 < names;)
+    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 2 < names;)
         t->first_cap *= 2;
-    t->last = &t->first;
     rlx_region_init(&t->region, &ctx->memory);
 }
 
 void rlx_words_free(rlx_words *t)
 {
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
+    rlx_vec_free(&t->ctx->memory, &t->blocks);
     rlx_region_drop(&t->region);
     rlx_words_init(t, t->ctx, 0);
 }
@@ -133,42 +133,69 @@ static uint64_t load_some(const char *p, size_t len)
     return rlx_load8(bytes);
 }
 
-static inline name_key short_key(rlx_slice text, uint64_t first, uint64_t second)
+/* The low bits of the last character of a name, whose last eight bytes or fewer are in `last`,
+ * and where they are. They decide alone about the low bits of the hash. */
+#define LOW_BITS ((uint32_t)7)
+static inline uint32_t end_shift(size_t len) { return (uint32_t)(len - 1) % 8 * 8; }
+static inline uint64_t low_bits(uint64_t last, size_t len)
 {
-    return (name_key){ text, { first, second }, (uint32_t)mixed(first, second) };
+    return last >> end_shift(len) & LOW_BITS;
+}
+
+static inline uint32_t joined(uint64_t mixed_others, uint64_t low)
+{
+    return ((uint32_t)mixed_others & ~LOW_BITS) | (uint32_t)low;
+}
+
+/* Hash of a name of 1 to 8 bytes, of 9 to 15. */
+static inline uint32_t hash_of_few(uint64_t first, size_t len)
+{
+    uint64_t low = low_bits(first, len);
+    return joined(mixed(first ^ low << end_shift(len), 0), low);
+}
+static inline uint32_t hash_of_more(uint64_t first, uint64_t second, size_t len)
+{
+    uint64_t low = low_bits(second, len);
+    return joined(mixed(first, second ^ low << end_shift(len)), low);
+}
+
+static RLX_NOINLINE uint32_t hash_of_long(rlx_slice text)
+{
+    uint64_t hash = load_some(text.data, 8), low = (unsigned char)text.data[text.len - 1] & LOW_BITS;
+    for (size_t at = 8; at < text.len; at += 8) {
+        uint64_t part = load_some(text.data + at, text.len - at);
+        hash = mixed(hash, text.len - at > 8 ? part : part ^ low << end_shift(text.len));
+    }
+    return joined(hash, low);
 }
 
 static RLX_NOINLINE name_key key_of(rlx_slice text)
 {
-    size_t second = text.len > 8 ? text.len - 8 : 0;
-    name_key key = short_key(text, load_some(text.data, text.len),
-                             second ? load_some(text.data + 8, second) : 0);
-    for (size_t at = 16; at < text.len; at += 8)
-        key.hash = (uint32_t)mixed(key.hash, load_some(text.data + at, text.len - at));
+    name_key key = { text, { 0, 0 }, 0 };
+    if (text.len)
+        key.begin[0] = load_some(text.data, text.len);
+    if (text.len > 8)
+        key.begin[1] = load_some(text.data + 8, text.len - 8);
+    key.hash = text.len < 1    ? 0
+               : text.len <= 8 ? hash_of_few(key.begin[0], text.len)
+               : text.len < 16 ? hash_of_more(key.begin[0], key.begin[1], text.len)
+                               : hash_of_long(text);
     return key;
 }
 
-/* That of its key. */
-static uint32_t hash_of(const rlx_word *w)
-{
-    if (RLX_LIKELY(w->text->len < 16))
-        return (uint32_t)mixed(w->begin[0], w->begin[1]);
-    return key_of(rlx_string_slice(w->text)).hash;
-}
-
-/* Words lie in memory in the order they were made: visiting them in that order is what makes
- * this cheap. */
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
     size_t cap = t->cap ? t->cap * 2 : t->first_cap;
-    rlx_word **slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
+    rlx_word_slot *slots = rlx_mem_alloc_zero(&t->ctx->memory, cap * sizeof *slots);
     if (!slots)
         return rlx_no_memory(t->ctx);
-    for (rlx_word *w = t->first; w; w = w->next) {
-        size_t at = hash_of(w) & (cap - 1);
-        while (slots[at])
+    for (size_t i = 0; i < t->cap; i++) {
+        size_t at = t->slots[i].hash & (cap - 1);
+        if (!t->slots[i].number)
+            continue;
+        while (slots[at].number)
             at = (at + 1) & (cap - 1);
-        slots[at] = w;
+        slots[at] = t->slots[i];
     }
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
     t->slots = slots;
@@ -185,12 +212,27 @@ static inline bool is_called(const rlx_word *w, const name_key *key)
 }
 
 /* Where the entry is, or belongs. */
-static inline rlx_word **slot_of(const rlx_words *t, const name_key *key)
+static inline rlx_word_slot *slot_of(const rlx_words *t, const name_key *key)
 {
-    size_t at = key->hash & (t->cap - 1);
-    while (t->slots[at] && !is_called(t->slots[at], key))
-        at = (at + 1) & (t->cap - 1);
-    return &t->slots[at];
+    for (size_t at = key->hash;; at++) {
+        rlx_word_slot *slot = &t->slots[at & (t->cap - 1)];
+        if (!slot->number || (slot->hash == key->hash &&
+                              is_called(rlx_words_at(t, slot->number - 1), key)))
+            return slot;
+    }
+}
+
+static inline rlx_word **letter_slot(rlx_words *t, char c) { return &t->letters[c & 63]; }
+
+/* Room for one more. */
+static rlx_word *next_word(rlx_words *t)
+{
+    if (t->len % RLX_WORDS_A_BLOCK == 0) {
+        rlx_word *block = rlx_region_alloc(&t->region, RLX_WORDS_A_BLOCK * sizeof *block);
+        if (!block || !rlx_vec_push(&t->ctx->memory, &t->blocks, block))
+            return NULL;
+    }
+    return rlx_words_at(t, t->len);
 }
 
 /* Names that end in a digit are many, and most of them name one variable: no table of the
@@ -200,26 +242,29 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
     bool numbered = key->text.len && class_of(key->text.data[key->text.len - 1]) == C_DIGIT;
     const rlx_string *string =
         numbered ? rlx_string_new(t->ctx, key->text) : rlx_string_intern(t->ctx, key->text);
-    rlx_word *w = string ? rlx_region_alloc(&t->region, sizeof *w) : NULL;
+    rlx_word *w = string ? next_word(t) : NULL;
     if (!w)
         return rlx_no_memory(t->ctx), NULL;
     *w = (rlx_word){ .begin = { key->begin[0], key->begin[1] },
                      .text = string,
                      .keyword = keyword_of(key->text) };
-    *t->last = w;
-    t->last = &w->next;
     t->len++;
+    if (key->text.len == 1 && class_of(key->text.data[0]) == C_NAME && key->begin[0] < 0x80)
+        *letter_slot(t, key->text.data[0]) = w;
     return w;
 }
 
 static inline rlx_word *get_name(rlx_words *t, const name_key *key)
 {
-    if (t->len >= t->cap / 4 * 3 && !grow_names(t))
+    if (t->len >= t->cap / 2 && !grow_names(t))
         return NULL;
-    rlx_word **slot = slot_of(t, key);
-    if (RLX_UNLIKELY(!*slot))
-        *slot = new_name(t, key);
-    return *slot;
+    rlx_word_slot *slot = slot_of(t, key);
+    if (RLX_LIKELY(slot->number))
+        return rlx_words_at(t, slot->number - 1);
+    rlx_word *w = new_name(t, key);
+    if (w)
+        *slot = (rlx_word_slot){ key->hash, (uint32_t)t->len };
+    return w;
 }
 
 rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
@@ -231,7 +276,8 @@ rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
 rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text)
 {
     name_key key = key_of(text);
-    return t->cap ? *slot_of(t, &key) : NULL;
+    const rlx_word_slot *slot = t->cap ? slot_of(t, &key) : NULL;
+    return slot && slot->number ? rlx_words_at(t, slot->number - 1) : NULL;
 }
 
 rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w)
@@ -602,29 +648,16 @@ static inline uint64_t outside_names(uint64_t v)
 /* The bytes below the lowest one that the mask marks. */
 static inline uint64_t bytes_below(uint64_t mask) { return ((mask & -mask) >> 7) - 1; }
 
-/* The name that begins at text[at]. Most are shorter than 16 bytes, and two loads hold all of
- * it. */
-static inline name_key name_at(const char *text, uint32_t at)
+/* The name that begins at `at`. */
+static inline rlx_slice name_at(const char *text, uint32_t at)
 {
-    uint64_t first = rlx_load8(text + at), end = outside_names(first);
-    if (RLX_LIKELY(end))
-        return short_key((rlx_slice){ text + at, rlx_first_byte(end) }, first & bytes_below(end),
-                         0);
-    uint64_t second = rlx_load8(text + at + 8);
-    end = outside_names(second);
-    if (end)
-        return short_key((rlx_slice){ text + at, 8 + rlx_first_byte(end) }, first,
-                         second & bytes_below(end));
-    size_t len = 16;
-    while (!(end = outside_names(rlx_load8(text + at + len))))
-        len += 8;
-    return key_of((rlx_slice){ text + at, len + rlx_first_byte(end) });
+    return (rlx_slice){ text + at, rlx_name_end(text, at) - at };
 }
 
 /* A name that is long or new, a string that begins with letters. */
 static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin)
 {
-    name_key key = name_at(lx->text, begin);
+    name_key key = key_of(name_at(lx->text, begin));
     uint32_t end = begin + (uint32_t)key.text.len;
     if (class_of(lx->text[end]) == C_QUOTE && end < lx->len && prefixed_string(lx, begin))
         return;
@@ -637,32 +670,54 @@ static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin)
     }
 }
 
+/* The word of a name that is there already, shorter than 16 bytes, and whose hash and bytes are
+ * these; else NULL. */
+static inline rlx_word *known_name(const rlx_words *t, uint32_t hash, uint64_t first,
+                                   uint64_t second)
+{
+    for (size_t at = hash; RLX_LIKELY(t->cap); at++) {
+        rlx_word_slot slot = t->slots[at & (t->cap - 1)];
+        if (RLX_UNLIKELY(!slot.number))
+            break;
+        rlx_word *w = slot.hash == hash ? rlx_words_at(t, slot.number - 1) : NULL;
+        if (w && w->begin[0] == first && w->begin[1] == second)
+            return w;
+    }
+    return NULL;
+}
+
 /* A name or a keyword. Most have been there before, and one or two loads hold all of them. */
 static RLX_NOINLINE void name_token(rlx_lexer *lx, uint32_t begin)
 {
     const char *text = lx->text + begin;
-    const rlx_words *t = lx->names;
     uint64_t first = rlx_load8(text), second = 0, end = outside_names(first);
-    uint32_t len = 0;
+    rlx_word *w = NULL;
+    uint32_t len;
     if (RLX_LIKELY(end)) {
         first &= bytes_below(end);
+        len = rlx_first_byte(end);
+        w = known_name(lx->names, hash_of_few(first, len), first, 0);
     } else {
         second = rlx_load8(text + 8);
         end = outside_names(second);
-        len = 8;
         second &= end ? bytes_below(end) : 0;
+        len = end ? 8 + rlx_first_byte(end) : 0;
+        if (len > 8)
+            w = known_name(lx->names, hash_of_more(first, second, len), first, second);
+        else if (len)
+            w = known_name(lx->names, hash_of_few(first, len), first, 0);
     }
-    size_t at = (uint32_t)mixed(first, second);
-    len += end ? rlx_first_byte(end) : 0;
-    for (rlx_word *w; RLX_LIKELY(end && t->cap) && (w = t->slots[at & (t->cap - 1)]) != NULL; at++)
-        if (w->begin[0] == first && w->begin[1] == second) {
-            if (RLX_LIKELY(class_of(text[len]) != C_QUOTE)) {
-                give_name(lx, w, begin, begin + len);
-                return;
-            }
-            break;
-        }
-    odd_name(lx, begin);
+    if (RLX_LIKELY(w && class_of(text[len]) != C_QUOTE))
+        give_name(lx, w, begin, begin + len);
+    else
+        odd_name(lx, begin);
+}
+
+/* Behind a name of one letter; a quote there may make a string of it. */
+static inline bool ends_letter(char c)
+{
+    uint8_t class = class_of(c);
+    return class != C_NAME && class != C_DIGIT && class != C_QUOTE;
 }
 
 /* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when
@@ -862,7 +917,11 @@ static void token_at(rlx_lexer *lx, uint32_t begin)
     const char *text = lx->text;
     uint8_t class = class_of(text[begin]);
     if (class == C_NAME) {
-        name_token(lx, begin);
+        rlx_word *letter = *letter_slot(lx->names, text[begin]);
+        if (letter && ends_letter(text[begin + 1]) && !(text[begin] & 0x80))
+            give_name(lx, letter, begin, begin + 1);
+        else
+            name_token(lx, begin);
         return;
     }
     switch (class) {

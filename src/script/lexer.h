@@ -79,7 +79,6 @@ typedef struct rlx_word {
     /* first 16 bytes of the text, 0 behind a shorter one: most names are compared by these */
     uint64_t begin[2];
     const rlx_string *text;
-    struct rlx_word *next;      /* made after it */
     /* serial number of the frame that bound it, or had bound what went out of scope */
     uint32_t frame;
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */
@@ -90,13 +89,30 @@ typedef struct rlx_word {
     rlx_val value;
 } rlx_word;
 
+/* Words lie in blocks, in the order they were made. A slot holds the hash of one and its number
+ * + 1 (0: empty), so that looking for a name, and moving to a larger table, touch no other word.
+ *
+ *     slots: hash|3  -     hash|1  ...        blocks: [0 .. 31] [32 .. 63] ...
+ *
+ * The last three bits of a hash are those of the name's last character: lv0 to lv7 are
+ * neighbours, in one line of the cache, and numbered names come one after the other.
+ */
+typedef struct rlx_word_slot { uint32_t hash, number; } rlx_word_slot;
+#define RLX_WORDS_A_BLOCK 32
 typedef struct rlx_words {
     rlx_context *ctx;
     rlx_region region;
-    rlx_word **slots;
+    rlx_word_slot *slots;
     size_t len, cap, first_cap;
-    rlx_word *first, **last;    /* in the order they were made */
+    RLX_VEC(rlx_word *) blocks;
+    rlx_word *letters[64];      /* names of one letter or '_', by its last six bits */
 } rlx_words;
+
+/* The word made after `i` others; i < t->len. */
+RLX_INLINE rlx_word *rlx_words_at(const rlx_words *t, size_t i)
+{
+    return &t->blocks.data[i / RLX_WORDS_A_BLOCK][i % RLX_WORDS_A_BLOCK];
+}
 
 /* text_len: of the text that the names will come from, a hint for the size of tables. */
 void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len);

@@ -2,12 +2,10 @@
  * here, a hundred or so, so nothing needs to be fast. */
 #include "script/reader.h"
 
-/* Known names near an unknown one, from all names of the text in the order they came. user: the
- * next one. */
+/* Known names near an unknown one, from all names of the text in the order they came. */
 static const char *known_at(void *user, size_t i)
 {
-    const rlx_word **next = user, *n = *next;
-    *next = n->next;
+    const rlx_word *n = rlx_words_at(user, i);
     return n->value.kind > RLX_VAL_ERROR && n->value.kind != RLX_VAL_BUILTIN ? n->text->data
                                                                              : NULL;
 }
@@ -18,11 +16,11 @@ static const char *known_at(void *user, size_t i)
 static bool unknown(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data;
-    const rlx_word *next = r->names.first;
     bool affordable = r->names.len <= MOST_COMPARED - r->names_compared;
     r->names_compared += affordable ? r->names.len : 0;
     const char *near =
-        affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &next, r->names.len)
+        affordable ? rlx_nearest(r, rlx_string_slice(a->name->text), known_at, &r->names,
+                                 r->names.len)
                    : NULL;
     return rlx_read_error(r, RLX_PA10, a, "%s is not defined%s%s", name,
                           near ? "; did you mean " : "", near ? near : "");
