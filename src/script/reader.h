@@ -73,6 +73,7 @@ typedef struct rlx_pending {
     uint32_t body_end;                  /* of its text */
     uint32_t indent;                    /* indentation of the header's block */
     const rlx_global_var *gvar;
+    const rlx_sinfo *signature;         /* as declared; NULL: of a PrimFunc, broken */
     const rlx_expr **params; size_t num_params;
     const rlx_sinfo *ret; const rlx_place *ret_places; size_t num_ret_places;
     /* what the header binds: parameters and shape variables */

@@ -167,8 +167,9 @@ static void declare_function(rlx_reader *r, const rlx_line *def, const rlx_ast *
     f->broken = !rlx_read_decorator(r, decorator, f) ||
                 !(f->tir ? rlx_rt_header(r, def, f) : rlx_relax_header(r, def, f));
     size_t errors = r->ctx->diags.num_errors;
+    f->signature = provisional(r, f);
     f->gvar =
-        rlx_module_builder_declare(r->module, rlx_string_slice(f->name->text), provisional(r, f),
+        rlx_module_builder_declare(r->module, rlx_string_slice(f->name->text), f->signature,
                                    rlx_place_make(r->source, f->begin, f->end - f->begin));
     if (!f->gvar) {
         f->broken = true;

@@ -1225,6 +1225,7 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
                                            const rlx_place place)
 {
     const rlx_pending *f = s->f;
+    rlx_builder_declared(r->builder, f->signature, f->ret);
     rlx_builder_result_at(r->builder, s->result_at, f->num_ret_places ? f->ret_places[0] : 0);
     rlx_function *fn =
         (rlx_function *)rlx_builder_end_function(r->builder, s->result, f->ret, s->attrs, place);

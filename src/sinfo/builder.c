@@ -499,6 +499,14 @@ const rlx_expr *rlx_builder_end_branch(rlx_builder *b, const rlx_expr *result, r
     return seq;
 }
 
+void rlx_builder_declared(rlx_builder *b, const rlx_sinfo *signature, const rlx_sinfo *ret)
+{
+    if (b->depth != 1)
+        return;
+    rlx_top_frame(b)->declared = signature;
+    rlx_top_frame(b)->declared_ret = ret;
+}
+
 void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotation)
 {
     if (!b->depth)
@@ -572,6 +580,14 @@ static const rlx_sinfo *result_for_callers(rlx_builder *b, const rlx_frame *f,
     return rlx_fit(b->ctx, &f->scope, erased, stated, NULL) == RLX_FIT_YES ? erased : stated;
 }
 
+static const rlx_sinfo *signature_of(rlx_builder *b, const rlx_frame *f,
+                                     const rlx_expr *const *params, const rlx_sinfo *ret)
+{
+    if (f->declared && f->declared_ret == ret)
+        return f->declared;
+    return rlx_signature(b->ctx, params, f->num_params, ret, f->is_pure, f->scope.parent);
+}
+
 static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const rlx_expr *result,
                                            const rlx_sinfo *stated, const rlx_attr *attrs,
                                            rlx_place place)
@@ -591,8 +607,7 @@ static const rlx_function *finish_function(rlx_builder *b, rlx_frame *f, const r
     const rlx_expr *body = callers ? make_seq(b, leaf, result_place(f, leaf)) : NULL;
     if (!body)
         return NULL;
-    const rlx_sinfo *sinfo =
-        rlx_signature(b->ctx, params, f->num_params, callers, f->is_pure, f->scope.parent);
+    const rlx_sinfo *sinfo = signature_of(b, f, params, callers);
     if (!sinfo || (rlx_errors_since(b->ctx, f->errors) && !rlx_builder_instead(b, NULL)))
         return NULL;
     return rlx_function_new(b->ctx, params, f->num_params, body, stated ? stated : callers,

@@ -34,6 +34,8 @@ typedef struct rlx_frame {
     rlx_place result_at, ret_at; /* its result, and the annotation of that */
     const rlx_expr *self;
     const rlx_sinfo *signature; /* provisional, for self-calls; NULL until asked for */
+    /* what the signature is if declared_ret is the result; or NULL */
+    const rlx_sinfo *declared, *declared_ret;
     int32_t outer_lv, outer_gv; /* count_names: counters of the function around this one */
 } rlx_frame;
 

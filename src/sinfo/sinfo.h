@@ -193,6 +193,9 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
 const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result,
                                              const rlx_sinfo *stated_ret, const rlx_attr *attrs,
                                              rlx_place place);
+/* What rlx_signature gives for the parameters and purity of the innermost function, which is no
+ * local one, and the result `ret`: not worked out again if that is what it returns. */
+void rlx_builder_declared(rlx_builder *b, const rlx_sinfo *signature, const rlx_sinfo *ret);
 /* Where the result of the innermost function stands, and its annotation, for messages. */
 void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotation);
 /* Branch of an if: a scope that sees its parent; end gives the SeqExpr. */
