@@ -15,6 +15,11 @@ typedef struct rlx_relax_state {
     uint32_t block;             /* serial number of the open dataflow block, 0: none */
     rlx_place block_at;
     bool block_closed;          /* its R.output was read */
+    bool looked_ahead;          /* what it outputs is marked in the table of names */
+    struct block_text {         /* its first line, for looking ahead */
+        bool lines;             /* false: the rest of one line */
+        uint32_t line, begin, column;
+    } block_text;
     RLX_VEC(rlx_meaning) outputs;  /* what it outputs */
 } rlx_relax_state;
 
@@ -299,11 +304,14 @@ typedef struct target {
 #define NOT_FOUND (UINT32_MAX - 1)
 #define ANYWHERE UINT32_MAX
 
+/* False as long as nobody looked ahead: most variables are made outputs when R.output is read. */
 static bool is_output(const rlx_reader *r, const rlx_line *line, const rlx_word *w)
 {
     return r->relax->block && w->output_block == r->relax->block &&
            (w->last_bound == line->begin || w->last_bound == ANYWHERE);
 }
+
+static bool look_ahead(rlx_reader *r);
 
 static const rlx_string *with_suffix(rlx_reader *r, const rlx_word *w, const char *suffix)
 {
@@ -350,9 +358,20 @@ static rlx_emit emit_how(rlx_reader *r, const rlx_line *line, const target *t)
                        .var_place = rlx_place_make(r->source, t->begin, t->end - t->begin) };
 }
 
-static bool bound(rlx_reader *r, relax_scope *scope, const target *t, const rlx_var *v)
+/* Struct info that names variables is another one where these are gone: then it matters from
+ * the binding on whether the variable is an output. */
+static bool settle_output(rlx_reader *r, const rlx_line *line, const target *t, const rlx_var *v)
 {
-    if (!v)
+    if (!r->relax->block || !rlx_builder_output_differs(v))
+        return true;
+    return look_ahead(r) &&
+           (!is_output(r, line, t->word) || rlx_builder_output(r->builder, v));
+}
+
+static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const target *t,
+                  const rlx_var *v)
+{
+    if (!v || !settle_output(r, line, t, v))
         return bind_error(r, t->word);
     if (t->last && scope->suffix) {
         scope->name = t->word;
@@ -383,7 +402,7 @@ static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const 
             return branch_leaf(r, scope, t, e) || bind_error(r, t->word);
         how.name = with_suffix(r, t->word, scope->suffix);
     }
-    return bound(r, scope, t, rlx_builder_emit(r->builder, e, &how));
+    return bound(r, scope, line, t, rlx_builder_emit(r->builder, e, &how));
 }
 
 /* ---- match_cast ----------------------------------------------------------------------------- */
@@ -469,7 +488,7 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
     how.num_cast_places = count;
     if (t->last && scope->suffix)
         how.name = with_suffix(r, t->word, scope->suffix);
-    return bound(r, scope, t,
+    return bound(r, scope, line, t,
                  value ? rlx_builder_emit_match(r->builder, value, info, &how, false)
                        : match_nothing(r, info, &how));
 }
@@ -783,6 +802,16 @@ static void read_func_attr(rlx_reader *r, const rlx_ast *call)
     r->relax->attrs = attrs;
 }
 
+/* The variable that the open block has bound under this name, now an ordinary one. NULL: there
+ * is none. */
+static const rlx_var *output_of(rlx_reader *r, const rlx_word *w)
+{
+    const rlx_var *v = w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w)
+                           ? rlx_as_var(w->value.node)
+                           : NULL;
+    return v && rlx_builder_output(r->builder, v) ? v : NULL;
+}
+
 static void read_output(rlx_reader *r, const rlx_ast *call)
 {
     rlx_relax_state *s = r->relax;
@@ -795,10 +824,7 @@ static void read_output(rlx_reader *r, const rlx_ast *call)
     for (const rlx_ast *a = call->first; a; a = a->next) {
         const rlx_word *w = a->kind == RLX_AST_NAME ? a->name : NULL;
         bool failed = w && w->value.kind == RLX_VAL_ERROR; /* and so it has after the block */
-        const rlx_var *v = w && w->value.kind == RLX_VAL_EXPR && rlx_word_in_frame(r, w)
-                               ? rlx_as_var(w->value.node)
-                               : NULL;
-        if (!failed && (!v || v->node.kind != RLX_NODE_VAR))
+        if (!failed && !(w && output_of(r, w)))
             rlx_read_error(r, RLX_PA27, a,
                            "R.output lists variables that this dataflow block binds");
         else if (!rlx_vec_push(&r->ctx->memory, &s->outputs, ((rlx_meaning){ a->name, w->value })))
@@ -1113,23 +1139,21 @@ static bool marks_no_output(rlx_reader *r, uint32_t line, uint32_t end, size_t *
 
 typedef struct line_span { uint32_t begin, end; } line_span;
 
-/* Whether a binding is an output of its block is said at the end of the block: its lines are
- * looked through first. */
-static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
+/* Marks what the block's lines say it outputs, and where that is bound last. */
+static bool scan_block(rlx_reader *r)
 {
-    const rlx_lexer *lx = &r->parser.lexer;
-    rlx_lines l = { .text = lx->text, .pos = lx->line, .len = lx->len };
+    const struct block_text *from = &r->relax->block_text;
+    rlx_lines l = { .text = r->parser.lexer.text, .pos = from->line, .len = r->parser.lexer.len };
     size_t missing = 0;
-    if (!s->block) {
-        l.begin = lx->tok.begin;
+    if (!from->lines) {
+        l.begin = from->begin;
         rlx_lines_skip(&l);
-        return mark_outputs(r, lx->tok.begin, l.pos, ANYWHERE, &missing);
+        return mark_outputs(r, from->begin, l.pos, ANYWHERE, &missing);
     }
     RLX_VEC(line_span) others = { 0 };
-    uint32_t column = lx->indents[lx->num_indents - 1];
-    while (!r->ctx->diags.out_of_memory && rlx_lines_next(&l) && l.column >= column) {
+    while (!r->ctx->diags.out_of_memory && rlx_lines_next(&l) && l.column >= from->column) {
         line_span line = { l.begin, 0 };
-        bool inside = l.column > column;
+        bool inside = l.column > from->column;
         rlx_lines_skip(&l);
         line.end = l.pos;
         if (!inside && marks_no_output(r, line.begin, line.end, &missing) &&
@@ -1142,6 +1166,39 @@ static bool scan_dataflow(rlx_reader *r, const rlx_suite *s)
     }
     rlx_vec_free(&r->ctx->memory, &others);
     return !r->ctx->diags.out_of_memory;
+}
+
+/* Whether a binding is an output of its block is said at the end of the block. Where that
+ * matters sooner, its lines are looked through, once. */
+static bool look_ahead(rlx_reader *r)
+{
+    rlx_relax_state *s = r->relax;
+    bool first = s->block && !s->looked_ahead;
+    s->looked_ahead = true;
+    return !first || scan_block(r);
+}
+
+static void open_block(rlx_reader *r, const rlx_line *line, const rlx_suite *suite)
+{
+    rlx_relax_state *s = r->relax;
+    const rlx_lexer *lx = &r->parser.lexer;
+    s->block = r->frame;
+    s->block_at = line_place(r, line);
+    s->block_closed = s->looked_ahead = false;
+    s->block_text = (struct block_text){ suite->block, lx->line, lx->tok.begin,
+                                         lx->indents[lx->num_indents - 1] };
+    s->outputs.len = 0;
+}
+
+/* No R.output could be read in the block whose names are bound from `mark` on. What its text
+ * says all the same decides what is said about its variables. */
+static void guess_outputs(rlx_reader *r, uint32_t mark)
+{
+    if (!look_ahead(r))
+        return;
+    for (size_t i = mark; i < r->bound.len; i++)
+        if (r->bound.data[i]->output_block == r->relax->block)
+            (void)output_of(r, r->bound.data[i]);
 }
 
 static void read_dataflow(rlx_reader *r, const rlx_line *line)
@@ -1159,15 +1216,13 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
         return;
     }
     uint32_t frame = rlx_frame_enter(r);
-    s->block = r->frame;
-    s->block_at = line_place(r, line);
-    s->block_closed = false;
-    s->outputs.len = 0;
+    size_t errors = r->syntax_errors;
     relax_scope inside = { 0 };
-    bool open =
-        scan_dataflow(r, &suite) && rlx_builder_begin_block(r->builder, true, line_place(r, line));
-    if (open) {
+    open_block(r, line, &suite);
+    if (rlx_builder_begin_block(r->builder, true, line_place(r, line))) {
         read_statements(r, &suite, &inside);
+        if (!s->block_closed || errors != r->syntax_errors)
+            guess_outputs(r, frame);
         rlx_builder_end_block(r->builder);
     }
     rlx_suite_leave(&r->parser, &suite);
@@ -1292,6 +1347,8 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
         bind_error(r, def->name);
         return;
     }
+    if (!look_ahead(r))
+        return;
     target t = { .word = def->name, .begin = def->name_begin, .end = def->name_end };
     rlx_emit how = emit_how(r, def, &t);
     const rlx_var *self = NULL;
@@ -1316,7 +1373,7 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     if (v && f.damaged && !f.ret) /* what it gives is not known: calls of it are silent */
         bind_error(r, t.word);
     else
-        bound(r, scope, &t, v);
+        bound(r, scope, def, &t, v);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */

@@ -67,8 +67,9 @@ static const rlx_sinfo *annotated(rlx_builder *b, const rlx_expr *value, const r
 
 /* --- the variable --- */
 
-/* Could s mention a Relax variable? False for what inference nearly always gives. */
-static bool may_mention_var(const rlx_sinfo *s)
+/* Could s, which is no tuple, mention a Relax variable? False for what inference nearly always
+ * gives. */
+static bool part_may_mention_var(const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     if (!(s->flags & RLX_FLAG_HAS_VARS))
@@ -77,6 +78,17 @@ static bool may_mention_var(const rlx_sinfo *s)
         return t->shape && t->shape->kind != RLX_NODE_SHAPE_EXPR;
     return s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
            s->kind == RLX_NODE_HOST_SINFO;
+}
+
+static bool may_mention_var(const rlx_sinfo *s)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
+    if (!t || !(s->flags & RLX_FLAG_HAS_VARS))
+        return part_may_mention_var(s);
+    size_t i = 0;
+    while (i < t->num_fields && !part_may_mention_var(t->fields[i]))
+        i++;
+    return i < t->num_fields;
 }
 
 static bool any_shape_var(void *user, const rlx_prim_var *v)
@@ -192,13 +204,19 @@ static bool fits_block(rlx_builder *b, const rlx_var *v)
                      rlx_show(b->ctx, &v->node)) != NULL;
 }
 
-/* Struct info as it can stand: what an ordinary variable keeps after its dataflow block (D10). */
+/* What an ordinary variable keeps after its dataflow block (D10). */
+static const rlx_sinfo *after_block(rlx_builder *b, const rlx_sinfo *s)
+{
+    return may_mention_var(s)
+               ? rlx_erase(b->ctx, s, &(rlx_visible){ any_shape_var, no_dataflow_var, b })
+               : s;
+}
+
+/* Struct info as it can stand. */
 static const rlx_sinfo *settled(rlx_builder *b, const rlx_sinfo *s, const rlx_emit *how)
 {
     bool ordinary = how->var ? how->var->node.kind == RLX_NODE_VAR : how->output;
-    if (RLX_LIKELY(!ordinary || !rlx_top_frame(b)->in_dataflow || !may_mention_var(s)))
-        return s;
-    return rlx_erase(b->ctx, s, &(rlx_visible){ any_shape_var, no_dataflow_var, b });
+    return RLX_LIKELY(!ordinary || !rlx_top_frame(b)->in_dataflow) ? s : after_block(b, s);
 }
 
 /* TY15 for what inference gave: literals only, so that it costs nothing. */
@@ -385,6 +403,30 @@ const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
     if (source && source->sinfo)
         assume_cast(b, source->sinfo, sinfo);
     return v ? v : &no_variable;
+}
+
+/* --- outputs --- */
+
+bool rlx_builder_output_differs(const rlx_var *v)
+{
+    return v->sinfo && v->node.kind == RLX_NODE_DATAFLOW_VAR && may_mention_var(v->sinfo);
+}
+
+bool rlx_builder_output(rlx_builder *b, const rlx_var *var)
+{
+    rlx_var *v = (rlx_var *)(uintptr_t)var;
+    if (v->node.kind == RLX_NODE_VAR)
+        return true;
+    if (!rlx_builder_in_dataflow(b) || !rlx_builder_sees_var(b, v))
+        return rlx_error(b->ctx, RLX_OP09, v->place,
+                         "%s is no variable of the open dataflow block",
+                         rlx_show(b->ctx, &v->node)) != NULL;
+    const rlx_sinfo *s = after_block(b, v->sinfo);
+    if (!s)
+        return false;
+    v->node.kind = RLX_NODE_VAR;
+    v->sinfo = s;
+    return rlx_builder_remember(b, v, rlx_builder_lookup(b, v));
 }
 
 /* --- from outside --- */

@@ -222,6 +222,11 @@ const rlx_var *rlx_builder_emit(rlx_builder *b, const rlx_expr *expr, const rlx_
 /* no_var: makes no variable; what comes back then only says that it succeeded. */
 const rlx_var *rlx_builder_emit_match(rlx_builder *b, const rlx_expr *value,
                                       const rlx_sinfo *sinfo, const rlx_emit *how, bool no_var);
+/* Makes v, bound by the open dataflow block, an ordinary variable that outlives the block, as
+ * emit.output does from the beginning. Nobody may have seen more of it than that it is a variable:
+ * if output_differs, its struct info changes as well, and this comes before any use of it. */
+bool rlx_builder_output(rlx_builder *b, const rlx_var *v);
+bool rlx_builder_output_differs(const rlx_var *v);
 /* With count_names: as if one more binding had been made here. */
 void rlx_builder_count_name(rlx_builder *b);
 /* Appends as it is: struct info must be there. A DataflowVar outside dataflow is refused. */
