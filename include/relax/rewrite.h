@@ -365,8 +365,9 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_extract_function(relax_context
         size_t name_len);
 /* The call that `binding` of `function` binds, of a Relax function of the module, becomes the
  * body of that function, with variables of its own. Arguments and results that are not proved to
- * be what the function says are cast, as its border checks them. Into a dataflow block go bodies
- * of pure bindings only (PU01, WF07: run to_non_dataflow first). */
+ * be what the function says are cast, as its border checks them. A dataflow block is split around
+ * a body with an `if` or an impure call. PU02 if that call would come to stand in a function that
+ * is pure. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_call(relax_context *ctx,
         const relax_module *module, const char *function, size_t function_len,

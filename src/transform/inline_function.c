@@ -8,7 +8,8 @@
  *
  * The body is copied with variables of its own; sizes that the arguments give take the place of
  * those that the parameters bind. In a dataflow block ordinary blocks of the body become part of
- * it: what must not be there (impure calls, ifs) is refused by the builder. */
+ * it; if there is in the body what must not be there (impure calls, ifs), the block is split
+ * around it. */
 #include "transform/seq_pass.h"
 #include "transform/transform_int.h"
 
@@ -17,6 +18,8 @@ typedef struct inlining {
     const rlx_function *callee;
     const rlx_global_var *gv;
     const rlx_binding *only;   /* NULL: every call */
+    const rlx_var *only_var;   /* that it binds; NULL: none */
+    bool apart;                /* the body cannot stand in a dataflow block */
     size_t count;
 } inlining;
 
@@ -100,6 +103,15 @@ static enum rlx_step stop_at_function(void *user, const rlx_node *n, const rlx_f
     return n->kind == RLX_NODE_FUNCTION ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
+static enum rlx_step stop_at_if(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
+{
+    (void)user, (void)via, (void)parent;
+    return n->kind == RLX_NODE_IF         ? RLX_STEP_STOP
+           : n->kind == RLX_NODE_FUNCTION ? RLX_STEP_SKIP
+                                          : RLX_STEP_ON;
+}
+
 /* Variables of the body become those of the block, unless a local function may capture them. */
 static bool hide_variables(copy *c, const rlx_seq_expr *body, rlx_rewriter *names)
 {
@@ -180,26 +192,53 @@ static const rlx_expr *inlined(inlining *in, rlx_builder *b, const rlx_call *cal
     return out;
 }
 
+static bool is_meant(const inlining *in, const rlx_binding *b, const rlx_expr *value)
+{
+    const rlx_call *call = rlx_as_call(value);
+    if (!call || call->op != &in->gv->node)
+        return false;
+    return !in->only || (in->only_var ? rlx_binding_var(b) == in->only_var : in->only == b);
+}
+
 /* The result stands for the variable, unless it would leave its dataflow block by that. */
 static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const rlx_expr *value,
                                   bool *replaced)
 {
     inlining *in = m->user;
-    const rlx_call *call = rlx_as_call(value);
     const rlx_var *v = rlx_binding_var(old);
-    if (!call || call->op != &in->gv->node || (in->only && in->only != old))
+    if (!is_meant(in, old, value))
         return value;
     in->count++;
-    const rlx_expr *leaf = inlined(in, m->builder, call, rlx_place_of(old));
+    const rlx_expr *leaf = inlined(in, m->builder, rlx_as_call(value), rlx_place_of(old));
     bool leaves = v && v->node.kind == RLX_NODE_VAR && rlx_builder_in_dataflow(m->builder);
     *replaced = rlx_as_var(leaf) && old->kind == RLX_NODE_VAR_BINDING && !leaves;
     return leaf;
+}
+
+static bool stands_apart(void *user, const rlx_binding *b)
+{
+    return is_meant(user, b, rlx_binding_value(b));
+}
+
+/* May the body not stand in a dataflow block? */
+static bool needs_ordinary_block(const inlining *in, const rlx_env *env)
+{
+    rlx_walker w = { .enter = stop_at_if, .code = true };
+    const rlx_node *body = in->callee->body;
+    bool lost = false;
+    if (rlx_walk(&in->ctx->memory, body, &w, &lost) == RLX_STEP_STOP)
+        return !lost || rlx_no_memory(in->ctx);
+    return rlx_find_impure_call(in->ctx, env, body, NULL) != NULL;
 }
 
 static bool inline_into(inlining *in, rlx_module_builder *mb, const rlx_function *f,
                         const rlx_global_var *gv)
 {
     rlx_mutator m;
+    if (in->apart)
+        f = rlx_split_dataflow(in->ctx, f, stands_apart, in, &in->only_var);
+    if (!f)
+        return false;
     rlx_mutator_init(&m, in->ctx, rlx_module_builder_env(mb), in);
     m.binding = at_binding;
     size_t count = in->count;
@@ -212,6 +251,7 @@ static const rlx_module *run(inlining *in, const rlx_module *m, const rlx_global
 {
     rlx_module_builder *mb = rlx_module_builder_create(in->ctx, m);
     bool good = mb != NULL;
+    in->apart = good && needs_ordinary_block(in, rlx_module_builder_env(mb));
     for (size_t i = 0; good && i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
         const rlx_global_var *gv = rlx_as_global_var(m->gvars[i]);
@@ -228,7 +268,7 @@ const rlx_module *rlx_inline_function(rlx_context *ctx, const rlx_module *m,
                                       const rlx_binding *only)
 {
     int64_t at = rlx_module_index(m, callee);
-    inlining in = { .ctx = ctx, .gv = callee, .only = only };
+    inlining in = { .ctx = ctx, .gv = callee, .only = only, .only_var = only ? rlx_binding_var(only) : NULL };
     in.callee = at < 0 ? NULL : rlx_as_function(m->functions[at]);
     uint8_t before = ctx->origin;
     if (!in.callee || !in.callee->body)

@@ -27,4 +27,11 @@ const rlx_expr *rlx_plain_call(rlx_context *ctx, const char *op, const rlx_expr 
  * not NULL). */
 const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim);
 
+/* f, where the bindings of dataflow blocks that is_apart picks (it is asked about those that bind
+ * a variable) stand in ordinary blocks: split_dataflow.c. *follow (a variable of f, or NULL) is
+ * what became of it. f itself if there are none, NULL: failure. */
+typedef bool rlx_apart_fn(void *user, const rlx_binding *b);
+const rlx_function *rlx_split_dataflow(rlx_context *ctx, const rlx_function *f,
+                                       rlx_apart_fn *is_apart, void *user, const rlx_var **follow);
+
 #endif

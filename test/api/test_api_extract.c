@@ -382,22 +382,146 @@ static void test_into_a_dataflow_block(void **state)
                                 "        return v\n");
     assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
     assert_same_numbers(ctx, m, want);
-    m = parsed(ctx, MODULE "    @R.function\n    def main(x: " T("2, 4") "):\n"
-               "        cls = M\n"
-               "        with R.dataflow():\n"
-               "            gv = cls.f(x)\n"
-               "            R.output(gv)\n"
-               "        return gv\n"
-               "    @R.function\n"
-               "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-               "        if R.const(True, \"bool\"):\n"
-               "            u = R.exp(p)\n"
-               "            r = u\n"
-               "        else:\n"
-               "            r = p\n"
-               "        return r\n");
-    assert_null(relax_inline_function(ctx, m, Z("f")));
-    assert_said(ctx, "WF07");
+}
+
+#define MAIN "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
+#define BRANCHES(p, r, s)                                                                    \
+    "        if R.const(True, \"bool\"):\n            " r " = R.abs(" p ")\n        else:\n" \
+    "            " r " = " p "\n        " s " = R.sqrt(" r ")\n"
+#define BRANCHING                                                                            \
+    "    @R.function(private=True)\n    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"        \
+    BRANCHES("p", "r", "s") "        return s\n"
+
+/* A body with an if: the dataflow block is split around it; a crosses, b and d do not, an output
+ * stays one. */
+static void test_splitting_a_dataflow_block(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE MAIN "        cls = M\n"
+                             "        with R.dataflow():\n"
+                             "            a = R.negative(x)\n"
+                             "            b = R.add(a, x)\n"
+                             "            y = R.add(a, b)\n"
+                             "            d = cls.f(y)\n"
+                             "            e = R.add(d, a)\n"
+                             "            gv = R.multiply(e, e)\n"
+                             "            R.output(gv, b)\n"
+                             "        z = R.add(gv, b)\n"
+                             "        return z\n" BRANCHING),
+                 *want = parsed(ctx, MODULE MAIN
+                                "        with R.dataflow():\n"
+                                "            a = R.negative(x)\n"
+                                "            b = R.add(a, x)\n"
+                                "            y = R.add(a, b)\n"
+                                "            R.output(a, b, y)\n"
+                                BRANCHES("y", "r", "s")
+                                "        with R.dataflow():\n"
+                                "            e = R.add(s, a)\n"
+                                "            gv = R.multiply(e, e)\n"
+                                "            R.output(gv)\n"
+                                "        z = R.add(gv, b)\n"
+                                "        return z\n" BRANCHING);
+    relax_module *out = relax_inline_function(ctx, m, Z("f"));
+    assert_same(ctx, out, want);
+    assert_same(ctx, relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "d")), want);
+    assert_same_numbers(ctx, m, out);
+    relax_visitor v = { .struct_size = sizeof v, .var_def = has_place };
+    assert_int_equal(relax_visit(ctx, relax_module_as_node(out), &v), 0);
+}
+
+/* One of two calls; an output that is the call itself; a block that ends or begins with it. */
+static void test_splitting_at_one_call(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, MODULE MAIN "        cls = M\n"
+                             "        with R.dataflow():\n"
+                             "            a = cls.f(x)\n"
+                             "            gv = cls.f(a)\n"
+                             "            R.output(gv)\n"
+                             "        return gv\n" BRANCHING),
+                 *first = parsed(ctx, MODULE MAIN "        cls = M\n"
+                                 BRANCHES("x", "r", "s")
+                                 "        with R.dataflow():\n"
+                                 "            gv = cls.f(s)\n"
+                                 "            R.output(gv)\n"
+                                 "        return gv\n" BRANCHING),
+                 *last = parsed(ctx, MODULE MAIN "        cls = M\n"
+                                "        with R.dataflow():\n"
+                                "            a = cls.f(x)\n"
+                                "            R.output(a)\n"
+                                BRANCHES("a", "r", "s")
+                                "        return s\n" BRANCHING),
+                 *both = parsed(ctx, MODULE MAIN BRANCHES("x", "r", "s") BRANCHES("s", "t", "u")
+                                "        return u\n" BRANCHING);
+    relax_module *out = relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
+    assert_same(ctx, out, first);
+    assert_same_numbers(ctx, m, out);
+    assert_same(ctx, relax_inline_function(ctx, out, Z("f")), both);
+    assert_same(ctx, relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "gv")), last);
+    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), both);
+    assert_same_numbers(ctx, m, both);
+}
+
+/* Impure calls may stand in what is impure, or is told to count as pure; nowhere else. */
+static void test_impure_bodies(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const char impure[] =
+        "    @R.function(private=True)\n    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+        "        R.func_attr({\"relax.force_pure\": True})\n"
+        "        _ = R.print(p, format=\"\")\n"
+        "        s = R.abs(p)\n"
+        "        return s\n";
+    static const struct { const char *main, *said; } cases[] = {
+        { "    @R.function(pure=False)\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n", NULL },
+        { MAIN "        R.func_attr({\"relax.force_pure\": True})\n", NULL },
+        { MAIN, "PU02" },
+    };
+    for (size_t i = 0; i < N(cases); i++) {
+        char before[2048], after[2048];
+        snprintf(before, sizeof before, MODULE "%s        cls = M\n"
+                 "        with R.dataflow():\n            a = R.exp(x)\n"
+                 "            b = cls.f(a)\n            gv = R.add(a, b)\n"
+                 "            R.output(gv)\n        return gv\n%s", cases[i].main, impure);
+        snprintf(after, sizeof after, MODULE "%s"
+                 "        with R.dataflow():\n            a = R.exp(x)\n"
+                 "            R.output(a)\n        _ = R.print(a, format=\"\")\n"
+                 "        s = R.abs(a)\n"
+                 "        with R.dataflow():\n            gv = R.add(a, s)\n"
+                 "            R.output(gv)\n        return gv\n%s", cases[i].main, impure);
+        relax_module *out = relax_inline_function(ctx, parsed(ctx, before), Z("f"));
+        if (!cases[i].said) {
+            assert_same(ctx, out, parsed(ctx, after));
+            continue;
+        }
+        assert_null(out);
+        assert_said(ctx, cases[i].said);
+    }
+}
+
+/* Functions in what is inlined: every copy binds variables of its own. */
+static void test_local_functions(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const char local[] =
+        "    @R.function(private=True)\n    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
+        "        @R.function\n        def g(q: " T("2, 4") ") -> " T("2, 4") ":\n"
+        "            h = R.add(q, p)\n            return h\n"
+        "        s = g(p)\n        return s\n";
+    char text[2048];
+    snprintf(text, sizeof text, MODULE MAIN "        cls = M\n"
+             "        a = cls.f(x)\n"
+             "        with R.dataflow():\n            b = cls.f(a)\n"
+             "            gv = cls.f(b)\n            R.output(gv)\n        return gv\n%s", local);
+    relax_module *m = parsed(ctx, text), *out = relax_inline_function(ctx, m, Z("f"));
+    assert_quiet(ctx);
+    assert_non_null(out);
+    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_NORMAL), 1);
+    const relax_node *main = relax_base_func_as_node(function(out, "main"));
+    assert_int_equal(relax_bound_vars(ctx, main, NULL, 0), 1 + 3 * 4 + 1);
+    char *again = printed(ctx, relax_module_as_node(out));
+    assert_same(ctx, parsed(ctx, again), out);
+    free(again);
 }
 
 /* A call inside of what was inlined stays. */
@@ -539,6 +663,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_symbolic_call, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_checks, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_into_a_dataflow_block, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_splitting_a_dataflow_block, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_splitting_at_one_call, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_impure_bodies, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_local_functions, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_recursion, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_substitution, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_renewal, open_fixture, close_fixture),
