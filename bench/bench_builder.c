@@ -73,7 +73,7 @@ static bool prepare(bench *s)
         rlx_call_op_z(ctx, "zeros", &shape, 1, rlx_attrs_new(ctx, &key, &value, 1), RLX_NO_PLACE));
     s->zeros_attrs = sample ? sample->attrs : NULL;
     return sample && s->b &&
-           rlx_builder_begin_function(s->b, &s->x, 1, true, false, RLX_SLICE("main"), NULL) &&
+           rlx_builder_begin_function(s->b, &s->x, 1, true, NULL, RLX_SLICE("main"), NULL) &&
            rlx_builder_begin_block(s->b, true, RLX_NO_PLACE);
 }
 

@@ -105,7 +105,7 @@ static bool prepare(bench *s)
         rlx_as_call(rlx_call_op_z(ctx, "zeros", &shape, 1, attrs, RLX_NO_PLACE));
     s->zeros_attrs = sample ? sample->attrs : NULL;
     return sample && s->b &&
-           rlx_builder_begin_function(s->b, &s->x, 1, true, false, RLX_SLICE("main"), NULL) &&
+           rlx_builder_begin_function(s->b, &s->x, 1, true, NULL, RLX_SLICE("main"), NULL) &&
            rlx_builder_begin_block(s->b, true, RLX_NO_PLACE);
 }
 

@@ -71,7 +71,9 @@ typedef struct relax_function_options {
     int32_t pure;                        /* default 1 */
     /* 1: not callable from outside; default 0: gets global_symbol */
     int32_t is_private;
-    const relax_attr *attrs;             /* map or NULL */
+    /* map or NULL. relax.force_pure, and the bounds of shape variables that tir_var_upper_bound
+     * and tir_non_negative_var promise, hold while the function is built. */
+    const relax_attr *attrs;
     const relax_struct_info *ret;        /* stated result or NULL: deduced */
     relax_place place;
 } relax_function_options;

@@ -58,6 +58,8 @@ bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *ea
 const rlx_prim_var *rlx_position_var(const rlx_prim *p);
 /* Brings the variables that stand alone in positions of s into scope. */
 bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s);
+/* The same for the parameters of f, with what its attributes promise of those that are new. */
+bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f);
 
 /* ---- purity: the first impure call in a function body or expression (nested functions are not
  * entered), NULL: none. Calls to `own` (GlobalVar or variable) are ignored. */

@@ -35,7 +35,7 @@ static const rlx_sinfo *infer(call_parts *c, const rlx_sinfo *callee, const rlx_
     bool good = f != NULL;
     for (size_t i = 0; good && i < c->count; i++)
         good = (c->args[i] = variable(c->ctx, "arg", (int32_t)i, info[i], place)) != NULL;
-    good = good && rlx_builder_begin_function(c->b, c->args, c->count, false, false,
+    good = good && rlx_builder_begin_function(c->b, c->args, c->count, false, NULL,
                                               RLX_SLICE("call"), NULL) &&
            see_sizes(c, callee);
     for (size_t i = 0; good && i < c->count; i++)

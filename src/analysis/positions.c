@@ -69,6 +69,15 @@ bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s)
     return rlx_each_position(scope->ctx, s, enter_position, &e) && e.good;
 }
 
+bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f)
+{
+    size_t first = scope->facts.len;
+    for (size_t i = 0; i < f->num_params; i++)
+        if (!rlx_scope_enter(scope, ((const rlx_var *)f->params[i])->sinfo))
+            return false;
+    return rlx_scope_believe(scope, first, f->attrs);
+}
+
 /* ---- sizes that are >= 0 because something has them ----------------------------------------- */
 
 typedef struct collecting {

@@ -322,6 +322,34 @@ static void say_damage(rlx_wf *w, const rlx_finding *f)
     SAY(w, f, "%s is structurally damaged", f->a ? rlx_kinds[f->a->kind].name : "a node");
 }
 
+/* ---- bounds of shape variables -------------------------------------------------------------- */
+
+static void say_promise(rlx_wf *w, const rlx_finding *f)
+{
+    const char *key = f->k ? RLX_UPPER_BOUND : RLX_NON_NEGATIVE;
+    const char *text = rlx_as_attr_string(f->b) ? ((const rlx_attr_string *)f->b)->value->data
+                                                : "";
+    if (f->detail == RLX_WF_FORM)
+        SAY(w, f, "%s of %s is not %s", key, name(w, f->a),
+            f->k ? "a map from names of shape variables to bounds"
+                 : "a list of names of shape variables");
+    else if (f->detail == RLX_WF_LIMIT)
+        SAY(w, f, "upper bound of %s is not an integer of 0 or more", text);
+    else
+        rlx_report(w->ctx, RLX_WX13, RLX_SEVERITY_WARNING, f->place,
+                   "%s names %s, which no parameter of %s binds", key, text, name(w, f->a));
+}
+
+static void say_broken_promise(rlx_wf *w, const rlx_finding *f)
+{
+    const char *callee = name(w, f->callee);
+    SAY(w, f, "%s would be %s (argument %lld of %s), expected at %s %lld", name(w, f->a),
+        rlx_show(w->ctx, f->b), (long long)f->k + 1, callee,
+        f->detail == RLX_WF_LIMIT ? "most" : "least",
+        (long long)f->n);
+    NOTE_HERE(w, f->note, "%s says so here", callee);
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } criteria[] = {
@@ -358,6 +386,8 @@ static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } cri
     { RLX_WX07, RLX_STAGE_ANY, say_inline },
     { RLX_WX08, RLX_STAGE_ANY, say_damage },
     { RLX_WX10, RLX_STAGE_ANY, say_depth },
+    { RLX_WX13, RLX_STAGE_ANY, say_promise },
+    { RLX_TY04, RLX_STAGE_ANY, say_broken_promise },
     { RLX_TY14, RLX_STAGE_ANY, say_shape_var },
 };
 
@@ -415,6 +445,12 @@ static rlx_place function_place(const rlx_wf *w, size_t i)
     return p ? p : rlx_place_of(w->module->gvars[i]);
 }
 
+static rlx_place symbol_place(const rlx_wf *w, size_t i)
+{
+    rlx_place p = rlx_attr_place(w->module->functions[i], "global_symbol");
+    return p ? p : function_place(w, i);
+}
+
 /* Notes that `text` names function i; a finding if it names another already. */
 static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, size_t i,
                        const rlx_attr_string *symbol)
@@ -448,7 +484,7 @@ static void check_names(rlx_wf *w)
         any_public = true;
         if (symbol->value == gv->name)
             continue;
-        rlx_finding *f = rlx_wf_found(w, RLX_WF13, RLX_WF_PLAIN, function_place(w, i), &gv->node);
+        rlx_finding *f = rlx_wf_found(w, RLX_WF13, RLX_WF_PLAIN, symbol_place(w, i), &gv->node);
         if (f)
             f->b = &symbol->node;
         claim_name(w, &taken, symbol->value, i, symbol);
@@ -550,6 +586,7 @@ static void release(rlx_wf *w)
     rlx_vec_free(MEMORY(w), &w->pending);
     rlx_vec_free(MEMORY(w), &w->parts);
     rlx_vec_free(MEMORY(w), &w->binders);
+    rlx_scope_free(&w->facts);
 }
 
 /* What is allowed but surely goes wrong. */
@@ -579,6 +616,7 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
     rlx_id_map_init(&w.size_at, MEMORY(&w));
     rlx_ptrmap_init(&w.checked, MEMORY(&w));
     rlx_ptrmap_init(&w.entered, MEMORY(&w));
+    rlx_scope_init(&w.facts, ctx, NULL);
     check_names(&w);
     rlx_wf_walk(&w);
     check_recursion(&w);

@@ -19,7 +19,8 @@ enum rlx_wf_detail {
     /* WF14, WF15: not in scope, wrong kind of shape, rank */
     RLX_WF_VARIABLE, RLX_WF_FORM, RLX_WF_RANK,
     RLX_WF_LANES, RLX_WF_KIND, RLX_WF_WIDTH,                   /* WF18, WF20 */
-    RLX_WF_SYMBOL                                              /* WX05: of global_symbols */
+    RLX_WF_SYMBOL,                                             /* WX05: of global_symbols */
+    RLX_WF_LIMIT                                               /* WX13, TY04: a bound of a size */
 };
 typedef struct rlx_finding {
     uint16_t code;
@@ -29,6 +30,7 @@ typedef struct rlx_finding {
     rlx_place around;            /* WF07: the dataflow block */
     const rlx_node *a, *b;       /* what the message names */
     int64_t n, k;
+    const rlx_node *callee;      /* TY04 */
 } rlx_finding;
 
 /* ---- what is known of variables */
@@ -135,6 +137,7 @@ typedef struct rlx_wf {
     RLX_VEC(const rlx_node *) pending;                /* of rlx_wf_prim */
     RLX_VEC(rlx_wf_part) parts;                    /* of rlx_wf_sinfo */
     RLX_VEC(uint32_t) binders;                     /* sizes opened by function descriptions */
+    rlx_scope facts; const rlx_function *facts_of;   /* of rlx_wf_call_promises */
 } rlx_wf;
 
 /* New finding; NULL when out of memory (failed is set). */
@@ -176,6 +179,10 @@ void rlx_wf_prim_value(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot);
 /* its stand-alone shape variables come into scope */
 void rlx_wf_bind_sinfo(rlx_wf *w, const rlx_sinfo *s, rlx_place place);
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place);
+
+/* ---- bounds of shape variables (wf_promise.c) */
+void rlx_wf_promises(rlx_wf *w, const rlx_function *f, const rlx_node *name);
+void rlx_wf_call_promises(rlx_wf *w, const rlx_call *call, const rlx_function *callee);
 
 /* ---- the walk (wf_walk.c) */
 void rlx_wf_walk(rlx_wf *w);

@@ -62,7 +62,6 @@ static void check_params(rlx_wf *w, const rlx_function *f)
 static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *name)
 {
     rlx_wf_function frame = { .function = f, .name = name };
-    const rlx_attr_int *forced = rlx_as_attr_int(rlx_attrs_get(f->attrs, "relax.force_pure"));
     rlx_wf_open_scope(w);
     if (!rlx_vec_push(MEMORY(w), &w->functions, frame))
         rlx_wf_no_memory(w);
@@ -79,8 +78,10 @@ static void begin_function(rlx_wf *w, const rlx_function *f, const rlx_node *nam
                                     .places = f->ret_places,
                                     .num_places = f->num_ret_places,
                                     .place = f->place });
-    if (forced && forced->value && !f->is_pure)
-        rlx_wf_found(w, RLX_WF21, RLX_WF_PLAIN, f->place, name);
+    if (!f->is_pure && rlx_flag_attr(f->attrs, "relax.force_pure"))
+        rlx_wf_found(w, RLX_WF21, RLX_WF_PLAIN, rlx_attr_place(&f->node, "relax.force_pure"),
+                     name);
+    rlx_wf_promises(w, f, name);
     push(w, TASK_END_FUNCTION, &f->node, 0);
     if (f->body && enter_once(w, &f->node))
         push(w, TASK_SEQ, f->body, 0);
@@ -176,6 +177,16 @@ static void check_op(rlx_wf *w, const rlx_op *op, rlx_place place)
         rlx_wf_found(w, RLX_WX02, RLX_WF_PLAIN, place, &op->node);
 }
 
+/* A call of a function of the module by its name. */
+static void visit_global_call(rlx_wf *w, const rlx_call *call, const rlx_global_var *gv)
+{
+    int64_t at = rlx_module_index(w->module, gv);
+    const rlx_function *callee = at < 0 ? NULL : rlx_as_function(w->module->functions[at]);
+    use_global(w, gv, call->place, true);
+    if (callee && callee->attrs)
+        rlx_wf_call_promises(w, call, callee);
+}
+
 static void visit_call(rlx_wf *w, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
@@ -184,7 +195,7 @@ static void visit_call(rlx_wf *w, const rlx_call *call)
     if (op)
         check_op(w, op, call->place);
     else if (gv)
-        use_global(w, gv, call->place, true);
+        visit_global_call(w, call, gv);
     else if (rlx_as_var(call->op))
         check_local_recursion(w, call);
     check_attrs(w, call);

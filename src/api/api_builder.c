@@ -347,11 +347,9 @@ static bool open_function(relax_builder *b, frame *f, rlx_slice name,
         if (f->self && !o->is_private)
             f->attrs = public_attrs(ctx, f->attrs, f->name);
     }
-    const rlx_attr *force = rlx_attrs_get(f->attrs, "relax.force_pure");
-    bool force_pure = force && rlx_as_attr_int(force) && rlx_as_attr_int(force)->value;
     if (!f->self || !rlx_vec_reserve(&ctx->memory, &b->frames, b->frames.len + 1))
         return false;
-    return rlx_builder_begin_function(b->b, nodes_of(params), count, o->pure != 0, force_pure,
+    return rlx_builder_begin_function(b->b, nodes_of(params), count, o->pure != 0, f->attrs,
                                       rlx_string_slice(f->name), f->self);
 }
 

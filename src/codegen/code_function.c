@@ -372,6 +372,27 @@ static const rlx_sinfo *param_info(const cw_fn *n, size_t i)
     return v && v->sinfo ? v->sinfo : rlx_object_info(n->ctx);
 }
 
+/* What attributes promise of the variables that the parameters have bound: believed here,
+ * checked when the function is entered. */
+static bool describe_promises(cw_fn *n, rlx_desc_writer *d)
+{
+    rlx_facts promised = { 0 };
+    bool ok = rlx_promised(n->ctx, n->f->attrs,
+                           (const rlx_prim *const *)(const void *)n->bound_list.data,
+                           n->bound_list.len, &promised);
+    for (size_t i = 0; ok && i < promised.len; i++) {
+        const rlx_fact *p = &promised.data[i];
+        uintptr_t slot = 0;
+        bool named = !n->w->o->strip_names;
+        rlx_ptrmap_find(&n->slots, p->var, &slot);
+        rlx_desc_promise(d, (uint32_t)slot - 1,
+                         named ? rlx_string_slice(p->var->name) : RLX_SLICE(""), p->low, p->high);
+        ok = rlx_scope_bound(&n->scope, p->var, p->low, p->high);
+    }
+    rlx_vec_free(&n->ctx->memory, &promised);
+    return ok;
+}
+
 static bool describe_params(cw_fn *n, uint32_t *offset)
 {
     rlx_desc_writer d;
@@ -390,6 +411,10 @@ static bool describe_params(cw_fn *n, uint32_t *offset)
         rlx_names names = rlx_writer_names(n->out);
         rlx_desc_param(&d, name == RLX_NO_INDEX ? RLX_SLICE("") : rlx_name(&names, name));
         ok = rlx_sinfo_encode(&e, param_info(n, i), &d);
+    }
+    if (ok && !describe_promises(n, &d)) {
+        cw_drop_description(n, &d);
+        return false;
     }
     rlx_desc_close(&d);
     if (!ok) {

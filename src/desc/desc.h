@@ -19,7 +19,7 @@
  *             key and mask: (rlx_dl_key(t) ^ key) & mask is 0 if rank and dtype of t fit
  *     TUPLE   count nodes
  *     FUNC    count parameter nodes (none if OPEN), result node
- *     PARAMS  count times: name; node
+ *     PARAMS  count times: name; node. If BOUNDED, up to its end: SYMBOL dim; low; high
  *
  *   dim     | tag u8 | slot u24 | name or offset u32 |   or   | LITERAL u8 | value i56 |
  *
@@ -57,6 +57,7 @@ enum rlx_desc_flag {
     RLX_DESC_HAS_REGISTER = 4, /* the shape is the shape value in a register */
     RLX_DESC_LATE = 8,         /* something inside needs the second round */
     RLX_DESC_PURE = 16,        /* FUNC */
+    RLX_DESC_BOUNDED = 16,     /* PARAMS: bounds of symbols follow the parameters */
     RLX_DESC_OPEN = 32,        /* FUNC: parameters not known (derive form) */
     RLX_DESC_PACKED = 64,      /* FUNC, OPEN: a packed function only */
     RLX_DESC_BINDS = 128       /* something inside binds a symbol */
@@ -149,6 +150,13 @@ void rlx_desc_describe(const int64_t *node, rlx_desc_info *out);
  * parameter. */
 const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t i,
                                  uint32_t *name);
+/* What a PARAMS item promises of symbols, checked when its parameters fit. */
+typedef struct rlx_desc_bound { int64_t symbol, low, high; } rlx_desc_bound;
+#define RLX_DESC_BOUND_WORDS 3
+/* NULL: nothing. */
+const rlx_desc_bound *rlx_desc_bounds(const int64_t *descs, uint32_t offset, uint32_t *count);
+/* Text as the language writes it: n <= 64, 0 <= n. */
+void rlx_desc_bound_text(const rlx_desc_env *env, const rlx_desc_bound *b, rlx_buf *out);
 /* Child i of a TUPLE or FUNC node; of FUNC the result is the child after the last parameter.
  * NULL if there is none. */
 const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i);
@@ -257,6 +265,9 @@ void rlx_desc_tuple(rlx_desc_writer *d);
 void rlx_desc_func(rlx_desc_writer *d, uint32_t flags);
 void rlx_desc_params(rlx_desc_writer *d);
 void rlx_desc_param(rlx_desc_writer *d, rlx_slice name); /* before the node of each parameter */
+/* After the last parameter: a symbol lies within bounds (INT64_MIN, INT64_MAX: none). */
+void rlx_desc_promise(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
+                      int64_t high);
 void rlx_desc_close(rlx_desc_writer *d);
 /* Offset of the item. Frees the desc writer. */
 uint32_t rlx_desc_end(rlx_desc_writer *d);

@@ -448,6 +448,27 @@ static bool fast_params(walk *w, const int64_t *node, const relax_value *args)
     return true;
 }
 
+/* Symbols are bound. */
+static bool check_bounds(const walk *w, uint32_t offset)
+{
+    uint32_t count;
+    const rlx_desc_bound *b = rlx_desc_bounds(w->env->descs, offset, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        char room[RLX_EXPR_TEXT];
+        rlx_line name = { room, sizeof room, 0 };
+        int64_t value = w->env->syms[rlx_dim_slot(b[i].symbol)];
+        bool low = value < b[i].low;
+        if (!low && value <= b[i].high)
+            continue;
+        rlx_dim_line(w->env, b[i].symbol, &name);
+        return rlx_fail(w->why, RLX_RT05, "%.*s: %s is %lld, but its attribute %s says %s %lld",
+                        (int)w->function.len, w->function.data, name.data, (long long)value,
+                        low ? "tir_non_negative_var" : "tir_var_upper_bound",
+                        low ? "at least" : "at most", (long long)(low ? b[i].low : b[i].high));
+    }
+    return true;
+}
+
 bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax_value *args,
                            size_t num_args, rlx_slice function, rlx_fault *why)
 {
@@ -460,15 +481,16 @@ bool rlx_desc_match_params(const rlx_desc_env *env, uint32_t offset, const relax
         return rlx_fail(why, RLX_RT01, "%.*s takes %u argument%s, got %zu", (int)function.len,
                         function.data, rlx_node_count(node), rlx_node_count(node) == 1 ? "" : "s",
                         num_args);
-    bool late = rlx_node_flags(node) & RLX_DESC_LATE, fine = fast_params(&w, node, args);
-    if (RLX_LIKELY(fine && !late))
+    uint32_t more = rlx_node_flags(node) & (RLX_DESC_LATE | RLX_DESC_BOUNDED);
+    bool fine = fast_params(&w, node, args);
+    if (RLX_LIKELY(fine && !more))
         return true;
     w.why = why;
     open_params(&w, node, args);
     if (!fine && !run_slow(&w, FIRST))
         return false;
     open_params(&w, node, args);
-    return run_slow(&w, SECOND);
+    return run_slow(&w, SECOND) && check_bounds(&w, offset);
 }
 
 bool rlx_desc_binds(const int64_t *descs, uint32_t offset)

@@ -36,6 +36,18 @@ const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t
     return at + 1;
 }
 
+const rlx_desc_bound *rlx_desc_bounds(const int64_t *descs, uint32_t offset, uint32_t *count)
+{
+    const int64_t *list = rlx_item_node(descs, offset), *at = list + 1;
+    *count = 0;
+    if (!(rlx_node_flags(list) & RLX_DESC_BOUNDED))
+        return NULL;
+    for (uint32_t i = rlx_node_count(list); i > 0; i--)
+        at += 1 + rlx_node_words(at + 1);
+    *count = (uint32_t)(list + rlx_node_words(list) - at) / RLX_DESC_BOUND_WORDS;
+    return (const rlx_desc_bound *)(const void *)at;
+}
+
 const int64_t *rlx_desc_child_at(const int64_t *node, uint32_t i)
 {
     uint32_t count = rlx_node_count(node) + (rlx_node_kind(node) == RLX_DESC_FUNC);
@@ -56,6 +68,15 @@ static void put_dim(const rlx_desc_env *env, int64_t dim, rlx_buf *out)
     rlx_line_put(&line, "", 0);
     rlx_dim_line(env, dim, &line);
     rlx_buf_put(out, line.data, line.len);
+}
+
+void rlx_desc_bound_text(const rlx_desc_env *env, const rlx_desc_bound *b, rlx_buf *out)
+{
+    if (b->low != INT64_MIN)
+        rlx_buf_format(out, "%lld <= ", (long long)b->low);
+    put_dim(env, b->symbol, out);
+    if (b->high != INT64_MAX)
+        rlx_buf_format(out, " <= %lld", (long long)b->high);
 }
 
 static void put_dims(const rlx_desc_env *env, const rlx_desc_info *info, rlx_buf *out)

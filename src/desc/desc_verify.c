@@ -209,6 +209,20 @@ static bool all_late(const int64_t *content, const level *levels, int depth, con
     return late;
 }
 
+/* The words behind the parameters of a list: bounds, if it has them. */
+static bool verify_bounds(const check *c, const int64_t *list, const int64_t *at,
+                          const int64_t *end)
+{
+    bool bounded = rlx_node_flags(list) & RLX_DESC_BOUNDED;
+    if (bounded ? at == end || (end - at) % RLX_DESC_BOUND_WORDS : at != end)
+        return bad(c, "description has another length than it says");
+    for (; at != end; at += RLX_DESC_BOUND_WORDS)
+        if (rlx_dim_tag(at[0]) != RLX_DIM_SYMBOL || rlx_dim_slot(at[0]) >= c->syms ||
+            (rlx_dim_index(at[0]) >= c->num_names && rlx_dim_index(at[0]) != UINT32_MAX))
+            return bad(c, "malformed bound");
+    return true;
+}
+
 /* One node and all below it: they fill content[0 .. end) exactly. */
 static bool verify_tree(check *c, const int64_t *content, uint32_t end, bool params)
 {
@@ -244,8 +258,12 @@ static bool verify_tree(check *c, const int64_t *content, uint32_t end, bool par
             at += words;
         }
         while (depth && levels[depth - 1].left == 0) {
-            if (at != levels[--depth].end)
+            const level *l = &levels[--depth];
+            if (l->params
+                    ? !verify_bounds(c, content + l->header, content + at, content + l->end)
+                    : at != l->end)
                 return bad(c, "description has another length than it says");
+            at = l->end;
             limit = depth ? levels[depth - 1].end : end;
         }
         if (!depth)

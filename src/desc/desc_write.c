@@ -385,6 +385,17 @@ void rlx_desc_param(rlx_desc_writer *d, rlx_slice name)
     PUSH(d, (int64_t)rlx_writer_name(d->out, name));
 }
 
+void rlx_desc_promise(rlx_desc_writer *d, uint32_t slot, rlx_slice name, int64_t low,
+                      int64_t high)
+{
+    int64_t symbol = rlx_dim_symbol(d->out, slot, name);
+    dims_flags(d, &symbol, 1);
+    PUSH(d, symbol);
+    PUSH(d, low);
+    PUSH(d, high);
+    add_flags(d, RLX_DESC_BOUNDED);
+}
+
 void rlx_desc_close(rlx_desc_writer *d)
 {
     if (!rlx_writer_ok(d->out) || d->open.len == 0)

@@ -151,6 +151,11 @@ const rlx_attr *rlx_attrs_in_order(rlx_context *ctx, const rlx_attr *const *keys
                                    const rlx_attr *const *values, size_t count);
 /* NULL: absent; attrs may be NULL */
 const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key);
+/* Is attribute `name` present and true? */
+bool rlx_flag_attr(const rlx_attr *attrs, const char *name);
+/* Where attribute `key` of a FUNCTION or PRIM_FUNC stands; the function's own place if that is
+ * not known. */
+rlx_place rlx_attr_place(const rlx_node *function, const char *key);
 /* value NULL removes; attrs may be NULL */
 const rlx_attr *rlx_attrs_with(rlx_context *ctx, const rlx_attr *attrs, const char *key,
                                const rlx_attr *value);

@@ -158,6 +158,25 @@ const rlx_attr *rlx_attrs_get(const rlx_attr *attrs, const char *key)
     return at != SIZE_MAX ? a->values[at] : NULL;
 }
 
+bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
+{
+    const rlx_attr *value = rlx_attrs_get(attrs, name);
+    const rlx_attr_int *a = rlx_as_attr_int(value);
+    int64_t literal = 0;
+    return a ? a->value != 0 : value && rlx_int_literal(value, &literal) && literal;
+}
+
+rlx_place rlx_attr_place(const rlx_node *function, const char *key)
+{
+    const rlx_function *f = rlx_as_function(function);
+    const rlx_prim_func *p = rlx_as_prim_func(function);
+    const rlx_attrs *a = rlx_as_attrs(f ? f->attrs : p ? p->attrs : NULL);
+    const rlx_place *places = f ? f->attr_places : p ? p->attr_places : NULL;
+    size_t count = f ? f->num_attr_places : p ? p->num_attr_places : 0;
+    size_t at = a && a->num_keys == count ? find_key(a, key) : SIZE_MAX;
+    return at != SIZE_MAX && places[at] ? places[at] : rlx_place_of(function);
+}
+
 /* The entries of a with entry `at` replaced (or dropped, value NULL), or one more at the end. */
 static size_t edit(const rlx_attrs *a, size_t at, const rlx_attr *key, const rlx_attr *value,
                    struct sort_room *r)

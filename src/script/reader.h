@@ -62,6 +62,13 @@ enum rlx_special {
 typedef struct rlx_hidden { const rlx_word *name; uint32_t frame; rlx_val value; } rlx_hidden;
 typedef struct rlx_meaning { rlx_word *name; rlx_val value; } rlx_meaning;
 
+/* An entry of R.func_attr or T.func_attr, the last one first. */
+typedef struct rlx_attr_entry {
+    const rlx_attr *key;
+    rlx_place place;
+    const struct rlx_attr_entry *before;
+} rlx_attr_entry;
+
 /* One function of the text: its header is read first, its body when every signature is known. */
 typedef struct rlx_pending {
     bool tir, is_private, impure;
@@ -78,6 +85,7 @@ typedef struct rlx_pending {
     const rlx_sinfo *ret; const rlx_place *ret_places; size_t num_ret_places;
     /* what the header binds: parameters and shape variables */
     const rlx_meaning *names; size_t num_names;
+    const rlx_attr_entry *attr_entries; /* what its body states */
     rlx_dtype ret_dtype;                /* of a PrimFunc */
     /* of a PrimFunc: parallel to params, NULL where there is none */
     const rlx_node **tir_buffers;
@@ -320,8 +328,13 @@ bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
 bool rlx_rt_body(rlx_reader *r, rlx_pending *f);
 /* Options of @R.function(...), @T.prim_func(...): literals pure, private, check_well_formed. */
 bool rlx_read_decorator(rlx_reader *r, const rlx_ast *decorator, rlx_pending *f);
+/* The attributes `before` and those that `call` states, for f (NULL: of a block). NULL after a
+ * report. */
 const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before,
-                                   const char *what);
+                                   rlx_pending *f, const char *what);
+/* Where the body of f states each of `attrs`; NULL: nothing to tell, or no memory. */
+const rlx_place *rlx_attr_places(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs,
+                                 size_t *count);
 
 /* ---- metadata */
 /* Text of tvm.ir.load_json. NULL after a report. */

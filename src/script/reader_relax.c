@@ -269,12 +269,8 @@ static bool begin(rlx_reader *r)
     if (s->begun)
         return true;
     const rlx_pending *f = s->f;
-    const rlx_attr *forced = rlx_attrs_get(s->attrs, "relax.force_pure");
-    int64_t value = 0;
-    bool force = forced && (rlx_as_attr_int(forced) ? rlx_as_attr_int(forced)->value != 0
-                                                    : rlx_int_literal(forced, &value) && value);
-    s->begun = rlx_builder_begin_function(r->builder, f->params, f->num_params, !f->impure, force,
-                                          rlx_string_slice(f->name->text), s->self);
+    s->begun = rlx_builder_begin_function(r->builder, f->params, f->num_params, !f->impure,
+                                          s->attrs, rlx_string_slice(f->name->text), s->self);
     return s->begun;
 }
 
@@ -778,8 +774,51 @@ static const rlx_attr *join_attrs(rlx_reader *r, const rlx_attrs *before, const 
     return attrs;
 }
 
+/* Notes where each entry of a dictionary of attributes stands. */
+static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
+{
+    for (size_t i = 0; i + 1 < dict->list.count; i += 2) {
+        const rlx_val *key = &dict->list.items[i], *value = key + 1;
+        const rlx_ast at = { .begin = key->begin, .end = key->end };
+        rlx_slice text;
+        rlx_attr_entry *entry = rlx_region_alloc(&r->unit, sizeof *entry);
+        if (!entry)
+            return rlx_no_memory(r->ctx);
+        if (!rlx_to_string(r, &at, key, &text))
+            return false;
+        *entry = (rlx_attr_entry){ .key = rlx_attr_string_new(r->ctx, text),
+                                   .place = rlx_place_make(r->source, key->begin,
+                                                           value->end - key->begin),
+                                   .before = f->attr_entries };
+        f->attr_entries = entry;
+    }
+    return true;
+}
+
+const rlx_place *rlx_attr_places(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs,
+                                 size_t *count)
+{
+    const rlx_attrs *map = rlx_as_attrs(attrs);
+    *count = 0;
+    if (!f->attr_entries || !map)
+        return NULL;
+    rlx_place *places = rlx_new(r->ctx, map->num_keys * sizeof *places);
+    rlx_ptrmap at;
+    rlx_ptrmap_init(&at, &r->ctx->memory);
+    bool ok = places != NULL;
+    for (const rlx_attr_entry *e = f->attr_entries; e && ok; e = e->before)
+        ok = rlx_ptrmap_put(&at, e->key, (uintptr_t)e) || rlx_no_memory(r->ctx);
+    for (size_t i = 0; i < map->num_keys && ok; i++) {
+        const rlx_attr_entry *e = rlx_ptrmap_get(&at, map->keys[i]);
+        places[i] = e ? e->place : RLX_NO_PLACE;
+    }
+    rlx_ptrmap_free(&at);
+    *count = ok ? map->num_keys : 0;
+    return ok ? places : NULL;
+}
+
 const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx_attr *before,
-                                   const char *what)
+                                   rlx_pending *f, const char *what)
 {
     const rlx_ast *slot[1];
     rlx_val v;
@@ -788,12 +827,13 @@ const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx
         return NULL;
     if (v.kind != RLX_VAL_DICT)
         return rlx_read_expected(r, slot[0], "a dictionary", &v), NULL;
-    return join_attrs(r, rlx_as_attrs(before), &v);
+    const rlx_attr *attrs = join_attrs(r, rlx_as_attrs(before), &v);
+    return attrs && (!f || note_entries(r, &v, f)) ? attrs : NULL;
 }
 
 static void read_func_attr(rlx_reader *r, const rlx_ast *call)
 {
-    const rlx_attr *attrs = rlx_read_attr_dict(r, call, r->relax->attrs, "R.func_attr");
+    const rlx_attr *attrs = rlx_read_attr_dict(r, call, r->relax->attrs, r->relax->f, "R.func_attr");
     if (!attrs)
         return;
     const rlx_attr_string *symbol = rlx_as_attr_string(rlx_attrs_get(attrs, "global_symbol"));
@@ -1284,7 +1324,9 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
     rlx_builder_result_at(r->builder, s->result_at, f->num_ret_places ? f->ret_places[0] : 0);
     rlx_function *fn =
         (rlx_function *)rlx_builder_end_function(r->builder, s->result, f->ret, s->attrs, place);
-    if (fn && f->ret) { /* not shared with anybody yet */
+    if (fn) /* not shared with anybody yet */
+        fn->attr_places = rlx_attr_places(r, f, s->attrs, &fn->num_attr_places);
+    if (fn && f->ret) {
         fn->ret_places = f->ret_places;
         fn->num_ret_places = f->num_ret_places;
     }

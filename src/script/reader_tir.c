@@ -684,7 +684,7 @@ static bool func_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     struct rlx_rt_state *t = r->tir;
     if (t->level != 1 || t->block)
         return rlx_read_error(r, RLX_PA15, call, "T.func_attr stands at the top of the function");
-    const rlx_attr *attrs = rlx_read_attr_dict(r, call, t->attrs, "T.func_attr");
+    const rlx_attr *attrs = rlx_read_attr_dict(r, call, t->attrs, t->f, "T.func_attr");
     if (attrs && t->f->is_private && rlx_attrs_get(attrs, "global_symbol") &&
         !rlx_attrs_get(t->attrs, "global_symbol"))
         return rlx_read_error(r, RLX_PA23, call, "a private function has no global_symbol");
@@ -1172,6 +1172,7 @@ static const rlx_prim_func *make_func(rlx_reader *r, const rlx_stmt *body)
     p->num_buffers = f->num_params;
     p->ret_dtype = f->ret_dtype;
     p->attrs = t->attrs;
+    p->attr_places = rlx_attr_places(r, f, t->attrs, &p->num_attr_places);
     p->body = rlx_tir_add_root(r->ctx, body, (const rlx_buffer *const *)t->root_allocs.data,
                                t->root_allocs.len, p->place);
     return p->body ? p : NULL;

@@ -530,7 +530,8 @@ bool rlx_rt_block_attr(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call,
     if (!in_block(r, call, fn->name))
         return false;
     rlx_tir_block *b = r->tir->block->block;
-    return (b->annotations = rlx_read_attr_dict(r, call, b->annotations, "T.block_attr")) != NULL;
+    return (b->annotations = rlx_read_attr_dict(r, call, b->annotations, NULL,
+                                                "T.block_attr")) != NULL;
 }
 
 /* C = T.alloc_buffer((4, 4), ...): belongs to the block, or to the root block at function level */

@@ -328,7 +328,7 @@ static void *wrong_state(rlx_builder *b, const char *text)
 }
 
 bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count,
-                                bool is_pure, bool force_pure, rlx_slice name,
+                                bool is_pure, const rlx_attr *attrs, rlx_slice name,
                                 const rlx_expr *self)
 {
     if (b->depth == 0)
@@ -337,7 +337,7 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
     if (!f)
         return false;
     f->is_pure = is_pure;
-    f->force_pure = force_pure;
+    f->force_pure = rlx_flag_attr(attrs, "relax.force_pure");
     f->name = name;
     f->self = self;
     bool ok = true;
@@ -352,6 +352,7 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
         if (ok && v->sinfo && (v->sinfo->flags & RLX_FLAG_HAS_VARS))
             ok = rlx_builder_enter_shape_vars(b, v->sinfo, NULL);
     }
+    ok = ok && rlx_scope_believe(&f->scope, 0, attrs);
     for (size_t i = 0; ok && i < count; i++)
         ok = !rlx_as_var(params[i])->sinfo ||
              rlx_builder_check_annotation(b, rlx_as_var(params[i])->sinfo,

@@ -251,12 +251,6 @@ static bool begin_build(rlx_builder *b, job j)
     return !c || push_operand(b, c->op);
 }
 
-static bool force_pure(const rlx_function *f)
-{
-    const rlx_attr_int *a = rlx_as_attr_int(rlx_attrs_get(f->attrs, "relax.force_pure"));
-    return a && a->value;
-}
-
 /* The variable that a definition of v makes; NULL: failure. */
 static const rlx_var *defined(rlx_builder *b, const rlx_var *v)
 {
@@ -291,8 +285,8 @@ static bool begin_function(rlx_builder *b, job j, rlx_slice name, const rlx_expr
     rlx_memory *m = &b->ctx->memory;
     const rlx_expr **params = rlx_mem_alloc(m, (f->num_params + 1) * sizeof *params);
     bool ok = params ? follow_params(b, f, params) : rlx_no_memory(b->ctx);
-    ok = ok && rlx_builder_begin_function(b, params, f->num_params, f->is_pure, force_pure(f),
-                                          name, self);
+    ok = ok && rlx_builder_begin_function(b, params, f->num_params, f->is_pure, f->attrs, name,
+                                          self);
     if (params)
         rlx_mem_free(m, params, (f->num_params + 1) * sizeof *params);
     if (!ok)
@@ -782,6 +776,8 @@ static bool function_end(rlx_builder *b, const rlx_function *f)
         rlx_builder_end_function(b, leaf, kept_result(b, f, leaf), f->attrs, f->place);
     if (!n)
         return false;
+    ((rlx_function *)(uintptr_t)n)->attr_places = f->attr_places;
+    ((rlx_function *)(uintptr_t)n)->num_attr_places = f->num_attr_places;
     if (n->ret_stated && n->ret_sinfo == f->ret_sinfo) {
         ((rlx_function *)(uintptr_t)n)->ret_places = f->ret_places;
         ((rlx_function *)(uintptr_t)n)->num_ret_places = f->num_ret_places;

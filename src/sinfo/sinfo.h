@@ -113,6 +113,26 @@ const rlx_sinfo *rlx_prim_func_signature(rlx_context *ctx, const rlx_prim_func *
 const rlx_sinfo *rlx_close_binders(rlx_context *ctx, const rlx_sinfo *s,
                                    bool (*bound)(void *user, const rlx_prim_var *v), void *user);
 
+/* ---- what attributes of a function promise of its shape variables (language 10.3.2): a map from
+ * names to limits, a list of names */
+#define RLX_UPPER_BOUND "tir_var_upper_bound"
+#define RLX_NON_NEGATIVE "tir_non_negative_var"
+typedef RLX_VEC(rlx_fact) rlx_facts;
+/* Adds what is promised of the variables (PRIM_VARs in the order of the signature). */
+bool rlx_promised(rlx_context *ctx, const rlx_attr *attrs, const rlx_prim *const *vars,
+                  size_t count, rlx_facts *out);
+/* The same of the variables that parameters bind. */
+bool rlx_promised_of_params(rlx_context *ctx, const rlx_attr *attrs,
+                            const rlx_expr *const *params, size_t count, rlx_facts *out);
+/* The facts of s from number `first` on are the variables of a signature: what is promised of
+ * those that are not captured bounds them. */
+bool rlx_scope_believe(rlx_scope *s, size_t first, const rlx_attr *attrs);
+/* The upper bound that an entry states; negative: it is malformed. */
+int64_t rlx_promised_limit(const rlx_attr *value);
+/* The attributes without promises of variables that the parameters do not bind (any more). */
+const rlx_attr *rlx_promises_of_params(rlx_context *ctx, const rlx_attr *attrs,
+                                       const rlx_expr *const *params, size_t count);
+
 struct rlx_desc_writer; /* desc/desc.h */
 struct rlx_writer;
 /* ---- packed form for the run side (desc). Whoever encodes numbers the symbols and says which
@@ -182,10 +202,11 @@ void rlx_builder_free(rlx_builder *b);
 void rlx_builder_reset(rlx_builder *b);
 
 /* Function scope: params enter scope, their binding positions bind shape variables. Functions
- * nest (local functions): the inner one sees the outer shape variables (captured). name is for
- * messages and self-calls; self: the GlobalVar or local variable, may be NULL. */
+ * nest (local functions): the inner one sees the outer shape variables (captured). attrs (may be
+ * NULL) tell whether purity is forced, and what is promised of sizes. name is for messages and
+ * self-calls; self: the GlobalVar or local variable, may be NULL. */
 bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, size_t count,
-                                bool is_pure, bool force_pure, rlx_slice name,
+                                bool is_pure, const rlx_attr *attrs, rlx_slice name,
                                 const rlx_expr *self);
 /* Ends the function: result is normalised, body built (NF03, NF04, NF06), result struct info
  * derived and compared with the stated one (TY07; NULL: deduced). Errors raised since begin

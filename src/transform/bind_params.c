@@ -192,13 +192,14 @@ static const rlx_node *rebuild(binder *b, const rlx_function *f)
     rlx_node head = out->node;
     *out = *f;
     out->node = head;
+    out->num_attr_places = 0;
     out->params = rlx_nodes_copy(ctx, b->params.data, b->params.len, &ok);
     out->num_params = b->params.len;
     out->body = body->body;
     out->ret_sinfo = ret;
-    out->attrs = attrs;
+    out->attrs = rlx_promises_of_params(ctx, attrs, out->params, out->num_params);
     out->sinfo = rlx_signature(ctx, out->params, out->num_params, ret, f->is_pure, NULL);
-    return ok && out->sinfo ? &out->node : NULL;
+    return ok && out->sinfo && (out->attrs || !attrs) ? &out->node : NULL;
 }
 
 static const rlx_node *bind_function(binder *b, const rlx_function *f)
@@ -206,7 +207,8 @@ static const rlx_node *bind_function(binder *b, const rlx_function *f)
     bool any = false;
     rlx_ptrmap_clear(&b->seq.names.map);
     b->seq.num_names = 0;
-    if (!bind_weights(b, f, &any))
+    if (!bind_weights(b, f, &any) ||
+        !rlx_keeps_promises(b->ctx, f, &b->seq.names.map, RLX_CG12))
         return NULL;
     return any ? rebuild(b, f) : &f->node;
 }

@@ -65,6 +65,19 @@ static bool find_variable(binder *b, size_t i, const rlx_prim_vars *defined,
     return !found || bind(b, i, found, f);
 }
 
+static bool keeps_promises(binder *b, const rlx_function *f)
+{
+    rlx_ptrmap values;
+    bool good = true;
+    rlx_ptrmap_init(&values, &b->ctx->memory);
+    for (size_t i = 0; good && i < b->from.len; i++)
+        good = rlx_ptrmap_put(&values, b->from.data[i], (uintptr_t)b->to.data[i]) ||
+               rlx_no_memory(b->ctx);
+    good = good && rlx_keeps_promises(b->ctx, f, &values, RLX_OP11);
+    rlx_ptrmap_free(&values);
+    return good;
+}
+
 /* Nothing is left that the function does not define. */
 static bool is_closed(binder *b, const rlx_function *f)
 {
@@ -87,6 +100,11 @@ static const rlx_node *substitute(binder *b, const rlx_function *f)
     if (!copy)
         return NULL;
     copy->node.layer = b->ctx->top;
+    copy->attrs = rlx_promises_of_params(b->ctx, f->attrs, copy->params, copy->num_params);
+    if (copy->attrs != f->attrs)
+        copy->num_attr_places = 0;
+    if (f->attrs && !copy->attrs)
+        return NULL;
     copy->sinfo = rlx_signature(b->ctx, copy->params, copy->num_params, copy->ret_sinfo,
                                 copy->is_pure, NULL);
     return copy->sinfo && is_closed(b, copy) ? &copy->node : NULL;
@@ -102,7 +120,9 @@ static const rlx_node *bind_function(binder *b, const rlx_function *f)
     rlx_vec_free(&b->ctx->memory, &defined);
     if (!good)
         return NULL;
-    return b->from.len ? substitute(b, f) : &f->node;
+    if (!b->from.len)
+        return &f->node;
+    return keeps_promises(b, f) ? substitute(b, f) : NULL;
 }
 
 static bool all_used(binder *b)

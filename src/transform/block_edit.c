@@ -295,7 +295,7 @@ static const rlx_block *bind(rlx_block_edit *e, const rlx_expr *expr, const rlx_
     rlx_builder *b = rlx_builder_create(e->ctx, &env, &options);
     const rlx_expr *unit = rlx_tuple_new(e->ctx, NULL, 0, RLX_NO_PLACE);
     bool good = b && unit &&
-                rlx_builder_begin_function(b, NULL, 0, true, false,
+                rlx_builder_begin_function(b, NULL, 0, true, NULL,
                                            rlx_string_slice(e->gv->name), NULL);
     for (size_t i = 0; good && i < sizes->len; i++)
         good = rlx_builder_declare(b, sizes->data[i]) || rlx_no_memory(e->ctx);

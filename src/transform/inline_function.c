@@ -3,8 +3,9 @@
  *                                        gv = R.negative(lv)
  * needs: normal form. keeps: places (those of the body's bindings), purity, checks: where an
  * argument is not proved to be what the parameter says, or the result what is stated, a
- * match_cast stands for the check at the border of the function. Calls inside of what was
- * inlined stay, so recursion comes to an end.
+ * match_cast stands for the check at the border of the function; likewise where a size is not
+ * proved to lie within the bounds that the function promises. Calls inside of what was inlined
+ * stay, so recursion comes to an end.
  *
  * The body is copied with variables of its own; sizes that the arguments give take the place of
  * those that the parameters bind. In a dataflow block ordinary blocks of the body become part of
@@ -30,6 +31,7 @@ typedef struct copy {
     rlx_place place;           /* of the call */
     rlx_prim_vars sizes;       /* that its parameters bind */
     rlx_prims from, to;        /* what arguments give for them */
+    rlx_facts promised;        /* of them */
     const rlx_expr **args;     /* in place of the parameters */
 } copy;
 
@@ -90,6 +92,37 @@ static bool take_args(copy *c, const rlx_call *call, rlx_rewriter *names)
             return false;
         if (!rlx_ptrmap_put(&names->map, p, (uintptr_t)arg))
             return rlx_no_memory(c->ctx);
+    }
+    return true;
+}
+
+/* n <= 64 as something that a cast can check: min(n, 64) is n. */
+static bool check_bound(copy *c, const rlx_prim_var *var, enum rlx_node_kind kind, int64_t limit)
+{
+    rlx_context *ctx = c->ctx;
+    bool upper = kind == RLX_NODE_LE;
+    const rlx_prim *bound = rlx_int64(ctx, limit),
+                   *value = rlx_substitute(ctx, &var->node, c->from.data, c->to.data,
+                                           c->from.len);
+    if (!bound || !value)
+        return false;
+    if (rlx_prove_compare(ctx, rlx_builder_scope(c->b), kind, value, bound) == RLX_TRUE)
+        return true;
+    const rlx_prim *inside =
+        rlx_fold_binary(ctx, upper ? RLX_NODE_MIN : RLX_NODE_MAX, value, bound);
+    const rlx_expr *have = inside ? rlx_prim_value_new(ctx, inside) : NULL;
+    const rlx_sinfo *want = rlx_prim_info(ctx, RELAX_INT64, value);
+    rlx_emit how = { .name = var->name, .number = -1, .place = c->place, .var_place = c->place };
+    return have && want && rlx_builder_emit_match(c->b, have, want, &how, false);
+}
+
+static bool check_promises(copy *c)
+{
+    for (size_t i = 0; i < c->promised.len; i++) {
+        const rlx_fact *p = &c->promised.data[i];
+        if ((p->low != INT64_MIN && !check_bound(c, p->var, RLX_NODE_GE, p->low)) ||
+            (p->high != INT64_MAX && !check_bound(c, p->var, RLX_NODE_LE, p->high)))
+            return false;
     }
     return true;
 }
@@ -159,7 +192,10 @@ static const rlx_expr *body_for_dataflow(copy *c, const rlx_seq_expr *body, rlx_
 static const rlx_expr *emit_body(copy *c, const rlx_call *call, rlx_rewriter *names)
 {
     const rlx_seq_expr *body = rlx_as_seq_expr(c->f->body);
-    if (!map_sizes(c, call) || !take_args(c, call, names))
+    if (!map_sizes(c, call) || !take_args(c, call, names) ||
+        !rlx_promised_of_params(c->ctx, c->f->attrs, c->f->params, c->f->num_params,
+                                &c->promised) ||
+        !check_promises(c))
         return NULL;
     const rlx_expr *e = body && rlx_builder_in_dataflow(c->b) ? body_for_dataflow(c, body, names)
                                                              : rlx_rewrite(names, c->f->body);
@@ -188,6 +224,7 @@ static const rlx_expr *inlined(inlining *in, rlx_builder *b, const rlx_call *cal
     rlx_vec_free(&ctx->memory, &c.sizes);
     rlx_vec_free(&ctx->memory, &c.from);
     rlx_vec_free(&ctx->memory, &c.to);
+    rlx_vec_free(&ctx->memory, &c.promised);
     ctx->diags.otherwise = before;
     return out;
 }

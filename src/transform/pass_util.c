@@ -34,3 +34,24 @@ const rlx_prim *const *rlx_known_dims(const rlx_tensor_sinfo *t, size_t *ndim)
     *ndim = of_var->num_values;
     return of_var->num_values ? of_var->values : none;
 }
+
+bool rlx_keeps_promises(rlx_context *ctx, const rlx_function *f, const rlx_ptrmap *values,
+                        enum rlx_code_id code)
+{
+    rlx_facts promised = { 0 };
+    bool ok = rlx_promised_of_params(ctx, f->attrs, f->params, f->num_params, &promised);
+    for (size_t i = 0; ok && i < promised.len; i++) {
+        const rlx_fact *p = &promised.data[i];
+        const rlx_prim *value = rlx_ptrmap_get(values, p->var);
+        int64_t n;
+        if (!value || !rlx_int_literal(value, &n) || (n >= p->low && n <= p->high))
+            continue;
+        const char *key = n < p->low ? RLX_NON_NEGATIVE : RLX_UPPER_BOUND;
+        ok = rlx_error(ctx, code, rlx_attr_place(&f->node, key),
+                       "shape variable %s becomes %lld, but %s says at %s %lld",
+                       p->var->name->data, (long long)n, key, n < p->low ? "least" : "most",
+                       (long long)(n < p->low ? p->low : p->high)) != NULL;
+    }
+    rlx_vec_free(&ctx->memory, &promised);
+    return ok;
+}

@@ -4,7 +4,9 @@
  * bytes up to below 2^(k+1)); a tensor takes the first that is large enough from its own shelf
  * or one of the next, else the largest smaller one, which then grows. Symbolic sizes lie on a
  * shelf of their own, where only storage that is provably large enough is taken. Each search
- * looks at a bounded number of storages, so that the scan is linear.
+ * looks at a bounded number of storages, so that the scan is linear. Where the function promises
+ * upper bounds of its sizes (tir_var_upper_bound), what they bound is planned at its largest, and
+ * so is static.
  *
  * Storage made inside a branch is gone at its end; storage of outer sequences may be used
  * inside, as whatever is placed in it there is dead at the end of the branch.
@@ -21,6 +23,7 @@ typedef struct scan {
     const rlx_flow *w;
     const rlx_lifetimes *l;
     rlx_scope scope;             /* what is known of sizes */
+    bool bounded;                /* the function promises upper bounds: storage is made for them */
     numbers shelf[SHELVES];      /* free storages, by number */
     numbers open;                /* storages of the sequences under way, inner ones last */
     uint32_t *dying, *next;      /* by event: tensors (by event + 1) that die after it, chained */
@@ -43,6 +46,18 @@ static int shelf_of(int64_t bytes)
     return k;
 }
 
+/* The number that a dimension counts as: itself, or its upper bound. */
+static bool is_number(scan *s, const rlx_prim *dim, int64_t *out)
+{
+    int64_t low;
+    if (rlx_int_literal(dim, out))
+        return true;
+    if (!s->bounded)
+        return false;
+    rlx_bounds(s->ctx, &s->scope, dim, &low, out);
+    return *out != INT64_MAX && *out >= 0;
+}
+
 /* Bytes of a tensor of these sizes; false: too large, or out of memory. */
 static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, demand *d)
 {
@@ -50,7 +65,7 @@ static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, deman
     d->bytes = (int64_t)rlx_dtype_bytes(dtype);
     for (size_t i = 0; i < shape->num_values; i++) {
         int64_t dim;
-        if (rlx_int_literal(shape->values[i], &dim)) {
+        if (is_number(s, shape->values[i], &dim)) {
             if (dim < 0 || !rlx_mul_i64(d->bytes, dim, &d->bytes))
                 return false;
         } else {
@@ -240,7 +255,11 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, 
 {
     size_t n = w->events.len;
     rlx_memory *m = &ctx->memory;
-    scan s = { .ctx = ctx, .plan = plan, .w = w, .l = l };
+    scan s = { .ctx = ctx,
+               .plan = plan,
+               .w = w,
+               .l = l,
+               .bounded = rlx_attrs_get(f->attrs, RLX_UPPER_BOUND) != NULL };
     *plan =
         (rlx_plan){ .storage_of = rlx_mem_alloc(m, (n + 1) * sizeof(uint32_t)), .num_events = n };
     s.dying = rlx_mem_alloc_zero(m, (n + 1) * sizeof(uint32_t));
@@ -249,8 +268,7 @@ bool rlx_plan_function(rlx_plan *plan, rlx_context *ctx, const rlx_function *f, 
     bool good = (plan->storage_of && s.dying && s.next) || rlx_no_memory(ctx);
     for (size_t i = 0; good && i < n; i++)
         plan->storage_of[i] = RLX_NO_STORAGE;
-    for (size_t i = 0; good && i < f->num_params; i++)
-        good = rlx_scope_enter(&s.scope, ((const rlx_var *)f->params[i])->sinfo);
+    good = good && rlx_scope_enter_function(&s.scope, f);
     for (size_t i = 0; good && i < n; i++)
         good = step(&s, (uint32_t)i);
     rlx_scope_free(&s.scope);

@@ -62,6 +62,8 @@ static const rlx_function *with_signature(realize *r, const rlx_function *old,
     if (f) {
         ((rlx_function *)(uintptr_t)f)->ret_places = now->ret_places;
         ((rlx_function *)(uintptr_t)f)->num_ret_places = now->num_ret_places;
+        ((rlx_function *)(uintptr_t)f)->attr_places = now->attr_places;
+        ((rlx_function *)(uintptr_t)f)->num_attr_places = now->num_attr_places;
     }
     return f;
 }

@@ -277,13 +277,9 @@ const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f,
     n->node = head;
     n->body = body;
     n->attrs = attrs;
+    if (attrs != f->attrs)
+        n->num_attr_places = 0;
     return n;
-}
-
-bool rlx_flag_attr(const rlx_attr *attrs, const char *name)
-{
-    const rlx_attr_int *a = rlx_as_attr_int(rlx_attrs_get(attrs, name));
-    return a && a->value != 0;
 }
 
 static const rlx_binding *rebind(rlx_context *ctx, const rlx_binding *old, const rlx_var *var,
@@ -396,9 +392,8 @@ static bool begin_binding(rlx_seq_pass *p, const rlx_binding *b)
     }
     if (!define(p, rlx_binding_var(b), &f->pending_var))
         return false;
-    for (size_t i = 0; p->use_scope && i < literal->num_params; i++)
-        if (!rlx_scope_enter(&p->scope, ((const rlx_var *)literal->params[i])->sinfo))
-            return false;
+    if (p->use_scope && !rlx_scope_enter_function(&p->scope, literal))
+        return false;
     return push_sequence(p, literal->body, PART_LITERAL);
 }
 
@@ -459,9 +454,8 @@ static void reset(rlx_seq_pass *p)
 const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f)
 {
     reset(p);
-    for (size_t i = 0; p->use_scope && i < f->num_params; i++)
-        if (!rlx_scope_enter(&p->scope, ((const rlx_var *)f->params[i])->sinfo))
-            return NULL;
+    if (p->use_scope && !rlx_scope_enter_function(&p->scope, f))
+        return NULL;
     if (!f->body || !push_sequence(p, f->body, PART_BODY))
         return f->body ? NULL : f;
     while (p->frames.len)

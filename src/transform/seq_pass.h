@@ -76,7 +76,5 @@ const rlx_var *rlx_var_like(rlx_context *ctx, const rlx_var *v, bool dataflow,
 /* A function like f with another body and attributes; f itself if both are the same. */
 const rlx_function *rlx_function_with(rlx_context *ctx, const rlx_function *f,
                                       const rlx_expr *body, const rlx_attr *attrs);
-/* Is attribute `name` present and true? */
-bool rlx_flag_attr(const rlx_attr *attrs, const char *name);
 
 #endif

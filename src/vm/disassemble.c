@@ -143,6 +143,12 @@ static void put_params(const listing *l, const rlx_file_function *f)
         at += 1 + rlx_node_words(at + 1);
     }
     rlx_buf_lit(l->out, ")");
+    uint32_t count;
+    const rlx_desc_bound *b = rlx_desc_bounds(l->e->descs, f->params, &count);
+    for (uint32_t i = 0; i < count && !is_full(l); i++) {
+        rlx_buf_z(l->out, i ? ", " : " where ");
+        rlx_desc_bound_text(&l->env, &b[i], l->out);
+    }
 }
 
 /* The first place at or behind word `word`. */

@@ -94,7 +94,7 @@ static const rlx_binding *bind(fixture *f, const char *name, const rlx_expr *val
 
 static bool begin(fixture *f, const rlx_expr *const *params, size_t count)
 {
-    return rlx_builder_begin_function(f->b, params, count, true, false, RLX_SLICE("main"), NULL);
+    return rlx_builder_begin_function(f->b, params, count, true, NULL, RLX_SLICE("main"), NULL);
 }
 
 static const rlx_function *end(fixture *f, const rlx_expr *result, const char *ret)
@@ -279,7 +279,7 @@ static void test_evaluation_order(void **state)
                    *ph = rlx_extern(f->ctx, RLX_SLICE("h")),
                    *pk = rlx_extern(f->ctx, RLX_SLICE("k"));
     assert_true(
-        rlx_builder_begin_function(f->b, params, 1, false, false, RLX_SLICE("main"), NULL));
+        rlx_builder_begin_function(f->b, params, 1, false, NULL, RLX_SLICE("main"), NULL));
     const rlx_function *fn =
         end(f, invoke(f, pf, invoke(f, pg, x, NULL), invoke(f, ph, invoke(f, pk, x, NULL), NULL)),
             NULL);
@@ -368,7 +368,7 @@ static void test_call_tir_arguments(void **state)
     for (int keep = 0; keep < 2; keep++) {
         rlx_builder_options options = { .keep_op_form = keep };
         rlx_builder *mine = rlx_builder_create(f->ctx, rlx_module_builder_env(f->mb), &options);
-        assert_true(rlx_builder_begin_function(mine, &x, 1, true, false, RLX_SLICE("main"), NULL));
+        assert_true(rlx_builder_begin_function(mine, &x, 1, true, NULL, RLX_SLICE("main"), NULL));
         rlx_emit how = { .name = rlx_string_z(f->ctx, "t"), .number = -1 };
         const rlx_expr *fields[] = { x };
         const rlx_var *t = rlx_builder_emit(mine, rlx_tuple_new(f->ctx, fields, 1, 0), &how);
@@ -424,12 +424,12 @@ static void test_strict_annotations(void **state)
     const rlx_expr *x = variable(f, "x", "Tensor[n, 4](float32)");
     rlx_emit how = { .number = -1, .annotation = info(f, "Tensor[8, 4](float32)") };
     rlx_builder *b = rlx_builder_create(f->ctx, NULL, &strict);
-    assert_true(rlx_builder_begin_function(b, &x, 1, true, false, RLX_SLICE("main"), NULL));
+    assert_true(rlx_builder_begin_function(b, &x, 1, true, NULL, RLX_SLICE("main"), NULL));
     assert_null(rlx_builder_emit(b, op2(f, "exp", x, NULL), &how));
     expect_report(f, "TY01", ERROR, "dimension 0");
     rlx_builder_free(b);
     b = rlx_builder_create(f->ctx, NULL, &quiet);
-    assert_true(rlx_builder_begin_function(b, &x, 1, true, false, RLX_SLICE("main"), NULL));
+    assert_true(rlx_builder_begin_function(b, &x, 1, true, NULL, RLX_SLICE("main"), NULL));
     assert_non_null(rlx_builder_emit(b, op2(f, "exp", x, NULL), &how));
     expect_silence(f);
     rlx_builder_free(b);
@@ -532,7 +532,7 @@ static void test_packed_calls(void **state)
 {
     fixture *f = *state;
     const rlx_expr *x = variable(f, "x", "Tensor"), *g = rlx_extern(f->ctx, RLX_SLICE("g"));
-    assert_true(rlx_builder_begin_function(f->b, &x, 1, false, false, RLX_SLICE("main"), NULL));
+    assert_true(rlx_builder_begin_function(f->b, &x, 1, false, NULL, RLX_SLICE("main"), NULL));
     const rlx_sinfo *infos[] = { info(f, "Tensor[4](float32)"), info(f, "Shape") };
     expect_info(f, emit(f, invoke(f, g, x, NULL)), "Object");
     expect_info(f, emit(f, rlx_call_new(f->ctx, g, &x, 1, infos, 1, NULL, 0)),
@@ -554,9 +554,12 @@ static void test_purity(void **state)
         { false, false, false, NULL },  { false, false, true, "PU01" },
         { true, true, true, "PU01" },
     };
+    const rlx_attr *forced = rlx_attrs_with(f->ctx, NULL, "relax.force_pure",
+                                            rlx_attr_bool_new(f->ctx, true));
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
-        assert_true(rlx_builder_begin_function(f->b, &x, 1, rows[i].pure, rows[i].force,
-                                               RLX_SLICE("main"), NULL));
+        assert_true(rlx_builder_begin_function(f->b, &x, 1, rows[i].pure,
+                                               rows[i].force ? forced : NULL, RLX_SLICE("main"),
+                                               NULL));
         if (rows[i].dataflow)
             assert_true(rlx_builder_begin_block(f->b, true, 0));
         assert_non_null(emit(f, invoke(f, g, x, NULL))); /* derivation goes on */
@@ -702,11 +705,11 @@ static void test_recursion(void **state)
     const rlx_expr *x = variable(f, "x", "Tensor[n](float32)");
     const rlx_global_var *g = rlx_module_builder_declare(
         f->mb, RLX_SLICE("loop"), info(f, "Func(Tensor[i](float32) -> Tensor[i](float32))"), 0);
-    assert_true(rlx_builder_begin_function(f->b, &x, 1, true, false, RLX_SLICE("loop"), &g->node));
+    assert_true(rlx_builder_begin_function(f->b, &x, 1, true, NULL, RLX_SLICE("loop"), &g->node));
     expect_info(f, emit(f, invoke(f, &g->node, x, NULL)), "Tensor[n](float32)");
     assert_non_null(end(f, x, "Tensor[n](float32)"));
     const rlx_expr *self = variable(f, "self", NULL);
-    assert_true(rlx_builder_begin_function(f->b, &x, 1, true, false, RLX_SLICE("self"), self));
+    assert_true(rlx_builder_begin_function(f->b, &x, 1, true, NULL, RLX_SLICE("self"), self));
     expect_info(f, emit(f, invoke(f, self, x, NULL)), "Object");
     expect_silence(f);
 }
@@ -718,7 +721,7 @@ static void test_local_functions(void **state)
                    *y = variable(f, "y", "Tensor[n, i](float32)"),
                    *z = variable(f, "z", "Tensor[n, 3](float32)"), *params[] = { x, z };
     assert_true(begin(f, params, 2));
-    assert_true(rlx_builder_begin_function(f->b, &y, 1, true, false, RLX_SLICE("g"), NULL));
+    assert_true(rlx_builder_begin_function(f->b, &y, 1, true, NULL, RLX_SLICE("g"), NULL));
     assert_true(rlx_scope_has(rlx_builder_scope(f->b), prim_name(&f->names, "n"))); /* captured */
     const rlx_expr *sum = emit(f, op2(f, "add", y, y));
     const rlx_function *g = end(f, sum, NULL);
@@ -804,7 +807,7 @@ static const rlx_function *doubled(fixture *f, const char *name, const char *op)
 {
     const rlx_expr *x = variable(f, name, "Tensor[4](float32)");
     rlx_builder *b = rlx_builder_create(f->ctx, NULL, NULL);
-    assert_true(rlx_builder_begin_function(b, &x, 1, true, false, RLX_SLICE("f"), NULL));
+    assert_true(rlx_builder_begin_function(b, &x, 1, true, NULL, RLX_SLICE("f"), NULL));
     const rlx_function *fn = rlx_builder_end_function(b, op2(f, op, x, x), NULL, NULL, 0);
     rlx_builder_free(b);
     return fn;
@@ -902,7 +905,7 @@ static const rlx_function *sample(fixture *f)
     const rlx_expr *e = rlx_builder_end_branch(f->b, op2(f, "exp", &k->node, NULL), 0);
     const rlx_expr *r = emit_as(f, rlx_if(f->ctx, c, t, e, 0), "r", NULL, false);
     const rlx_expr *y = variable(f, "y", "Tensor[j](float32)");
-    assert_true(rlx_builder_begin_function(f->b, &y, 1, true, false, RLX_SLICE("g"), NULL));
+    assert_true(rlx_builder_begin_function(f->b, &y, 1, true, NULL, RLX_SLICE("g"), NULL));
     const rlx_function *g = end(f, op2(f, "add", y, y), NULL);
     const rlx_expr *gv = emit_as(f, &g->node, "g", NULL, false);
     const rlx_function *fn = end(f, invoke(f, gv, r, NULL), NULL);
@@ -1025,7 +1028,7 @@ static bool scenario(rlx_context *ctx)
                        ctx, false, name, -1, rlx_tensor_ints(ctx, NULL, 0, RELAX_BOOL), 0),
                    *params[] = { x, c };
     if (f.b && x && c &&
-        rlx_builder_begin_function(f.b, params, 2, true, false, RLX_SLICE("main"), NULL) &&
+        rlx_builder_begin_function(f.b, params, 2, true, NULL, RLX_SLICE("main"), NULL) &&
         rlx_builder_begin_block(f.b, true, 0)) {
         rlx_emit how = { .number = -1, .output = true, .annotation = ranked };
         const rlx_expr *y = (const rlx_expr *)rlx_builder_emit(

@@ -1,0 +1,188 @@
+/* test_api_bounds: bounds that attributes of functions promise of their shape variables: where
+ * functions are built, copied, specialised, inlined and merged, and when they are called. */
+#include "checked_module.h"
+
+#include <relax/ops.h>
+
+#define ATTR(text) "    R.func_attr({\"tir_var_upper_bound\": " text "})\n"
+#define VECTOR(n) "R.Tensor((" n ",), dtype=\"float32\")"
+#define NAMED(n) VECTOR("\"" n "\"")
+
+static const relax_prim_expr *size(relax_context *ctx, const char *name)
+{
+    return relax_prim_var(ctx, Z(name), RELAX_INT64);
+}
+
+static const relax_attr *limit(relax_context *ctx, const char *name, int64_t most)
+{
+    const relax_attr *limits =
+        relax_attr_map_with(ctx, NULL, Z(name), relax_attr_int(ctx, most));
+    return relax_attr_map_with(ctx, NULL, Z("tir_var_upper_bound"), limits);
+}
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+/* exp(x) of (n,) under the annotation (100,) or (min(n, 100),), in a function that promises
+ * n <= most. */
+static relax_module *built(relax_context *ctx, int64_t most, bool least)
+{
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    relax_function_options options;
+    relax_function_options_init(&options, sizeof options);
+    options.attrs = limit(ctx, "n", most);
+    const relax_prim_expr *n = size(ctx, "n"), *hundred = relax_prim_int(ctx, 100);
+    if (least)
+        hundred = relax_prim_binary(ctx, RELAX_PRIM_MIN, n, hundred);
+    const relax_struct_info *plain = relax_struct_info_tensor(ctx, &n, 1, RELAX_FLOAT32),
+                            *fixed = relax_struct_info_tensor(ctx, &hundred, 1, RELAX_FLOAT32);
+    const relax_expr *x = relax_var(ctx, Z("x"), plain, 0);
+    assert_int_equal(relax_builder_begin_function(b, Z("main"), &x, 1, &options), RELAX_OK);
+    const relax_expr *y = relax_builder_emit_annotated(b, relax_r_exp(ctx, x), fixed, NULL, 0,
+                                                       0);
+    relax_builder_end_function(b, y);
+    relax_module *m = relax_module_builder_finish(mb);
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+    return m;
+}
+
+static void test_the_builder_believes(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    assert_int_equal(relax_well_formed(ctx, built(ctx, 100, true), RELAX_CHECK_ALL), 1);
+    assert_quiet(ctx);
+    assert_null(built(ctx, 99, false));
+    assert_said(ctx, "TY01");
+}
+
+/* ---- specialising --------------------------------------------------------------------------- */
+
+static const char program[] =
+    HEAD "@R.function\ndef main(x: " NAMED("n") ", y: " NAMED("m") ") -> R.Object:\n"
+    "    n = T.int64()\n    m = T.int64()\n" ATTR("{\"m\": 8, \"n\": 64}") "    return x\n";
+
+static void test_what_is_bound_loses_its_bound(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, program);
+    const char *n = "n", *both[] = { "n", "m" };
+    const relax_prim_expr *four = relax_prim_int(ctx, 4), *fours[] = { four, four };
+    assert_same(ctx, relax_module_bind_shape_names(ctx, m, NULL, 0, &n, &four, 1),
+                parsed(ctx, HEAD "@R.function\ndef main(x: " VECTOR("4") ", y: " NAMED("m")
+                                 ") -> R.Object:\n    m = T.int64()\n" ATTR("{\"m\": 8}")
+                                 "    return x\n"));
+    assert_same(ctx, relax_module_bind_shape_names(ctx, m, NULL, 0, both, fours, 2),
+                parsed(ctx, HEAD "@R.function\ndef main(x: " VECTOR("4") ", y: " VECTOR("4")
+                                 ") -> R.Object:\n    return x\n"));
+    const relax_prim_expr *most = relax_prim_int(ctx, 64),
+                          *more = relax_prim_int(ctx, 65);
+    assert_non_null(relax_module_bind_shape_names(ctx, m, NULL, 0, &n, &most, 1));
+    assert_quiet(ctx);
+    assert_null(relax_module_bind_shape_names(ctx, m, NULL, 0, &n, &more, 1));
+    assert_said(ctx, "OP11");
+}
+
+static void test_a_weight_within_the_bounds(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, program);
+    static const float zeros[9];
+    for (int64_t rows = 8; rows <= 9; rows++) {
+        const relax_expr *y = relax_expr_operand(relax_base_func_as_expr(relax_module_function(m, 0)), 1);
+        const relax_expr *w = relax_constant(ctx, RELAX_FLOAT32, &rows, 1, zeros,
+                                             (size_t)rows * sizeof *zeros);
+        relax_module *out = relax_module_bind_constants(ctx, m, &y, &w, 1);
+        if (rows == 8)
+            assert_same(ctx, out,
+                        parsed(ctx, HEAD "@R.function\ndef main(x: " NAMED("n")
+                                         ") -> R.Object:\n    n = T.int64()\n"
+                                         ATTR("{\"n\": 64}") "    return x\n"));
+        else
+            assert_null(out);
+    }
+    assert_said(ctx, "CG12");
+}
+
+/* ---- inlining and merging ------------------------------------------------------------------- */
+
+#define CALLED                                                                                    \
+    "    @R.function(private=True)\n    def f(x: " NAMED("n") ") -> " NAMED("n") ":\n"            \
+    "        n = T.int64()\n    " ATTR("{\"n\": 64}") "        y = R.exp(x)\n        return y\n\n"
+
+static void test_inlining_keeps_the_check(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(
+        ctx, HEAD "@I.ir_module\nclass Module:\n" CALLED
+                  "    @R.function\n    def main(x: " NAMED("k") ", z: " VECTOR("64")
+                  ") -> R.Object:\n        k = T.int64()\n        cls = Module\n"
+                  "        a = cls.f(x)\n        b = cls.f(z)\n        return (a, b)\n");
+    relax_module *want = parsed(
+        ctx, HEAD "@I.ir_module\nclass Module:\n" CALLED
+                  "    @R.function\n    def main(x: " NAMED("k") ", z: " VECTOR("64")
+                  ") -> R.Object:\n        k = T.int64()\n"
+                  "        n = R.match_cast(R.prim_value(T.min(k, 64)), R.Prim(value=k))\n"
+                  "        a = R.exp(x)\n        b = R.exp(z)\n        return (a, b)\n");
+    assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
+}
+
+static void test_functions_that_promise_more_are_others(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    const char *text = HEAD "@I.ir_module\nclass Module:\n" CALLED;
+    relax_module *a = parsed(ctx, text), *b = parsed(ctx, text);
+    relax_module *both = relax_module_merge(ctx, a, b);
+    assert_same(ctx, both, a);
+    relax_module *bare = parsed(ctx, HEAD "@I.ir_module\nclass Module:\n"
+                                          "    @R.function(private=True)\n    def f(x: " NAMED("n")
+                                          ") -> " NAMED("n") ":\n        n = T.int64()\n"
+                                          "        y = R.exp(x)\n        return y\n\n");
+    both = relax_module_merge(ctx, a, bare);
+    assert_quiet(ctx);
+    assert_int_equal(relax_module_num_functions(both), 2);
+    assert_int_equal(relax_well_formed(ctx, both, RELAX_CHECK_NORMAL), 1);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void test_the_border_checks(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = parsed(ctx, HEAD "@R.function\ndef main(s: R.Shape([\"n\"])) -> "
+                                       "R.Object:\n    n = T.int64()\n" ATTR("{\"n\": 64}")
+                                       "    return R.shape([n])\n");
+    relax_executable *exe = relax_compile(ctx, m, NULL);
+    assert_quiet(ctx);
+    relax_vm *vm = NULL;
+    assert_int_equal(relax_vm_create(exe, NULL, &vm, NULL), RELAX_OK);
+    for (int64_t n = 63; n <= 65; n++) {
+        relax_value s = { 0 }, out = { 0 };
+        relax_error *error = NULL;
+        assert_int_equal(relax_value_set_shape(&s, &n, 1), RELAX_OK);
+        relax_status status = relax_vm_call(vm, Z("main"), &s, 1, &out, &error);
+        assert_int_equal(status == RELAX_OK, n <= 64);
+        if (error) {
+            assert_string_equal(relax_error_code(error), "RT05");
+            assert_non_null(strstr(relax_error_message(error, NULL), "n is 65"));
+            assert_non_null(strstr(relax_error_message(error, NULL), "at most 64"));
+        }
+        relax_error_release(error);
+        relax_value_release(&s);
+        relax_value_release(&out);
+    }
+    relax_vm_release(vm);
+    relax_executable_release(exe);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, open_fixture, close_fixture)
+    const struct CMUnitTest tests[] = {
+        CASE(test_the_builder_believes),       CASE(test_what_is_bound_loses_its_bound),
+        CASE(test_a_weight_within_the_bounds), CASE(test_inlining_keeps_the_check),
+        CASE(test_functions_that_promise_more_are_others),
+        CASE(test_the_border_checks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
