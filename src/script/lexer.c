@@ -222,8 +222,6 @@ static inline rlx_word_slot *slot_of(const rlx_words *t, const name_key *key)
     }
 }
 
-static inline rlx_word **letter_slot(rlx_words *t, char c) { return &t->letters[c & 63]; }
-
 /* Room for one more. */
 static rlx_word *next_word(rlx_words *t)
 {
@@ -250,7 +248,7 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
                      .keyword = keyword_of(key->text) };
     t->len++;
     if (key->text.len == 1 && class_of(key->text.data[0]) == C_NAME && key->begin[0] < 0x80)
-        *letter_slot(t, key->text.data[0]) = w;
+        t->letters[key->text.data[0] & 63] = w;
     return w;
 }
 
@@ -273,11 +271,17 @@ rlx_word *rlx_words_get(rlx_words *t, rlx_slice text)
     return get_name(t, &key);
 }
 
+/* The word of a name, or NULL: there is none yet. */
+static inline rlx_word *known_name(const rlx_words *t, const name_key *key)
+{
+    const rlx_word_slot *slot = RLX_LIKELY(t->cap) ? slot_of(t, key) : NULL;
+    return slot && slot->number ? rlx_words_at(t, slot->number - 1) : NULL;
+}
+
 rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text)
 {
     name_key key = key_of(text);
-    const rlx_word_slot *slot = t->cap ? slot_of(t, &key) : NULL;
-    return slot && slot->number ? rlx_words_at(t, slot->number - 1) : NULL;
+    return known_name(t, &key);
 }
 
 rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w)
@@ -648,20 +652,34 @@ static inline uint64_t outside_names(uint64_t v)
 /* The bytes below the lowest one that the mask marks. */
 static inline uint64_t bytes_below(uint64_t mask) { return ((mask & -mask) >> 7) - 1; }
 
-/* The name that begins at `at`. */
-static inline rlx_slice name_at(const char *text, uint32_t at)
+/* What the name at `text` is looked up by. Most are shorter than 16 bytes, and one or two loads
+ * hold all of it. */
+static inline name_key name_at(const char *text)
 {
-    return (rlx_slice){ text + at, rlx_name_end(text, at) - at };
+    uint64_t first = rlx_load8(text), second, end = outside_names(first);
+    if (RLX_LIKELY(end)) {
+        rlx_slice name = { text, rlx_first_byte(end) };
+        first &= bytes_below(end);
+        return (name_key){ name, { first, 0 }, hash_of_few(first, name.len) };
+    }
+    second = rlx_load8(text + 8);
+    end = outside_names(second);
+    if (!end)
+        return key_of((rlx_slice){ text, rlx_name_end(text, 0) });
+    rlx_slice name = { text, 8 + rlx_first_byte(end) };
+    second &= bytes_below(end);
+    return (name_key){ name, { first, second },
+                       name.len > 8 ? hash_of_more(first, second, name.len)
+                                    : hash_of_few(first, 8) };
 }
 
-/* A name that is long or new, a string that begins with letters. */
-static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin)
+/* What begins with letters and is no name that was there before: a new one, or a string. */
+static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin, const name_key *key)
 {
-    name_key key = key_of(name_at(lx->text, begin));
-    uint32_t end = begin + (uint32_t)key.text.len;
+    uint32_t end = begin + (uint32_t)key->text.len;
     if (class_of(lx->text[end]) == C_QUOTE && end < lx->len && prefixed_string(lx, begin))
         return;
-    rlx_word *w = get_name(lx->names, &key);
+    rlx_word *w = get_name(lx->names, key);
     if (w) {
         give_name(lx, w, begin, end);
     } else {
@@ -670,47 +688,15 @@ static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin)
     }
 }
 
-/* The word of a name that is there already, shorter than 16 bytes, and whose hash and bytes are
- * these; else NULL. */
-static inline rlx_word *known_name(const rlx_words *t, uint32_t hash, uint64_t first,
-                                   uint64_t second)
-{
-    for (size_t at = hash; RLX_LIKELY(t->cap); at++) {
-        rlx_word_slot slot = t->slots[at & (t->cap - 1)];
-        if (RLX_UNLIKELY(!slot.number))
-            break;
-        rlx_word *w = slot.hash == hash ? rlx_words_at(t, slot.number - 1) : NULL;
-        if (w && w->begin[0] == first && w->begin[1] == second)
-            return w;
-    }
-    return NULL;
-}
-
-/* A name or a keyword. Most have been there before, and one or two loads hold all of them. */
+/* A name or a keyword. */
 static RLX_NOINLINE void name_token(rlx_lexer *lx, uint32_t begin)
 {
-    const char *text = lx->text + begin;
-    uint64_t first = rlx_load8(text), second = 0, end = outside_names(first);
-    rlx_word *w = NULL;
-    uint32_t len;
-    if (RLX_LIKELY(end)) {
-        first &= bytes_below(end);
-        len = rlx_first_byte(end);
-        w = known_name(lx->names, hash_of_few(first, len), first, 0);
-    } else {
-        second = rlx_load8(text + 8);
-        end = outside_names(second);
-        second &= end ? bytes_below(end) : 0;
-        len = end ? 8 + rlx_first_byte(end) : 0;
-        if (len > 8)
-            w = known_name(lx->names, hash_of_more(first, second, len), first, second);
-        else if (len)
-            w = known_name(lx->names, hash_of_few(first, len), first, 0);
-    }
-    if (RLX_LIKELY(w && class_of(text[len]) != C_QUOTE))
-        give_name(lx, w, begin, begin + len);
+    name_key key = name_at(lx->text + begin);
+    rlx_word *w = known_name(lx->names, &key);
+    if (RLX_LIKELY(w && class_of(key.text.data[key.text.len]) != C_QUOTE))
+        give_name(lx, w, begin, begin + (uint32_t)key.text.len);
     else
-        odd_name(lx, begin);
+        odd_name(lx, begin, &key);
 }
 
 /* Behind a name of one letter; a quote there may make a string of it. */
@@ -718,6 +704,27 @@ static inline bool ends_letter(char c)
 {
     uint8_t class = class_of(c);
     return class != C_NAME && class != C_DIGIT && class != C_QUOTE;
+}
+
+static inline rlx_word *letter_at(const rlx_words *t, const char *text)
+{
+    rlx_word *w = t->letters[*text & 63];
+    return w && ends_letter(text[1]) && !(*text & 0x80) ? w : NULL;
+}
+
+rlx_word *rlx_lexer_word(const rlx_lexer *lx, uint32_t at, uint32_t *end)
+{
+    const char *text = lx->text + at;
+    rlx_word *w = class_of(*text) == C_NAME ? letter_at(lx->names, text) : NULL;
+    *end = at + 1;
+    if (w || class_of(*text) != C_NAME)
+        return w;
+    name_key key = name_at(text);
+    *end = at + (uint32_t)key.text.len;
+    if (RLX_UNLIKELY(class_of(lx->text[*end]) == C_QUOTE))
+        return NULL;
+    w = known_name(lx->names, &key);
+    return RLX_LIKELY(w != NULL) ? w : get_name(lx->names, &key);
 }
 
 /* Digits, letters and points; an exponent may have a sign. Whether it is a number is seen when
@@ -917,8 +924,8 @@ static void token_at(rlx_lexer *lx, uint32_t begin)
     const char *text = lx->text;
     uint8_t class = class_of(text[begin]);
     if (class == C_NAME) {
-        rlx_word *letter = *letter_slot(lx->names, text[begin]);
-        if (letter && ends_letter(text[begin + 1]) && !(text[begin] & 0x80))
+        rlx_word *letter = letter_at(lx->names, text + begin);
+        if (letter)
             give_name(lx, letter, begin, begin + 1);
         else
             name_token(lx, begin);
@@ -1000,9 +1007,14 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
     rlx_lexer_next(lx);
 }
 
-uint32_t rlx_lexer_group_end(const rlx_lexer *lx)
+uint32_t rlx_lexer_group_end(const rlx_lexer *lx, uint32_t at)
 {
-    return pass_groups(lx->text, lx->tok.end, lx->len, true);
+    return pass_groups(lx->text, at, lx->len, true);
+}
+
+uint32_t rlx_lexer_plain_string(const rlx_lexer *lx, uint32_t at)
+{
+    return plain_string(lx->text, at, lx->len);
 }
 
 uint32_t rlx_name_end(const char *text, uint32_t at)

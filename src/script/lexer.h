@@ -159,9 +159,14 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
                     const char *text, uint32_t begin, uint32_t end, bool single);
 /* Moves on to the next token. */
 void rlx_lexer_next(rlx_lexer *lx);
-/* Behind the bracket that closes the one that opens next after the current token; or where the
- * line, or the text, ends before that. */
-uint32_t rlx_lexer_group_end(const rlx_lexer *lx);
+/* Behind the bracket that closes the one that opens next from `at` on; or where the line, or the
+ * text, ends before that. */
+uint32_t rlx_lexer_group_end(const rlx_lexer *lx, uint32_t at);
+/* The word of the name at `at`, made on first use, and where the name ends. NULL: there is no name,
+ * or it is perhaps the prefix of a string. */
+rlx_word *rlx_lexer_word(const rlx_lexer *lx, uint32_t at, uint32_t *end);
+/* Where the string whose quote is at `at` ends, if it is on one line, with nothing hidden; else 0. */
+uint32_t rlx_lexer_plain_string(const rlx_lexer *lx, uint32_t at);
 /* Where the name at `at` ends; `at` itself if there is none. */
 uint32_t rlx_name_end(const char *text, uint32_t at);
 /* Gives up on the statement that began at byte `statement`: goes to the next line that is not

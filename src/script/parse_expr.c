@@ -107,8 +107,7 @@ static bool deeper(rlx_parser *p)
 
 /* ---- atoms ---------------------------------------------------------------------------------- */
 
-/* Up to eight digits, the first no 0 unless alone: what most numbers are. */
-static bool short_number(const char *digits, size_t len, uint64_t *out)
+bool rlx_short_number(const char *digits, size_t len, uint64_t *out)
 {
     uint64_t v = 0;
     if (len > 8 || (digits[0] == '0' && len > 1))
@@ -126,7 +125,7 @@ static rlx_ast *parse_int(rlx_parser *p)
     rlx_tok t = p->lexer.tok;
     bool overflow = false;
     uint64_t v = 0;
-    if (!short_number(p->lexer.text + t.begin, t.end - t.begin, &v) &&
+    if (!rlx_short_number(p->lexer.text + t.begin, t.end - t.begin, &v) &&
         !rlx_parse_u64((rlx_slice){ p->lexer.text + t.begin, t.end - t.begin }, &v, &overflow)) {
         rlx_parser_report(p, RLX_PA05, t.begin, t.end, "'%.*s' is not a number",
                           (int)(t.end - t.begin > 60 ? 60 : t.end - t.begin),
@@ -200,36 +199,47 @@ rlx_ast *rlx_parser_skip(rlx_parser *p, rlx_ast *known, uint32_t end)
     return known;
 }
 
-/* R.Tensor(...) and its like among arguments are looked up like the annotations of bindings. */
+rlx_ast *rlx_known_item(rlx_parser *p, uint32_t begin, uint32_t name_end, uint32_t *end)
+{
+    const char *text = p->lexer.text, *after = text + name_end;
+    if (after[0] != '.' || after[1] < 'A' || after[1] > 'Z' || !p->in_assignment || !p->known)
+        return NULL;
+    *end = rlx_lexer_group_end(&p->lexer, name_end);
+    char next = text[*end];
+    return next == ',' || next == ')' || next == ']' ? p->known(p->user, begin, *end) : NULL;
+}
+
 static rlx_ast *known_item(rlx_parser *p)
 {
     const rlx_tok *t = &p->lexer.tok;
-    const char *after = p->lexer.text + t->end;
-    if (t->kind != RLX_TOK_NAME || after[0] != '.' || after[1] < 'A' || after[1] > 'Z' ||
-        !p->in_assignment || !p->known)
-        return NULL;
-    uint32_t end = rlx_lexer_group_end(&p->lexer);
-    char next = p->lexer.text[end];
-    return (next == ',' || next == ')' || next == ']')
-               ? rlx_parser_skip(p, p->known(p->user, t->begin, end), end)
-               : NULL;
+    uint32_t end = 0;
+    rlx_ast *known =
+        t->kind == RLX_TOK_NAME ? rlx_known_item(p, t->begin, t->end, &end) : NULL;
+    return rlx_parser_skip(p, known, end);
 }
 
-/* Keywords repeat themselves, too: axes=[1, 0]. Their text up to the first ')' is looked up at
- * the first of them. */
-static rlx_ast *known_keywords(rlx_parser *p, rlx_ast *call)
+rlx_ast *rlx_known_keywords(rlx_parser *p, rlx_ast *call, uint32_t begin, uint32_t name_end,
+                            uint32_t *end)
 {
     enum { LONGEST = 256 };
-    const rlx_tok *t = &p->lexer.tok;
     const char *text = p->lexer.text;
-    if (text[t->end] != '=' || t->kind != RLX_TOK_NAME || !p->in_assignment ||
-        !p->known_keywords || call->kind != RLX_AST_CALL || call->op)
+    if (text[name_end] != '=' || !p->in_assignment || !p->known_keywords ||
+        call->kind != RLX_AST_CALL || call->op)
         return NULL;
-    uint32_t left = p->lexer.len - t->end;
-    const char *close = memchr(text + t->end, ')', left < LONGEST ? left : LONGEST);
-    uint32_t end = close ? (uint32_t)(close - text) : 0;
+    uint32_t left = p->lexer.len - name_end;
+    const char *close = memchr(text + name_end, ')', left < LONGEST ? left : LONGEST);
+    *end = close ? (uint32_t)(close - text) : 0;
     call->op = close != NULL;
-    return close ? rlx_parser_skip(p, p->known_keywords(p->user, call, t->begin, end), end) : NULL;
+    return close ? p->known_keywords(p->user, call, begin, *end) : NULL;
+}
+
+static rlx_ast *known_keywords(rlx_parser *p, rlx_ast *call)
+{
+    const rlx_tok *t = &p->lexer.tok;
+    uint32_t end = 0;
+    rlx_ast *known =
+        t->kind == RLX_TOK_NAME ? rlx_known_keywords(p, call, t->begin, t->end, &end) : NULL;
+    return rlx_parser_skip(p, known, end);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------- */
@@ -569,7 +579,7 @@ static bool is_alone(const rlx_lexer *lx)
         kind != RLX_TOK_FLOAT)
         return false;
     char next = lx->tok.end < lx->len ? lx->text[lx->tok.end] : ' ';
-    return next == ',' || next == ')' || next == ']';
+    return next == ',' || next == ')' || next == ']' || next == ':';
 }
 
 rlx_ast *rlx_parse_expr(rlx_parser *p)

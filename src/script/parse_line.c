@@ -138,9 +138,10 @@ static uint8_t augmented(uint8_t kind)
 static rlx_ast *known_annotation(rlx_parser *p)
 {
     enum { LONGEST = 512 };
-    const char *text = p->lexer.text, *at = text + p->lexer.tok.end;
-    uint32_t begin = p->lexer.tok.begin;
-    if (!p->known || p->lexer.tok.kind != RLX_TOK_NAME)
+    const char *text = p->lexer.text;
+    uint32_t begin = p->lexer.tok.end + (text[p->lexer.tok.end] == ' ');
+    const char *at = text + begin;
+    if (!p->known || begin >= p->lexer.len)
         return NULL;
     const char *stop =
         p->lexer.len - begin > LONGEST ? text + begin + LONGEST : text + p->lexer.len;
@@ -149,26 +150,36 @@ static rlx_ast *known_annotation(rlx_parser *p)
     while (at && at[-1] != ' ');
     if (!at || at[1] == '=')
         return NULL;
-    while (at[-1] == ' ')
+    while (at > text + begin && at[-1] == ' ')
         at--;
     uint32_t end = (uint32_t)(at - text);
-    return rlx_parser_skip(p, p->known(p->user, begin, end), end);
+    return end == begin ? NULL : rlx_parser_skip(p, p->known(p->user, begin, end), end);
+}
+
+/* The expression behind the current token, in front of a character of `ends` as a rule. */
+static rlx_ast *parse_behind(rlx_parser *p, rlx_ast *(*parse)(rlx_parser *), const char *ends)
+{
+    rlx_ast *plain = rlx_parse_plain(p, ends);
+    if (plain)
+        return plain;
+    rlx_lexer_next(&p->lexer);
+    return parse(p);
 }
 
 static bool parse_assignment(rlx_parser *p, rlx_line *out)
 {
     out->kind = RLX_LINE_ASSIGN;
     p->in_assignment = true;
-    if (rlx_parser_take(p, RLX_TOK_COLON)) {
-        if (!(out->annotation = known_annotation(p)) && !(out->annotation = rlx_parse_expr(p)))
+    if (p->lexer.tok.kind == RLX_TOK_COLON) {
+        out->annotation = known_annotation(p);
+        if (!out->annotation && !(out->annotation = parse_behind(p, rlx_parse_expr, " ")))
             return false;
         if (p->lexer.tok.kind != RLX_TOK_ASSIGN) {
             out->kind = RLX_LINE_DECLARE;
             return true;
         }
     }
-    rlx_lexer_next(&p->lexer);
-    if (!(out->value = rlx_parse_expr_list(p)))
+    if (!(out->value = parse_behind(p, rlx_parse_expr_list, "\n")))
         return false;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
         rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
@@ -375,7 +386,8 @@ static rlx_ast *parse_param(rlx_parser *p)
         return NULL;
     a->name = t.name;
     a->end = t.end;
-    if (rlx_parser_take(p, RLX_TOK_COLON) && !(a->base = rlx_parse_expr(p)))
+    if (p->lexer.tok.kind == RLX_TOK_COLON &&
+        !(a->base = parse_behind(p, rlx_parse_expr, ",)")))
         return NULL;
     if (p->lexer.tok.kind == RLX_TOK_ASSIGN) {
         rlx_parser_report(p, RLX_PA16, p->lexer.tok.begin, p->lexer.tok.end,
@@ -421,7 +433,8 @@ static bool parse_def(rlx_parser *p, rlx_line *out)
             return rlx_parser_expected(p, "',' or ')'"), false;
     }
     rlx_lexer_next(&p->lexer);
-    return !rlx_parser_take(p, RLX_TOK_ARROW) || (out->annotation = rlx_parse_expr(p));
+    return p->lexer.tok.kind != RLX_TOK_ARROW ||
+           (out->annotation = parse_behind(p, rlx_parse_expr, ":"));
 }
 
 static bool parse_class(rlx_parser *p, rlx_line *out)

@@ -13,6 +13,19 @@ RLX_INLINE rlx_ast *rlx_ast_new(rlx_parser *p, uint8_t kind, uint32_t begin)
     *a = (rlx_ast){ .kind = kind, .begin = begin };
     return a;
 }
+/* Up to eight digits, the first no 0 unless alone: what most numbers are. */
+bool rlx_short_number(const char *digits, size_t len, uint64_t *out);
+/* The tree of R.Tensor(...) and its like among arguments, whose first name is begin..name_end, if
+ * its text is known, and where it ends. */
+rlx_ast *rlx_known_item(rlx_parser *p, uint32_t begin, uint32_t name_end, uint32_t *end);
+/* Keywords repeat themselves, too: axes=[1, 0]. The tree of all keywords of the call, whose first is
+ * the name begin..name_end, if their text up to the first ')' is known, and where they end. */
+rlx_ast *rlx_known_keywords(rlx_parser *p, rlx_ast *call, uint32_t begin, uint32_t name_end,
+                            uint32_t *end);
+/* The expression behind the current token, if it is of the usual form (see parse_plain.c) and a
+ * character of `ends` follows (a blank: and '='; a newline: perhaps several expressions): passes
+ * over it. Else NULL, and nothing has happened. */
+rlx_ast *rlx_parse_plain(rlx_parser *p, const char *ends);
 /* one expression without commas; NULL after a report */
 rlx_ast *rlx_parse_expr(rlx_parser *p);
 rlx_ast *rlx_parse_expr_list(rlx_parser *p); /* with commas: a tuple */

@@ -423,26 +423,63 @@ static bool bind_globals(rlx_reader *r)
     return true;
 }
 
-/* What cannot be read at all is said before the first token. */
+/* Bytes that no text holds, and where they are; SIZE_MAX: nowhere. */
+typedef struct bad_bytes { size_t utf8, nul, cr; } bad_bytes;
+
+/* A carriage return that ends no line. */
+static size_t stray_return(const char *text, size_t from, size_t end, size_t len)
+{
+    const char *cr = text + from;
+    while ((cr = memchr(cr, '\r', (size_t)(text + end - cr))) != NULL) {
+        size_t at = (size_t)(cr - text);
+        if (at + 1 < len && cr[1] != '\n')
+            return at;
+        cr++;
+    }
+    return SIZE_MAX;
+}
+
+/* The first ones of each sort. The text is looked at in pieces that stay in the cache for all
+ * three looks. */
+static bad_bytes find_bad_bytes(const char *text, size_t len)
+{
+    enum { PIECE = 16 * 1024 };
+    bad_bytes bad = { SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    for (size_t at = 0, end; at < len; at = end) {
+        end = len - at > PIECE ? at + PIECE : len;
+        while (end < len && end > at + 1 && ((unsigned char)text[end] & 0xC0) == 0x80)
+            end--; /* whole characters */
+        size_t valid = rlx_utf8_valid(text + at, end - at);
+        if (valid < end - at)
+            return bad.utf8 = at + valid, bad;
+        const char *nul = bad.nul == SIZE_MAX ? memchr(text + at, 0, end - at) : NULL;
+        if (nul)
+            bad.nul = (size_t)(nul - text);
+        if (bad.cr == SIZE_MAX)
+            bad.cr = stray_return(text, at, end, len);
+    }
+    return bad;
+}
+
+static bool bad_byte(rlx_reader *r, enum rlx_code_id code, size_t at, const char *what)
+{
+    return rlx_read_error_at(r, code, (uint32_t)at, (uint32_t)at + 1, "%s", what);
+}
+
+/* What cannot be read at all is said before the first token. Python ends a line at a carriage
+ * return, other tools do not: what one of them takes for a comment the other would run. */
 static bool check_bytes(rlx_reader *r, const rlx_source *s)
 {
-    size_t valid = rlx_utf8_valid(s->text, s->len);
-    if (valid < s->len)
-        return rlx_read_error_at(r, RLX_PA07, (uint32_t)valid, (uint32_t)valid + 1,
+    bad_bytes bad = find_bad_bytes(s->text, s->len);
+    if (bad.utf8 != SIZE_MAX)
+        return rlx_read_error_at(r, RLX_PA07, (uint32_t)bad.utf8, (uint32_t)bad.utf8 + 1,
                                  "byte 0x%02x is not UTF-8",
-                                 (unsigned)(unsigned char)s->text[valid]);
-    const char *nul = s->len ? memchr(s->text, 0, s->len) : NULL;
-    if (nul)
-        return rlx_read_error_at(r, RLX_PA08, (uint32_t)(nul - s->text),
-                                 (uint32_t)(nul - s->text) + 1, "the text holds a NUL byte");
-    /* Python ends a line here, other tools do not: what one of them takes for a comment the
-     * other would run. */
-    const char *end = s->text + s->len, *cr = s->text;
-    for (; s->len && (cr = memchr(cr, '\r', (size_t)(end - cr))); cr++)
-        if (cr + 1 < end && cr[1] != '\n')
-            return rlx_read_error_at(r, RLX_PA08, (uint32_t)(cr - s->text),
-                                     (uint32_t)(cr - s->text) + 1,
-                                     "the text holds a carriage return that ends no line");
+                                 (unsigned)(unsigned char)s->text[bad.utf8]);
+    if (bad.nul != SIZE_MAX)
+        return bad_byte(r, RLX_PA08, bad.nul, "the text holds a NUL byte");
+    if (bad.cr != SIZE_MAX)
+        return bad_byte(r, RLX_PA08, bad.cr,
+                        "the text holds a carriage return that ends no line");
     return true;
 }
 

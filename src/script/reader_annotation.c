@@ -675,14 +675,16 @@ static bool is_known(const rlx_ast *a)
     return a->kind == RLX_AST_VALUE && a->value->kind == RLX_VAL_SINFO && a->value->sub;
 }
 
+static rlx_place known_place(const rlx_reader *r, const known_ast *k, uint32_t i)
+{
+    return rlx_place_make(r->source, k->ast.begin + k->places[2 * i], k->places[2 * i + 1]);
+}
+
 static bool push_known_places(rlx_reader *r, const rlx_ast *a)
 {
     const known_ast *k = (const known_ast *)a;
-    rlx_memory *m = &r->ctx->memory;
     for (uint32_t i = 0; i < k->num_places; i++)
-        if (!rlx_vec_push(
-                m, &r->places,
-                rlx_place_make(r->source, a->begin + k->places[2 * i], k->places[2 * i + 1])))
+        if (!rlx_vec_push(&r->ctx->memory, &r->places, known_place(r, k, i)))
             return rlx_no_memory(r->ctx);
     return true;
 }
@@ -794,9 +796,24 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
     *k = (rlx_known_annotation){ a->begin, len, r->known_epoch, (uint32_t)count, s, relative };
 }
 
+/* What rlx_annotation_of gives for text that is known. */
+static const rlx_sinfo *known_annotation(rlx_reader *r, const rlx_ast *a,
+                                         const rlx_place **places, size_t *num_places)
+{
+    const known_ast *k = (const known_ast *)a;
+    rlx_place *copy = rlx_region_array(&r->parser.region, k->num_places, sizeof *copy);
+    for (uint32_t i = 0; copy && i < k->num_places; i++)
+        copy[i] = known_place(r, k, i);
+    *places = copy;
+    *num_places = k->num_places;
+    return copy ? a->value->node : (rlx_no_memory(r->ctx), NULL);
+}
+
 const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
                                    const rlx_place **places, size_t *num_places)
 {
+    if (is_known(a))
+        return known_annotation(r, a, places, num_places);
     size_t mark = r->places.len, diags = r->ctx->diags.num_diags;
     r->annotated = name;
     const rlx_sinfo *s = rlx_read_sinfo(r, a);
@@ -807,7 +824,7 @@ const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_wo
     r->places.len = mark;
     if (!*places)
         return rlx_no_memory(r->ctx), NULL;
-    if (s && !is_known(a) && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)
+    if (s && can_remember(s) && diags == r->ctx->diags.num_diags && *num_places)
         remember(r, a, s, *places, *num_places);
     return s;
 }
