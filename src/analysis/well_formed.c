@@ -558,7 +558,7 @@ static void check_recursion(rlx_wf *w)
 
 static void check_normal_form(rlx_wf *w)
 {
-    for (size_t i = 0; i < w->module->num_functions; i++) {
+    for (size_t i = 0; w->odd_form && i < w->module->num_functions; i++) {
         const rlx_function *f = rlx_as_function(w->module->functions[i]);
         bool is_old = w->before && i < w->before->num_functions &&
                       w->module->functions[i] == w->before->functions[i];

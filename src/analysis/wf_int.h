@@ -112,6 +112,7 @@ typedef struct rlx_wf {
     const rlx_diag *known, *known_end;             /* what had been reported before; or NULL */
     bool failed;                                   /* out of memory */
     bool mutates;                                  /* there is an in-place call */
+    bool odd_form;                                 /* a function may be no normal form */
     RLX_VEC(rlx_finding) findings;
     RLX_VEC(rlx_wf_var) vars;
     rlx_id_map var_at;                             /* variable -> index in vars */

@@ -505,6 +505,14 @@ static void walk_prim_func(rlx_wf *w, const rlx_node *f)
         rlx_wf_no_memory(w);
 }
 
+/* As long as nothing was found, the normal form is looked at here, while the function is in the
+ * cache; what it violates is said later. */
+static void look_at_form(rlx_wf *w, const rlx_function *f)
+{
+    if (w->stage != RLX_STAGE_ANY && !w->odd_form && f->body)
+        w->odd_form = w->findings.len || w->failed || !rlx_is_normal(w->ctx, f, false);
+}
+
 void rlx_wf_walk(rlx_wf *w)
 {
     for (size_t i = 0; i < w->module->num_functions && !w->failed; i++) {
@@ -521,5 +529,6 @@ void rlx_wf_walk(rlx_wf *w)
         begin_function(w, f, w->module->gvars[i]);
         while (w->tasks.len && !w->failed)
             run(w, rlx_vec_pop(&w->tasks));
+        look_at_form(w, f);
     }
 }
