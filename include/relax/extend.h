@@ -34,7 +34,10 @@ relax_status relax_context_report(relax_context *ctx, relax_place place, const c
 /* ---- kinds of struct info ------------------------------------------------------------------- */
 
 /* 1: the two describe the same values, 0: perhaps not, -1: failed. Asked where the operands are
- * not proved equal one by one. */
+ * not proved equal one by one; also by structural equality (relax_node_equal and whatever joins
+ * equal functions and values), where variables of `b` that correspond to some of the other
+ * program are those already. It is an equivalence: equal to itself, either way round, and where
+ * a is b and b is c, a is c. Hashes count the name of the kind alone, so equal ones have one. */
 typedef int32_t (*relax_kind_equal_fn)(void *user, relax_context *ctx, const relax_struct_info *a,
                                        const relax_struct_info *b);
 /* May a value of `a` be used where `b` is described? RELAX_FIT_..., or -1: failed. Both are of

@@ -149,7 +149,8 @@ static bool add_kind(relax_context *ctx, const relax_kind_options *o)
     if (!k)
         return false;
     k->o = *o;
-    k->row = (rlx_host_kind){ .row = { .user = o->user, .destroy = o->destroy },
+    k->row = (rlx_host_kind){ .ctx = ctx,
+                              .row = { .user = o->user, .destroy = o->destroy },
                               .min_operands = o->min_operands,
                               .max_operands = o->max_operands,
                               .equal = o->equal ? ask_equal : NULL,

@@ -115,3 +115,22 @@ void rlx_host_failed(rlx_context *ctx, const rlx_host_call *c, const char *what,
         rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s failed without saying why", what,
                   (int)name.len, name.data);
 }
+
+int32_t rlx_host_ask(rlx_context *ctx, const struct rlx_scope *scope, const rlx_host_kind *k,
+                     rlx_host_question *callback, const char *what, int32_t most,
+                     const rlx_sinfo *a, const rlx_sinfo *b)
+{
+    rlx_host_call call;
+    if (!rlx_host_enter(ctx, scope, &call))
+        return -1;
+    int32_t answer = callback(k, ctx, a, b);
+    rlx_host_leave(ctx, &call);
+    if (answer >= 0 && answer <= most)
+        return answer;
+    if (answer < 0)
+        rlx_host_failed(ctx, &call, what, k->row.name);
+    else
+        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s answered %d, expected 0 to %d", what,
+                  (int)k->row.name.len, k->row.name.data, (int)answer, (int)most);
+    return -1;
+}

@@ -21,6 +21,7 @@ typedef struct rlx_host_row {
 typedef struct rlx_host_kind rlx_host_kind;
 struct rlx_host_kind {
     rlx_host_row row;
+    rlx_context *ctx;
     size_t min_operands, max_operands;
     rlx_slice check; /* packed function that checks a value when the program runs; empty: none */
     int32_t (*equal)(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
@@ -99,6 +100,12 @@ bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_ca
 void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c);
 /* What a callback about a call says: with the view's code at the call, "subject: text". */
 void rlx_host_say(rlx_host_view *view, rlx_slice text);
+/* Asks about two of a kind. An answer from 0 to `most`, else -1 after a report. */
+typedef int32_t rlx_host_question(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
+                                  const rlx_sinfo *b);
+int32_t rlx_host_ask(rlx_context *ctx, const struct rlx_scope *scope, const rlx_host_kind *k,
+                     rlx_host_question *callback, const char *what, int32_t most,
+                     const rlx_sinfo *a, const rlx_sinfo *b);
 /* After a callback failed: says so (OP17) unless it has said why. */
 void rlx_host_failed(rlx_context *ctx, const rlx_host_call *c, const char *what, rlx_slice name);
 

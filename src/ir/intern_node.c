@@ -142,6 +142,8 @@ static rlx_node *copy_key(rlx_context *ctx, const rlx_node *key)
     if (!n)
         return NULL;
     memcpy(n, key, info->size);
+    if (n->kind == RLX_NODE_HOST_SINFO)
+        ((rlx_host_sinfo *)n)->row = rlx_host_kind_of(ctx, key);
     const rlx_node **room = (const rlx_node **)((char *)n + bytes);
     for (int i = 0; i < info->num_fields; i++) {
         const rlx_field *f = &info->fields[i];

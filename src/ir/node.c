@@ -21,7 +21,7 @@
 #define PLACE(s) { .type = RLX_FIELD_PLACE, .offset = offsetof(rlx_##s, place), .name = "place" },
 #define BLOB(s, n) VALUE(s, RLX_FIELD_BLOB, n)
 #define ROW(s, n) VALUE(s, RLX_FIELD_ROW, n)
-#define TABLE(s, n)
+#define EXTRA(s, t, n)
 #define KIND(kind, s, family, mode, text)
 #define STRUCT(s) static const rlx_field s##_fields[] = {
 #define END(s) { .name = NULL } };
@@ -46,7 +46,7 @@
 #define DIMS(s, n)
 #define BLOB(s, n)
 #define ROW(s, n)
-#define TABLE(s, n)
+#define EXTRA(s, t, n)
 #define KIND(kind, s, family, mode, text)
 #define STRUCT(s) enum { s##_place = -1
 #define END(s) };
@@ -69,7 +69,7 @@
 #define DIMS(s, n)
 #define BLOB(s, n)
 #define ROW(s, n)
-#define TABLE(s, n)
+#define EXTRA(s, t, n)
 #define STRUCT(s)
 #define END(s)
 #define KIND(k, s, f, m, text)                                                          \

@@ -77,7 +77,7 @@ enum rlx_node_kind {
 #define DIMS(s, n)
 #define BLOB(s, n)
 #define ROW(s, n)
-#define TABLE(s, n)
+#define EXTRA(s, t, n)
 #include "ir/node.def"
     RLX_NODE_COUNT
 };
@@ -118,7 +118,7 @@ enum rlx_family {
 #define DIMS(s, n) const int64_t *n; size_t num_##n;
 #define BLOB(s, n) rlx_blob *n;
 #define ROW(s, n) const rlx_op_row *n;
-#define TABLE(s, n) const uint32_t *n;
+#define EXTRA(s, t, n) t n;
 #include "ir/node.def"
 
 /* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per

@@ -33,34 +33,11 @@ static bool same_operands(rlx_context *ctx, const rlx_scope *scope, const rlx_ho
     return same;
 }
 
-typedef int32_t question(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,
-                         const rlx_sinfo *b);
-
-/* An answer from 0 to `most`, else -1 after a report. */
-static int32_t ask(rlx_context *ctx, const rlx_scope *scope, const rlx_host_kind *k,
-                   question *callback, const char *what, int32_t most, const rlx_sinfo *a,
-                   const rlx_sinfo *b)
-{
-    rlx_host_call call;
-    if (!rlx_host_enter(ctx, scope, &call))
-        return -1;
-    int32_t answer = callback(k, ctx, a, b);
-    rlx_host_leave(ctx, &call);
-    if (answer >= 0 && answer <= most)
-        return answer;
-    if (answer < 0)
-        rlx_host_failed(ctx, &call, what, k->row.name);
-    else
-        rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "%s of %.*s answered %d, expected 0 to %d", what,
-                  (int)k->row.name.len, k->row.name.data, (int)answer, (int)most);
-    return -1;
-}
-
 static bool are_equal(rlx_context *ctx, const rlx_scope *scope, const rlx_host_kind *k,
                       const rlx_sinfo *a, const rlx_sinfo *b)
 {
     return same_operands(ctx, scope, rlx_as_host_sinfo(a), rlx_as_host_sinfo(b)) ||
-           (k && k->equal && ask(ctx, scope, k, k->equal, "equality", 1, a, b) == 1);
+           (k && k->equal && rlx_host_ask(ctx, scope, k, k->equal, "equality", 1, a, b) == 1);
 }
 
 /* --- fit and least upper bound --- */
@@ -74,7 +51,7 @@ enum rlx_fit rlx_host_fit(rlx_context *ctx, const rlx_scope *scope, const rlx_si
     if (are_equal(ctx, scope, k, a, b))
         return RLX_FIT_YES;
     int32_t answer =
-        k && k->fit ? ask(ctx, scope, k, k->fit, "fit", RLX_FIT_YES, a, b) : RLX_FIT_VALUE;
+        k && k->fit ? rlx_host_ask(ctx, scope, k, k->fit, "fit", RLX_FIT_YES, a, b) : RLX_FIT_VALUE;
     return answer < 0 ? RLX_FIT_VALUE : (enum rlx_fit)answer;
 }
 

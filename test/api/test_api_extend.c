@@ -263,6 +263,68 @@ static void operands_are_uses(void **state)
     assert_quiet(ctx);
 }
 
+/* ---- structural equality -------------------------------------------------------------------- */
+
+static const struct { const char *a, *b; int strict, loose; } pairs[] = {
+    { SPARSE("(\"n\", 4)", ", \"n * 2\""), SPARSE("(\"n\", 4)", ", \"n * 2\""), 1, 1 },
+    { SPARSE("(\"n\", 4)", ", 7"), SPARSE("(\"n\", 4)", ", 8"), 0, 1 },
+    { SPARSE("(\"n\", 4)", ", 7"), SPARSE("(\"n\", 4)", ""), 0, 1 },
+    { SPARSE("(\"n + 1\", 4)", ""), SPARSE("(\"1 + n\", 4)", ", \"n\""), 0, 1 },
+    { SPARSE("(\"n\", 4)", ""), SPARSE("(\"m\", 4)", ""), 0, 0 },
+    { SPARSE("(\"n\", 4)", ""), SPARSE("(\"n + 1\", 4)", ""), 0, 0 },
+    { SPARSE("(\"n\", 4)", ""), HALF("(\"n\", 4)"), 0, 0 },
+    { "R.Tuple(" SPARSE("(\"n\", 4)", ", 7") ", R.Object)",
+      "R.Tuple(" SPARSE("(\"n\", 4)", "") ", R.Object)", 0, 1 },
+    { "R.Callable((" SPARSE("(\"k\", 4)", ", 7") ", R.Shape([\"k\"])), R.Object, True)",
+      "R.Callable((" SPARSE("(\"k\", 4)", "") ", R.Shape([\"k\"])), R.Object, True)", 0, 1 },
+};
+
+static relax_module *taking(relax_context *ctx, const char *info)
+{
+    char text[512];
+    snprintf(text, sizeof text, MAIN "s: R.Shape([\"n\", \"m\"]), x: %s) -> R.Object:\n"
+             "    y = x\n    return y\n", info);
+    return parsed(ctx, text);
+}
+
+/* Sizes of two programs correspond by position before the host is asked about them. */
+static void hosts_say_what_is_equal(void **state)
+{
+    relax_context *ctx = ctx_of(state);
+    for (size_t i = 0; i < N(pairs); i++) {
+        const relax_node *a = relax_module_as_node(taking(ctx, pairs[i].a)),
+                         *b = relax_module_as_node(taking(ctx, pairs[i].b));
+        for (world.loose = 0; world.loose < 2; world.loose++) {
+            int want = world.loose ? pairs[i].loose : pairs[i].strict;
+            if (relax_node_equal(ctx, a, b, 0) != want || relax_node_equal(ctx, b, a, 0) != want)
+                fail_msg("%s and %s, %d", pairs[i].a, pairs[i].b, world.loose);
+            if (want)
+                assert_int_equal(relax_node_hash(ctx, a), relax_node_hash(ctx, b));
+            relax_bytes *path = NULL;
+            assert_int_equal(relax_node_first_difference(ctx, a, b, 0, NULL, NULL, NULL, NULL,
+                                                         &path),
+                             !want);
+            relax_bytes_release(path);
+        }
+    }
+    /* what is equal is one where functions come together */
+    world.loose = 1;
+    relax_module *m = relax_module_merge(ctx, taking(ctx, pairs[1].a), taking(ctx, pairs[1].b));
+    assert_non_null(m);
+    assert_int_equal(relax_module_num_functions(m), 1);
+    world.loose = 0;
+    assert_null(relax_module_merge(ctx, taking(ctx, pairs[1].a), taking(ctx, pairs[1].b)));
+    assert_said(ctx, "WX05");
+    /* another context's kind is not asked, nor is one when any sizes may correspond */
+    world.loose = 1;
+    assert_int_equal(relax_node_equal(ctx, relax_struct_info_as_node(
+                             made(ctx, relax_shape_var(ctx, Z("n")), NULL)),
+                         relax_struct_info_as_node(
+                             made(ctx, relax_shape_var(ctx, Z("m")), relax_prim_int(ctx, 3))), 1),
+                     0);
+    assert_quiet(ctx);
+}
+
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static void modules_move_where_the_kind_is_known(void **state)
@@ -419,7 +481,7 @@ int main(void)
         TEST(relations_hold), TEST(nodes_are_interned_read_and_substituted),
         TEST(erasure_keeps_what_is_visible), TEST(text_prints_and_reads_back),
         TEST(visitors_have_an_entry_for_kinds_of_the_host), TEST(bad_text_is_refused),
-        TEST(operands_are_uses),
+        TEST(operands_are_uses), TEST(hosts_say_what_is_equal),
         TEST(modules_move_where_the_kind_is_known), TEST(pipelines_leave_nothing),
         TEST(bad_registrations_are_refused), TEST(nonsense_is_reported),
         TEST(callbacks_may_call_back),
