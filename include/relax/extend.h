@@ -57,6 +57,31 @@ typedef const relax_struct_info *(*relax_kind_erase_fn)(void *user, relax_contex
 typedef const relax_struct_info *(*relax_kind_type_fn)(void *user, relax_context *ctx,
                                                        const relax_struct_info *info);
 
+/* Takes the arguments of R.NAME(...) in text, one by one; lives while a print callback runs. */
+typedef struct relax_kind_sink relax_kind_sink;
+/* The next argument is operand number `index` of the struct info that is printed, `name=` before
+ * it unless name is NULL. Names are identifiers; they and texts live as long as the kind.
+ * RELAX_ERROR_INVALID_ARGUMENT for what cannot stand there; then the operands are printed in
+ * order. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(sink)
+relax_status relax_kind_sink_operand(relax_kind_sink *sink, RELAX_NULLABLE const char *name,
+                                     size_t index);
+/* The next argument is R.str("text"): printable ASCII without quotes and backslashes. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(sink)
+relax_status relax_kind_sink_text(relax_kind_sink *sink, RELAX_NULLABLE const char *name,
+                                  const char *text);
+/* Hands the arguments of `info` to the sink, in the order of the text, for the printer and for
+ * messages. 0: done; anything else: the operands are printed in order. It looks at `info` and makes
+ * nothing; it may run on several threads at once. */
+typedef int32_t (*relax_kind_print_fn)(void *user, const relax_struct_info *info,
+                                       relax_kind_sink *sink);
+/* The struct info that R.NAME(arguments) says, of the kind: args[i] as an operand, names[i] what
+ * stands before its `=`, else NULL. It understands what `print` writes, and the operands in
+ * order. NULL: wrong arguments (PA12 unless it reports why). */
+typedef const relax_struct_info *(*relax_kind_read_fn)(void *user, relax_context *ctx,
+                                                       const relax_node *const *args,
+                                                       const char *const *names, size_t count);
+
 /* A kind and its callbacks; those that are NULL have the default named. */
 typedef struct relax_kind_options {
     size_t struct_size;
@@ -79,6 +104,9 @@ typedef struct relax_kind_options {
     relax_kind_type_fn static_type; /* NULL: R.Object */
     void *user;
     void (*destroy)(void *user);
+    /* Both or neither (OP03); NULL: the operands in order */
+    relax_kind_print_fn print;
+    relax_kind_read_fn read;
 } relax_kind_options;
 /* Fills `options` with the defaults. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY

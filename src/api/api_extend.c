@@ -99,6 +99,20 @@ static const rlx_sinfo *ask_type(const rlx_host_kind *k, rlx_context *ctx, const
     return node_of(options_of(k)->static_type(k->row.user, ctx, INFO(info)));
 }
 
+static bool ask_print(const rlx_host_kind *k, const rlx_sinfo *info, rlx_host_sink *sink)
+{
+    relax_kind_sink *handle = (relax_kind_sink *)(void *)sink;
+    return options_of(k)->print(k->row.user, INFO(info), handle) == 0;
+}
+
+static const rlx_sinfo *ask_read(const rlx_host_kind *k, rlx_context *ctx,
+                                 const rlx_node *const *args, const char *const *names,
+                                 size_t count)
+{
+    const relax_node *const *handles = (const relax_node *const *)(const void *)args;
+    return node_of(options_of(k)->read(k->row.user, ctx, handles, names, count));
+}
+
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 bool api_is_identifier(rlx_slice s)
@@ -134,6 +148,9 @@ static bool kind_is_sane(relax_context *ctx, const relax_kind_options *o, rlx_sl
     *check = (rlx_slice){ "", 0 };
     if (o->check && !api_name(ctx, o->check, o->check_len, "check", check))
         return false;
+    if (!o->print != !o->read)
+        return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
+                         "print and read of a kind go together: what is printed reads back") != NULL;
     if (o->min_operands <= o->max_operands)
         return true;
     return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "min_operands %zu is above max_operands %zu",
@@ -157,7 +174,9 @@ static bool add_kind(relax_context *ctx, const relax_kind_options *o)
                               .fit = o->fit ? ask_fit : NULL,
                               .lub = o->lub ? ask_lub : NULL,
                               .erase = o->erase ? ask_erase : NULL,
-                              .static_type = o->static_type ? ask_type : NULL };
+                              .static_type = o->static_type ? ask_type : NULL,
+                              .print = o->print ? ask_print : NULL,
+                              .read = o->read ? ask_read : NULL };
     return api_row_text(ctx, name.data, name.len, &k->row.row.name) &&
            api_row_text(ctx, check.data, check.len, &k->row.check) &&
            (rlx_vec_push(&ctx->memory, &ctx->host->kinds, &k->row) || rlx_no_memory(ctx));
@@ -173,6 +192,42 @@ relax_status relax_register_kind(relax_context *ctx, const relax_kind_options *o
     if (options && !read)
         rlx_error(ctx, RLX_OP05, RLX_NO_PLACE, "malformed relax_kind_options");
     return api_registered(ctx, read && add_kind(ctx, &o), errors, o.user, o.destroy);
+}
+
+/* ---- their text ----------------------------------------------------------------------------- */
+
+static relax_status add_argument(relax_kind_sink *sink, const char *name, const char *text,
+                                 const rlx_node *const *operand)
+{
+    rlx_host_sink *s = (rlx_host_sink *)(void *)sink;
+    rlx_host_argument a = { name, operand, text };
+    bool good = (!name || api_is_identifier(rlx_slice_z(name))) && (text || operand);
+    for (const char *c = good && text ? text : ""; *c; c++)
+        good &= *c >= ' ' && *c < 0x7f && *c != '"' && *c != '\\';
+    bool kept = good && rlx_vec_push(s->memory, &s->args, a);
+    s->failed |= !kept;
+    return kept ? RELAX_OK : good ? RELAX_ERROR_OUT_OF_MEMORY : RELAX_ERROR_INVALID_ARGUMENT;
+}
+
+static const rlx_host_sink *sink_of(const relax_kind_sink *sink)
+{
+    const rlx_host_sink *s = (const rlx_host_sink *)(const void *)sink;
+    return s && s->node.kind == RLX_NODE_NONE && s->node.id == RLX_HOST_SINK_ID ? s : NULL;
+}
+
+relax_status relax_kind_sink_operand(relax_kind_sink *sink, const char *name, size_t index)
+{
+    const rlx_host_sink *s = sink_of(sink);
+    const rlx_host_sinfo *info = s ? rlx_as_host_sinfo(s->info) : NULL;
+    if (!info)
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    return add_argument(sink, name, NULL,
+                        index < info->num_operands ? &info->operands[index] : NULL);
+}
+
+relax_status relax_kind_sink_text(relax_kind_sink *sink, const char *name, const char *text)
+{
+    return sink_of(sink) ? add_argument(sink, name, text, NULL) : RELAX_ERROR_INVALID_ARGUMENT;
 }
 
 /* ---- struct info of them -------------------------------------------------------------------- */

@@ -134,3 +134,23 @@ int32_t rlx_host_ask(rlx_context *ctx, const struct rlx_scope *scope, const rlx_
                   (int)k->row.name.len, k->row.name.data, (int)answer, (int)most);
     return -1;
 }
+
+static bool default_arguments(rlx_host_sink *sink)
+{
+    const rlx_host_sinfo *s = rlx_as_host_sinfo(sink->info);
+    sink->args.len = 0;
+    for (size_t i = 0; i < s->num_operands; i++)
+        if (!rlx_vec_push(sink->memory, &sink->args,
+                          ((rlx_host_argument){ .operand = &s->operands[i] })))
+            return false;
+    return true;
+}
+
+bool rlx_host_arguments(rlx_memory *m, const rlx_sinfo *s, rlx_host_sink *sink)
+{
+    const rlx_host_kind *k = rlx_as_host_sinfo(s)->row;
+    *sink = (rlx_host_sink){ .node.id = RLX_HOST_SINK_ID, .memory = m, .info = s };
+    if (k && k->print && k->print(k, s, sink) && !sink->failed)
+        return true;
+    return default_arguments(sink);
+}

@@ -19,6 +19,20 @@ typedef struct rlx_host_row {
 /* A kind of struct info. A callback that is NULL has the default named there; one that fails
  * gives a negative number or NULL. */
 typedef struct rlx_host_kind rlx_host_kind;
+/* What stands in the brackets of R.NAME(...). Texts are the host's, as long as the kind. */
+typedef struct rlx_host_argument {
+    const char *name;            /* NULL: none */
+    const rlx_node *const *operand; /* in the node; NULL: text */
+    const char *text;
+} rlx_host_argument;
+typedef struct rlx_host_sink {
+    rlx_node node;               /* looks like no node */
+    rlx_memory *memory;
+    const rlx_sinfo *info;
+    RLX_VEC(rlx_host_argument) args;
+    bool failed;
+} rlx_host_sink;
+#define RLX_HOST_SINK_ID 0x53494e4bu
 struct rlx_host_kind {
     rlx_host_row row;
     rlx_context *ctx;
@@ -34,7 +48,14 @@ struct rlx_host_kind {
                               const int32_t *visible, size_t count);
     const rlx_sinfo *(*static_type)(const rlx_host_kind *k, rlx_context *ctx,
                                     const rlx_sinfo *info);
+    /* Both or neither. print: false: as without one. read: NULL: wrong arguments */
+    bool (*print)(const rlx_host_kind *k, const rlx_sinfo *info, rlx_host_sink *sink);
+    const rlx_sinfo *(*read)(const rlx_host_kind *k, rlx_context *ctx,
+                             const rlx_node *const *args, const char *const *names, size_t count);
 };
+/* The arguments that text of s has, into `sink`, whose args the caller frees. False: out of
+ * memory. */
+bool rlx_host_arguments(rlx_memory *m, const rlx_sinfo *s, rlx_host_sink *sink);
 
 /* A call that a callback is asked about. */
 typedef struct rlx_host_view {

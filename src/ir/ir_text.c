@@ -695,23 +695,42 @@ static void func_info(struct state *s, const rlx_func_sinfo *n)
 }
 
 /* Operands as annotations have them: shapes in brackets, integers bare. */
+static void host_argument(struct state *s, const rlx_host_argument *a)
+{
+    const rlx_node *operand = a->operand ? *a->operand : NULL;
+    const rlx_shape_expr *shape = rlx_as_shape_expr(operand);
+    if (a->name) {
+        lit(s, a->name);
+        lit(s, "=");
+    }
+    if (!operand) {
+        lit(s, "R.str(\"");
+        lit(s, a->text);
+        lit(s, "\")");
+    } else if (shape) {
+        tuple_of(s, shape->values, shape->num_values, DIMENSION);
+    } else if (rlx_family_of(operand) == RLX_FAMILY_PRIM) {
+        push(s, (struct item){ .what = DIMENSION, .u.node = operand });
+    } else {
+        node(s, operand, ANY);
+    }
+}
+
 static void host_info(struct state *s, const rlx_host_sinfo *n)
 {
+    rlx_host_sink sink;
+    if (!rlx_host_arguments(s->b->memory, &n->node, &sink))
+        s->b->failed = true;
     rlx_buf_lit(s->b, "R.");
     lit(s, n->name->data);
     lit(s, "(");
-    for (size_t i = 0; i < n->num_operands; i++) {
-        const rlx_shape_expr *shape = rlx_as_shape_expr(n->operands[i]);
+    for (size_t i = 0; i < sink.args.len; i++) {
         if (i)
             lit(s, ", ");
-        if (shape)
-            tuple_of(s, shape->values, shape->num_values, DIMENSION);
-        else if (rlx_family_of(n->operands[i]) == RLX_FAMILY_PRIM)
-            push(s, (struct item){ .what = DIMENSION, .u.node = n->operands[i] });
-        else
-            node(s, n->operands[i], ANY);
+        host_argument(s, &sink.args.data[i]);
     }
     lit(s, ")");
+    rlx_vec_free(s->b->memory, &sink.args);
 }
 
 static bool sinfo(struct state *s, const rlx_node *n)

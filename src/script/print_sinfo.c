@@ -166,16 +166,35 @@ static void push_operand(rlx_printer *p, const rlx_node *const *operand)
     rlx_push_text(p, "(");
 }
 
+static void push_argument(rlx_printer *p, const rlx_host_argument *a)
+{
+    if (a->operand) {
+        push_operand(p, a->operand);
+    } else {
+        rlx_push_text(p, "\")");
+        rlx_push_text(p, a->text);
+        rlx_push_text(p, "R.str(\"");
+    }
+    if (a->name) {
+        rlx_push_text(p, "=");
+        rlx_push_text(p, a->name);
+    }
+}
+
 static void step_host(rlx_printer *p, const rlx_host_sinfo *s)
 {
+    rlx_host_sink sink;
+    if (!rlx_host_arguments(p->m, &s->node, &sink))
+        rlx_print_fail(p);
     rlx_buf_put(p->out, s->name->data, s->name->len);
     rlx_put(p, "(");
     rlx_push_text(p, ")");
-    for (size_t i = s->num_operands; i-- > 0;) {
-        push_operand(p, &s->operands[i]);
+    for (size_t i = sink.args.len; i-- > 0;) {
+        push_argument(p, &sink.args.data[i]);
         if (i)
             rlx_push_text(p, ", ");
     }
+    rlx_vec_free(p->m, &sink.args);
 }
 
 /* What follows the shape of a tensor, the result of an opaque function, the arguments of a

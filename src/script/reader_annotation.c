@@ -566,10 +566,64 @@ static bool read_operands(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *
     return true;
 }
 
+/* The nodes of the arguments are on the stack from `mark` on. */
+static const rlx_sinfo *ask_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call,
+                                 size_t mark)
+{
+    size_t count = r->stack.len - mark, errors = rlx_error_count(r->ctx), i = 0;
+    const char **names = rlx_mem_alloc(&r->ctx->memory, (count + 1) * sizeof *names);
+    if (!names)
+        return rlx_no_memory(r->ctx), NULL;
+    for (const rlx_ast *a = call ? call->first : NULL; a; a = a->next)
+        names[i++] = a->kind == RLX_AST_KEYWORD ? a->name->text->data : NULL;
+    const rlx_sinfo *s =
+        rlx_host_read(r->ctx, k, (const rlx_node *const *)(r->stack.data + mark), names, count);
+    rlx_mem_free(&r->ctx->memory, names, (count + 1) * sizeof *names);
+    if (!s && rlx_error_count(r->ctx) == errors)
+        rlx_read_error_at(r, RLX_PA12, call ? call->begin : 0, call ? call->end : 0,
+                          "R.%.*s does not take these arguments", (int)k->row.name.len,
+                          k->row.name.data);
+    return s;
+}
+
+static enum rlx_step count_info(void *user, const rlx_node *n, const rlx_field *via,
+                                const rlx_node *parent)
+{
+    (void)via;
+    *(size_t *)user += parent && rlx_family_of(n) == RLX_FAMILY_SINFO;
+    return RLX_STEP_ON;
+}
+
+/* The host puts struct info among the operands where it likes: all of it is where the whole is. */
+static bool place_parts(rlx_reader *r, const rlx_ast *at, const rlx_sinfo *s)
+{
+    size_t parts = 0;
+    bool lost = false, good = true;
+    rlx_walker w = { .enter = count_info, .user = &parts };
+    rlx_walk(&r->ctx->memory, s, &w, &lost);
+    while (parts-- && good)
+        good = push_place(r, at);
+    return good && (!lost || rlx_no_memory(r->ctx));
+}
+
+static const rlx_sinfo *read_by_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
+{
+    size_t mark = r->stack.len, places = r->places.len;
+    bool good = true;
+    for (const rlx_ast *a = call ? call->first : NULL; a && good; a = a->next)
+        good = push_node(r, read_operand(r, a->kind == RLX_AST_KEYWORD ? a->base : a));
+    const rlx_sinfo *s = good ? ask_host(r, k, call, mark) : NULL;
+    r->stack.len = mark;
+    r->places.len = places;
+    return s && (!call || place_parts(r, call, s)) ? s : NULL;
+}
+
 static const rlx_sinfo *read_host(rlx_reader *r, const rlx_host_kind *k, const rlx_ast *call)
 {
     size_t mark = r->stack.len;
     const rlx_sinfo *s = NULL;
+    if (k->read)
+        return read_by_host(r, k, call);
     if (read_operands(r, k, call))
         s = rlx_host_info(r->ctx, rlx_string_intern(r->ctx, k->row.name),
                           (const rlx_node *const *)(r->stack.data + mark), r->stack.len - mark);

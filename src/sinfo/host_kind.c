@@ -133,6 +133,26 @@ const rlx_sinfo *rlx_host_static(rlx_context *ctx, const rlx_sinfo *s)
     return out;
 }
 
+/* --- text --- */
+
+const rlx_sinfo *rlx_host_read(rlx_context *ctx, const rlx_host_kind *k,
+                               const rlx_node *const *args, const char *const *names, size_t count)
+{
+    rlx_host_call call;
+    if (!rlx_host_enter(ctx, NULL, &call))
+        return NULL;
+    const rlx_sinfo *s = k->read(k, ctx, args, names, count);
+    rlx_host_leave(ctx, &call);
+    if (!s || rlx_errors_since(ctx, call.errors))
+        return NULL;
+    const rlx_host_sinfo *gave = rlx_as_host_sinfo(s);
+    if (gave && gave->row == k)
+        return s;
+    rlx_error(ctx, RLX_OP17, RLX_NO_PLACE, "reading of %.*s gave something else",
+              (int)k->row.name.len, k->row.name.data);
+    return NULL;
+}
+
 /* --- derive functions --- */
 
 static const rlx_sinfo *derive_failed(rlx_host_view *view, const char *how)

@@ -161,6 +161,11 @@ bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, struct rlx_desc_writer
  * limit that latches in e->out. */
 bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset);
 
+/* What R.NAME(args) says to the host, names[i] before the `=` of args[i] or NULL. NULL: it has
+ * reported why, or else the arguments are wrong. */
+const rlx_sinfo *rlx_host_read(rlx_context *ctx, const rlx_host_kind *k,
+                               const rlx_node *const *args, const char *const *names,
+                               size_t count);
 /* What the derive function of the host that is called `name` says of view->call (its ctx, call,
  * arg_info, user and quiet are set). NULL after a report (TY16). */
 const rlx_sinfo *rlx_derive_named(rlx_host_view *view, const rlx_scope *scope,

@@ -76,7 +76,7 @@ RECIPES = {
     "relax_stmt": "relax_base_func_body(relax_module_function(parsed(tir_text, sizeof tir_text - 1), 0))",
 }
 # Handles that live while a callback runs: calls with them are made from inside of one.
-INSIDE = ["relax_call_view", "relax_mutator"]
+INSIDE = ["relax_call_view", "relax_mutator", "relax_kind_sink"]
 # Functions tried to make one handle.
 MAX_TRIES = 12
 PARSED = r"""
@@ -102,8 +102,10 @@ WITHIN = r"""
 static int (*row)(void);
 static relax_call_view *view_now;
 static relax_mutator *mutator_now;
+static relax_kind_sink *sink_now;
 static relax_call_view *make_relax_call_view(void) { return view_now; }
 static relax_mutator *make_relax_mutator(void) { return mutator_now; }
+static relax_kind_sink *make_relax_kind_sink(void) { return sink_now; }
 
 static const relax_struct_info *run_in_infer(void *user, relax_context *ctx, const relax_call_view *view)
 {
@@ -137,6 +139,33 @@ static void within_relax_mutator(void)
 {
     relax_mutations t = { .struct_size = sizeof t, .call = run_in_mutator };
     relax_mutate(make_relax_context(), make_relax_module(), NULL, 0, &t);
+}
+
+static int32_t run_in_print(void *user, const relax_struct_info *info, relax_kind_sink *sink)
+{
+    (void)user, (void)info;
+    sink_now = sink;
+    _exit(row() ? 3 : 0);
+}
+
+static const relax_struct_info *read_nothing(void *user, relax_context *ctx, const relax_node *const *args, const char *const *names,
+                                             size_t count)
+{
+    (void)user, (void)ctx, (void)args, (void)names, (void)count;
+    return NULL;
+}
+
+static void within_relax_kind_sink(void)
+{
+    relax_context *ctx = make_relax_context();
+    relax_kind_options options;
+    relax_kind_options_init(&options, sizeof options);
+    options.name = "Host";
+    options.name_len = 4;
+    options.print = run_in_print;
+    options.read = read_nothing;
+    relax_register_kind(ctx, &options);
+    relax_node_print(ctx, relax_struct_info_as_node(relax_struct_info_host(ctx, "Host", 4, NULL, 0)), NULL);
 }
 """
 NAMED = r"""

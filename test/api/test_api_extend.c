@@ -263,6 +263,111 @@ static void operands_are_uses(void **state)
     assert_quiet(ctx);
 }
 
+static relax_module *taking(relax_context *ctx, const char *info)
+{
+    char text[512];
+    snprintf(text, sizeof text, MAIN "s: R.Shape([\"n\", \"m\"]), x: %s) -> R.Object:\n"
+             "    y = x\n    return y\n", info);
+    return parsed(ctx, text);
+}
+
+/* ---- a spelling of the host's --------------------------------------------------------------- */
+
+/* R.Csr(shape, nnz=n, dtype=R.dtype(...), layout=R.str("csr")); 1: with mistakes */
+static int32_t csr_print(void *user, const relax_struct_info *info, relax_kind_sink *sink)
+{
+    const sparse *s = user;
+    if (s->mode == 1) {
+        assert_int_equal(relax_kind_sink_operand(sink, NULL, 0), RELAX_OK);
+        assert_int_equal(relax_kind_sink_operand(sink, NULL, 7), RELAX_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(relax_kind_sink_operand(sink, "2d", 0), RELAX_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(relax_kind_sink_text(sink, NULL, "\""), RELAX_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(relax_kind_sink_text(sink, NULL, NULL), RELAX_ERROR_INVALID_ARGUMENT);
+        return 0;
+    }
+    relax_kind_sink_operand(sink, NULL, 0);
+    if (operand(info, 2))
+        relax_kind_sink_operand(sink, "nnz", 2);
+    relax_kind_sink_operand(sink, "dtype", 1);
+    relax_kind_sink_text(sink, "layout", "csr");
+    return s->mode == 2;
+}
+
+static const relax_struct_info *csr_read(void *user, relax_context *ctx,
+                                         const relax_node *const *args, const char *const *names,
+                                         size_t count)
+{
+    const sparse *s = user;
+    const relax_node *all[3] = { NULL };
+    if (s->mode == 3)
+        return relax_struct_info_object(ctx);
+    if (s->mode == 4)
+        relax_context_report(ctx, 0, Z("no sparse tensors today"));
+    for (size_t i = 0, at = 0; i < count; i++) {
+        if (names[i] && strcmp(names[i], "layout") == 0)
+            continue;
+        at = !names[i] ? i : strcmp(names[i], "dtype") == 0 ? 1 : 2;
+        all[at] = args[i];
+    }
+    return all[0] && all[1] ? relax_struct_info_host(ctx, Z("Csr"), all, all[2] ? 3 : 2) : NULL;
+}
+
+#define CSR(more) "R.Csr((\"n\", 4), " more "dtype=R.dtype(\"float32\"), layout=R.str(\"csr\"))"
+
+static void hosts_spell_their_kinds(void **state)
+{
+    relax_context *ctx = ctx_of(state);
+    relax_kind_options o = sparse_options(&world);
+    o.name = "Csr";
+    o.name_len = 3;
+    o.print = csr_print;
+    o.destroy = NULL;
+    assert_int_equal(relax_register_kind(ctx, &o), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_said(ctx, "OP03");
+    o.read = csr_read;
+    assert_int_equal(relax_register_kind(ctx, &o), RELAX_OK);
+    /* in order or spelled: the same, and printed as spelled */
+    relax_module *m = taking(ctx, "R.Tuple(" CSR("nnz=\"n * 2\", ") ", R.Tensor((\"n\",)))"),
+                 *plain = taking(ctx, "R.Tuple(R.Csr((\"n\", 4), R.dtype(\"float32\"), \"n * 2\"), "
+                                      "R.Tensor((\"n\",)))");
+    const relax_node *node = relax_module_as_node(m);
+    assert_int_equal(relax_node_equal(ctx, node, relax_module_as_node(plain), 0), 1);
+    char *text = printed(ctx, node);
+    assert_non_null(strstr(text, CSR("nnz=\"n * 2\", ")));
+    assert_non_null(strstr(text, "y: R.Tuple(R.Csr((n, 4), nnz=n * 2, dtype=R.dtype(\"float32\"), "
+                                 "layout=R.str(\"csr\"))"));
+    assert_int_equal(relax_node_equal(ctx, node, relax_module_as_node(parsed(ctx, text)), 0), 1);
+    free(text);
+    /* a sink that was misused, and a host that gives up: the operands in order */
+    for (world.mode = 1; world.mode < 3; world.mode++) {
+        text = printed(ctx, node);
+        assert_non_null(strstr(text, "R.Csr((\"n\", 4), R.dtype(\"float32\"), \"n * 2\")"));
+        free(text);
+    }
+    world.mode = 0;
+    static const struct { int mode; const char *info, *code; } wrong[] = {
+        { 0, "R.Csr((4,), nnz=3)", "PA12" }, { 0, "R.Csr()", "PA12" }, { 0, "R.Csr", "PA12" },
+        { 3, CSR(""), "OP17" }, { 4, CSR("nnz=7, "), "OP17" }, { 0, "R.Csr((4,), 1.5)", "PA17" },
+    };
+    for (size_t i = 0; i < N(wrong); i++) {
+        char source[512];
+        snprintf(source, sizeof source, MAIN "s: R.Shape([\"n\"]), x: %s) -> R.Object:\n"
+                 "    return x\n", wrong[i].info);
+        world.mode = wrong[i].mode;
+        relax_module_parse(ctx, Z("m.py"), Z(source));
+        assert_said(ctx, wrong[i].code);
+    }
+    /* messages say it the same way; parts behind the kind are where they were */
+    world.mode = 0;
+    relax_module_parse(ctx, Z("m.py"), Z(MAIN "s: R.Shape([\"n\"]), x: " CSR("") ") -> "
+                                        "R.Tensor:\n    return x\n"));
+    bool said = false;
+    for (size_t i = 0; i < relax_context_num_diagnostics(ctx); i++)
+        said |= strstr(relax_diagnostic_message(ctx, i, NULL), "R.Csr((n, 4), dtype=") != NULL;
+    relax_context_clear_diagnostics(ctx);
+    assert_true(said);
+}
+
 /* ---- structural equality -------------------------------------------------------------------- */
 
 static const struct { const char *a, *b; int strict, loose; } pairs[] = {
@@ -278,14 +383,6 @@ static const struct { const char *a, *b; int strict, loose; } pairs[] = {
     { "R.Callable((" SPARSE("(\"k\", 4)", ", 7") ", R.Shape([\"k\"])), R.Object, True)",
       "R.Callable((" SPARSE("(\"k\", 4)", "") ", R.Shape([\"k\"])), R.Object, True)", 0, 1 },
 };
-
-static relax_module *taking(relax_context *ctx, const char *info)
-{
-    char text[512];
-    snprintf(text, sizeof text, MAIN "s: R.Shape([\"n\", \"m\"]), x: %s) -> R.Object:\n"
-             "    y = x\n    return y\n", info);
-    return parsed(ctx, text);
-}
 
 /* Sizes of two programs correspond by position before the host is asked about them. */
 static void hosts_say_what_is_equal(void **state)
@@ -482,6 +579,7 @@ int main(void)
         TEST(erasure_keeps_what_is_visible), TEST(text_prints_and_reads_back),
         TEST(visitors_have_an_entry_for_kinds_of_the_host), TEST(bad_text_is_refused),
         TEST(operands_are_uses), TEST(hosts_say_what_is_equal),
+        TEST(hosts_spell_their_kinds),
         TEST(modules_move_where_the_kind_is_known), TEST(pipelines_leave_nothing),
         TEST(bad_registrations_are_refused), TEST(nonsense_is_reported),
         TEST(callbacks_may_call_back),
