@@ -1,7 +1,8 @@
 /* test_random_programs: random well-formed modules (support/random_program.h) are accepted, read
  * back as they were printed, and stay well-formed under every pass; after one small change, in
  * the text or in the nodes, they are well-formed still or refused with a code, at a place.
- * RELAX_LONG=1 tries many more; PROGRAM_SEED=n tries one and shows it. */
+ * RELAX_LONG=1 tries many more; PROGRAM_SEED=n tries one and shows it, PROGRAM_COUNT=k as many
+ * from there on. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -446,18 +447,20 @@ static void try_seed(uint64_t seed, uint64_t *kinds, bool show)
 
 static void random_programs(void **state)
 {
-    const char *one = getenv("PROGRAM_SEED");
-    uint64_t count = getenv("RELAX_LONG") ? LONG_PROGRAMS : PROGRAMS, kinds = 0, missing;
+    const char *first = getenv("PROGRAM_SEED"), *many = getenv("PROGRAM_COUNT");
+    uint64_t seed = first ? strtoull(first, NULL, 10) : 1, kinds = 0, missing;
+    uint64_t count = many ? strtoull(many, NULL, 10)
+                          : first                ? 1
+                          : getenv("RELAX_LONG") ? LONG_PROGRAMS
+                                                 : PROGRAMS;
     (void)state;
     signal(SIGSEGV, crashed);
     signal(SIGABRT, crashed);
     signal(SIGBUS, crashed);
-    if (one) {
-        try_seed(strtoull(one, NULL, 10), &kinds, true);
+    for (uint64_t end = seed + count; seed < end; seed++)
+        try_seed(seed, &kinds, first && !many);
+    if (first)
         return;
-    }
-    for (uint64_t seed = 1; seed <= count; seed++)
-        try_seed(seed, &kinds, false);
     missing = (((uint64_t)1 << RANDOM_NUM_KINDS) - 1) & ~kinds;
     if (missing)
         fail_msg("no program has the construct of bit mask %llx", (unsigned long long)missing);

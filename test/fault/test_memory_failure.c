@@ -3,17 +3,16 @@
  * objects do it right when memory is back, and nothing is left in the end.
  *
  * The host's allocator refuses first; then the host gives none and malloc itself refuses. With
- * RELAX_LONG each single request is tried (of the large programs some dozens), otherwise a few
- * per step.
+ * RELAX_LONG each single request is tried (of a program with `most`, so many per step), otherwise
+ * a few per step.
  */
 #include "world.h"
 
-/* Requests that are tried per step and mode: in the short run of most programs, of large ones
- * (and in the long run), of steps that start processes. */
-enum { FEW = 6, FEWER = 2, FEWER_LONG = 64, FEW_PROCESSES = 6 };
+/* Requests that the short run tries per step and mode: of most programs, of large ones. */
+enum { FEW = 6, FEWER = 2 };
 
 static bool is_long;
-static size_t tried;
+static size_t tried, requests;
 
 /* What the step does when nothing is refused. */
 typedef struct verdict { bool good; relax_status status; uint64_t digest; size_t calls; } verdict;
@@ -128,15 +127,24 @@ static verdict attempt(const program *p, const char *pass, const step *s, fault 
     return v;
 }
 
-/* `test_memory_failure PROGRAM STEP [N]` (a pass: its name) tries that alone; a debugger stops
+/* `test_memory_failure PROGRAM [STEP [N]]` (a pass: its name) tries that alone; a debugger stops
  * in fault_first_refused. */
 static const char *only_program, *only_step;
 static size_t only_at;
 
+/* How many of a step's requests are tried. */
+static size_t few_of(const program *p, size_t calls)
+{
+    if (is_long || only_program)
+        return p->most && !only_program ? p->most : calls;
+    return p->is_large ? FEWER : FEW;
+}
+
 static void fail_in_turn(const program *p, const char *pass, const step *s, fault *f)
 {
-    if (only_program &&
-        (strcmp(only_program, p->name) != 0 || strcmp(only_step, pass ? pass : s->name) != 0))
+    if (only_program && strcmp(only_program, p->name) != 0)
+        return;
+    if (only_step && strcmp(only_step, pass ? pass : s->name) != 0)
         return;
     verdict usual = attempt(p, pass, s, f, 0, false, NULL);
     if (usual.good != (!s->is_verdict || usual.status == RELAX_OK))
@@ -146,16 +154,14 @@ static void fail_in_turn(const program *p, const char *pass, const step *s, faul
         s->act != step_profile) /* whose times are texts of different length */
         fail_msg("%s, %s: %zu requests, then %zu", p->name, pass ? pass : s->name, usual.calls,
                  again.calls);
-    size_t few = p->is_large          ? (is_long ? FEWER_LONG : FEWER)
-                 : is_long            ? usual.calls
-                 : s->takes == SYSTEM ? FEW_PROCESSES
-                                      : FEW;
+    size_t few = few_of(p, usual.calls);
     size_t stride = usual.calls <= few ? 1 : (usual.calls + few - 1) / few;
     size_t close = few >= FEW ? 4 : 2; /* the first ones are tried one by one */
     for (size_t at = only_at ? only_at : 1; at <= (only_at ? only_at : usual.calls);
          at += at < close ? 1 : stride) {
         attempt(p, pass, s, f, at, false, &usual);
         attempt(p, pass, s, f, at, true, &usual);
+        requests++;
     }
 }
 
@@ -197,12 +203,12 @@ static void malloc_refuses(void **state)
 int main(int argc, char **argv)
 {
     is_long = getenv("RELAX_LONG") != NULL;
-    only_program = argc > 2 ? argv[1] : NULL;
+    only_program = argc > 1 ? argv[1] : NULL;
     only_step = argc > 2 ? argv[2] : NULL;
     only_at = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
     const struct CMUnitTest tests[] = { cmocka_unit_test(host_refuses),
                                         cmocka_unit_test(malloc_refuses) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    print_message("%zu worlds\n", tried);
+    print_message("%zu requests refused, %zu worlds\n", requests, tried);
     return failed;
 }

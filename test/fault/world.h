@@ -33,7 +33,8 @@ typedef struct program {
     /* NULL, or an archive of those of all parameters after the inputs */
     const char *weights;
     const char *entry;                                     /* NULL: main */
-    bool is_large;                                         /* fewer requests are tried */
+    bool is_large;                                         /* the short run tries few requests */
+    size_t most;                                           /* and the long run so many; 0: each */
     bool is_native;                                        /* also compiled by way of C */
 } program;
 
@@ -184,7 +185,8 @@ static const program programs[] = {
       .path = "examples/adder/adder.py",
       .weights = "examples/adder/weights.npz",
       .entry = "prefill",
-      .is_large = true },
+      .is_large = true,
+      .most = 64 },
     { .name = "scopes",
       .reach = IS_CHECKED,
       .outcome = RELAX_ERROR_CODEGEN,

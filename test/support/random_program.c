@@ -473,13 +473,15 @@ static bool call_tir_vars(gen *g)
     return true;
 }
 
+/* What is written into must be of known sizes, which inference loses where a size was a value. */
 static bool inplace(gen *g)
 {
     const item *a = matrix(g);
-    const char *v = fresh(g), *w = fresh(g);
+    const char *v = fresh(g), *w = fresh(g), *sized = fresh(g), *t = type_text(g, a->t[0]);
     LINE(g, "%s = R.add(%s, %s)", w, a->name, a->name);
-    LINE(g, "%s = R.call_tir_inplace(cls.bump, (%s,), inplace_indices=[0], out_sinfo=%s)", v, w,
-         type_text(g, a->t[0]));
+    LINE(g, "%s = R.match_cast(%s, %s)", sized, w, t);
+    LINE(g, "%s = R.call_tir_inplace(cls.bump, (%s,), inplace_indices=[0], out_sinfo=%s)", v,
+         sized, t);
     add_tensor(g, v, a->t[0]);
     return true;
 }
