@@ -39,13 +39,23 @@ typedef struct relax_print_options {
     int32_t standalone;
     int32_t reserved;       /* 0 */
     const char *module_name; /* NUL-terminated, a Python name; NULL: "Module" */
+    /* Parts that several places share are written out at each, so that few nodes can have a text
+     * without end. It may have so many bytes, constants of the metadata apart; 0 (default): 32 MiB
+     * and as many as the context holds (relax_context_bytes), which no program comes near whose
+     * parts are its own. */
+    size_t max_bytes;
+    /* NULL, or receives one reference to the reason why there is no text: out of memory, or OP18
+     * for one that is too large; its relax_error_trace is then the place of the statement that was
+     * being written ("m.py:12:5", "" without one). */
+    relax_error **error;
 } relax_print_options;
 
 /* Fills `options` with the defaults. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_print_options_init(relax_print_options *options, size_t struct_size);
 /* Canonical TVMScript of any node: module, function, expression, statement, struct info. NULL
- * when out of memory, for NULL and for malformed options. Printing never changes the node,
+ * when out of memory, for NULL, for malformed options and for a text that is too large (see
+ * max_bytes). Printing never changes the node,
  * reports nothing and may run while other threads read the same context. `ctx` lends the
  * allocator.
  */
@@ -53,7 +63,7 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node,
         RELAX_NULLABLE const relax_print_options *options);
 /* The same, handed to `write` in pieces; it returns 0 to go on. RELAX_ERROR_CANCELLED if it did
- * not, RELAX_ERROR_INVALID_ARGUMENT for NULL and malformed options. */
+ * not, RELAX_ERROR_INVALID_ARGUMENT for NULL, malformed options and a text that is too large. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_node_print_to(relax_context *ctx, const relax_node *node,
                                  RELAX_NULLABLE const relax_print_options *options,

@@ -94,27 +94,57 @@ static bool read_print_options(const relax_print_options *given, relax_print_opt
            (!o->module_name || is_class_name(o->module_name));
 }
 
+enum { LEAST_LIMIT = 32 << 20 }; /* bytes of text that any context may print */
+
+/* Why there is no text; its trace is the place where the limit was met. */
+static relax_status refuse(const relax_context *ctx, const relax_print_options *o,
+                           rlx_shared_memory *memory, rlx_place stopped)
+{
+    rlx_fault why;
+    rlx_buf at;
+    rlx_fail(&why, RLX_OP18,
+             "the text has more than %zu bytes: parts that are shared are written out wherever "
+             "they are used", o->max_bytes);
+    if (!o->error)
+        return rlx_fault_status(&why, NULL);
+    rlx_buf_init(&at, &memory->memory);
+    rlx_diags_put_place(&ctx->diags, stopped, &at);
+    *o->error = rlx_error_make(memory, &why, (rlx_slice){ "", 0 },
+                               (rlx_slice){ at.data, at.len }, NULL);
+    rlx_buf_free(&at);
+    return (*o->error)->status;
+}
+
+static relax_status print_node(relax_context *ctx, const rlx_node *node,
+                               const relax_print_options *o, relax_bytes **out)
+{
+    const void *module = node;
+    rlx_print_options inner = { .standalone = o->standalone || relax_module_is_standalone(module),
+                                .no_metadata = !o->metadata,
+                                .no_struct_info = !o->struct_info,
+                                .module_name = o->module_name,
+                                .max_bytes = o->max_bytes };
+    api_bytes b;
+    if (!api_bytes_begin(&b, ctx))
+        return rlx_error_no_memory(o->error);
+    rlx_place stopped = rlx_script_print(&b.memory->memory, node, &inner, &b.buf);
+    relax_status status = b.buf.too_large ? refuse(ctx, o, b.memory, stopped) : RELAX_OK;
+    *out = api_bytes_end(&b);
+    return *out || status ? status : rlx_error_no_memory(o->error);
+}
+
 /* Diagnostics are not written: printing may run beside other readers of the context. */
 static relax_status print(relax_context *ctx, const relax_node *node,
                           const relax_print_options *options, relax_bytes **out)
 {
     relax_print_options o;
-    api_bytes b;
     *out = NULL;
     if (!API_READS(ctx) || !node || node_of(node)->kind <= RLX_NODE_NONE ||
         node_of(node)->kind >= RLX_NODE_COUNT || !read_print_options(options, &o))
         return RELAX_ERROR_INVALID_ARGUMENT;
-    if (!api_bytes_begin(&b, ctx))
-        return RELAX_ERROR_OUT_OF_MEMORY;
-    rlx_print_options inner = { .standalone =
-                                    o.standalone || relax_module_is_standalone(
-                                                        (const relax_module *)(const void *)node),
-                                .no_metadata = !o.metadata,
-                                .no_struct_info = !o.struct_info,
-                                .module_name = o.module_name };
-    rlx_script_print(&b.memory->memory, node_of(node), &inner, &b.buf);
-    *out = api_bytes_end(&b);
-    return *out ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
+    if (!o.max_bytes)
+        o.max_bytes = LEAST_LIMIT + rlx_context_bytes(ctx);
+    return print_node(ctx, node_of(node), &o, out);
 }
 
 relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node,

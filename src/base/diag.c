@@ -340,6 +340,17 @@ static size_t search_line(const rlx_source *s, size_t offset)
     return low;
 }
 
+static size_t count_lines(const char *text, size_t offset, size_t *begin)
+{
+    size_t line = 0;
+    *begin = 0;
+    for (const char *p = text; (p = memchr(p, '\n', offset - (size_t)(p - text))) != NULL;) {
+        *begin = (size_t)(++p - text);
+        line++;
+    }
+    return line;
+}
+
 /* 0-based line of an offset and where the line begins. Without memory for the table the text is
  * counted through: slower, but the message about memory still has its place. */
 static size_t find_line(rlx_diags *d, rlx_source *s, size_t offset, size_t *begin)
@@ -352,15 +363,7 @@ static size_t find_line(rlx_diags *d, rlx_source *s, size_t offset, size_t *begi
         *begin = s->lines[line];
         return line;
     }
-    size_t line = 0;
-    *begin = 0;
-    for (size_t i = 0; i < offset; i++) {
-        if (s->text[i] != '\n')
-            continue;
-        line++;
-        *begin = i + 1;
-    }
-    return line;
+    return count_lines(s->text, offset, begin);
 }
 
 typedef struct spot {
@@ -395,6 +398,17 @@ bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *colum
     if (column_chars)
         *column_chars = (uint32_t)rlx_utf8_count(at.source->text + at.line_begin, ahead) + 1;
     return true;
+}
+
+void rlx_diags_put_place(const rlx_diags *d, rlx_place p, rlx_buf *out)
+{
+    size_t begin;
+    const rlx_source *s = rlx_diags_source(d, rlx_place_source(p));
+    if (!s || !s->text)
+        return;
+    size_t offset = rlx_place_begin(p) < s->len ? rlx_place_begin(p) : s->len;
+    size_t line = count_lines(s->text, offset, &begin);
+    rlx_buf_format(out, "%.*s:%zu:%zu", (int)s->name_len, s->name, line + 1, offset - begin + 1);
 }
 
 /* --- rendering as text --- */

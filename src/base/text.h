@@ -47,12 +47,14 @@ RLX_INLINE uint32_t rlx_first_byte(uint64_t mask) { return RLX_LOWEST_BIT(mask) 
 #define RLX_TEXT_PADDING 16
 
 /* Growing text. After a failed allocation `failed` stays true and every call does nothing, so a
- * printer checks once at the end. `data` is NUL-terminated whenever len > 0. */
+ * printer checks once at the end. `data` is NUL-terminated whenever len > 0. Text that would
+ * grow beyond `most` bytes fails as well, with `too_large` set. */
 typedef struct rlx_buf {
     rlx_memory *memory;
     char *data;
     size_t len, cap;
-    bool failed;
+    size_t most; /* 0: any number */
+    bool failed, too_large;
 } rlx_buf;
 
 void rlx_buf_init(rlx_buf *b, rlx_memory *m);

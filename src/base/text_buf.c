@@ -25,7 +25,13 @@ bool rlx_buf_grow(rlx_buf *b, size_t more)
         b->failed = true;
         return false;
     }
+    if (b->most && want - 1 > b->most) {
+        b->failed = b->too_large = true;
+        return false;
+    }
     size_t cap = b->cap < 64 ? 64 : b->cap <= SIZE_MAX / 2 ? b->cap * 2 : want;
+    if (b->most && cap > b->most + 1)
+        cap = b->most + 1;
     if (cap < want)
         cap = want;
     char *p = rlx_mem_resize(b->memory, b->data, b->cap, cap);

@@ -127,15 +127,28 @@ static void put_coloured(const char *text, size_t size)
     }
 }
 
+static int not_printed(const cli *c, relax_error *error)
+{
+    const char *place = relax_error_trace(error, NULL);
+    if (relax_error_status(error) == RELAX_ERROR_OUT_OF_MEMORY)
+        return cli_error(c, "IN02", NULL, "out of memory");
+    cli_error(c, relax_error_code(error), *place ? place : NULL, "%s",
+              relax_error_message(error, NULL));
+    relax_error_release(error);
+    return CLI_FAULT;
+}
+
 static int put_module(const cli *c, relax_context *ctx, const relax_module *module,
                       bool standalone)
 {
     relax_print_options options;
+    relax_error *error = NULL;
     relax_print_options_init(&options, sizeof options);
     options.standalone = standalone;
+    options.error = &error;
     relax_bytes *text = relax_node_print(ctx, relax_module_as_node(module), &options);
     if (!text)
-        return cli_error(c, "IN02", NULL, "out of memory");
+        return not_printed(c, error);
     if (c->color && isatty(STDOUT_FILENO))
         put_coloured(relax_bytes_data(text), relax_bytes_size(text));
     else

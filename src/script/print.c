@@ -397,14 +397,31 @@ static void printer_free(rlx_printer *p)
     rlx_region_drop(&p->region);
 }
 
+/* Shared parts are written out wherever they are used, so that few nodes may have a text without
+ * end: there is a limit. Constants of the metadata, each written once, are beyond it. */
+static void limit(rlx_printer *p, size_t bytes)
+{
+    p->out->most = bytes ? p->start + bytes : 0;
+    p->side.most = p->later.most = bytes;
+}
+
+static void latch(rlx_printer *p)
+{
+    rlx_buf *out = p->out;
+    out->failed |= p->failed;
+    out->too_large |= p->side.too_large || p->later.too_large;
+}
+
 /* Does the text name functions of the module? */
 static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
-                       rlx_buf *out)
+                       rlx_buf *out, rlx_place *stopped)
 {
     rlx_printer p = { .m = m, .out = out, .start = out->len, .options = options };
     p.module_name = p.options->module_name ? p.options->module_name : "Module";
     if (printer_init(&p)) {
+        limit(&p, options->max_bytes);
         print_root(&p, n);
+        limit(&p, 0);
         trim(&p);
         if (p.num_meta && p.options->no_metadata)
             rlx_put(&p,
@@ -412,23 +429,26 @@ static bool print_with(rlx_memory *m, const rlx_node *n, const rlx_print_options
         print_top(&p, is_unit(n));
         place_inserts(&p);
     }
-    if (p.failed)
-        out->failed = true;
+    latch(&p);
+    *stopped = rlx_place_of(p.under_way);
     printer_free(&p);
     return p.names_global;
 }
 
 /* A function that calls itself reads back only inside of a class, which its name is a part of. */
-void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
-                      rlx_buf *out)
+rlx_place rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
+                           rlx_buf *out)
 {
     rlx_print_options how = options ? *options : (rlx_print_options){ 0 };
+    rlx_place stopped = RLX_NO_PLACE;
     if (!n || out->failed)
-        return;
+        return stopped;
     size_t start = out->len;
-    if (!print_with(m, n, &how, out) || !how.standalone || !rlx_as_module(n) || out->failed)
-        return;
+    bool names = print_with(m, n, &how, out, &stopped);
+    if (!names || !how.standalone || !rlx_as_module(n) || out->failed)
+        return stopped;
     how.standalone = false;
     out->len = start;
-    print_with(m, n, &how, out);
+    print_with(m, n, &how, out, &stopped);
+    return stopped;
 }

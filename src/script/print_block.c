@@ -171,7 +171,7 @@ static enum rlx_step find_block(void *user, const rlx_node *n, const rlx_field *
 static bool holds_block(rlx_printer *p, const rlx_stmt *s)
 {
     bool found = false, lost = false;
-    rlx_walker w = { .enter = find_block, .user = &found };
+    rlx_walker w = { .enter = find_block, .user = &found, .unique = true };
     rlx_walk(p->m, s, &w, &lost);
     if (lost)
         rlx_print_fail(p);
@@ -337,6 +337,7 @@ void rlx_print_prim_func(rlx_printer *p, const rlx_prim_func *f, rlx_slice name)
     enum rlx_print_where old = p->where;
     size_t text = p->out->len, inserts = p->inserts.len, side = p->side.len;
     p->where = RLX_PRINT_TIR;
+    p->under_way = &f->node;
     p->handle_met = false;
     find_inline(p, f);
     put_function(p, f, name);

@@ -84,6 +84,7 @@ typedef struct rlx_printer {
     const char *module_name;
     const rlx_module *module;    /* NULL: a lone node */
     bool failed;
+    const rlx_node *under_way;   /* the statement or function that is being printed */
     uint8_t uses;
     enum rlx_print_where where;
     uint32_t indent;             /* in blanks */

@@ -214,6 +214,7 @@ static void print_plain_binding(rlx_printer *p, const rlx_var *v, const rlx_expr
 static void print_binding(rlx_printer *p, const rlx_binding *n)
 {
     const rlx_var_binding *b = rlx_as_var_binding(n);
+    p->under_way = n;
     if (!b) {
         print_match(p, (const rlx_match_cast *)n);
         return;
@@ -470,6 +471,7 @@ static void open_function(rlx_printer *p, const rlx_function *f, rlx_slice name,
                           const rlx_bound *local)
 {
     bool nested = p->depth++ > 0;
+    p->under_way = &f->node;
     put_decorator(p, f, nested);
     rlx_put_indent(p);
     rlx_put(p, "def ");

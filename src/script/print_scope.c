@@ -15,6 +15,7 @@ struct rlx_uses {
     rlx_ptrmap around;      /* variable or buffer -> place */
     RLX_VEC(place) places;  /* of statements, preorder */
     uint32_t now;
+    size_t nodes;           /* met so far; each one's text has a byte at least */
     bool lost;
 };
 
@@ -41,6 +42,11 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
 {
     rlx_uses *u = user;
     bool first = true;
+    size_t most = u->p->options->max_bytes;
+    if (most && ++u->nodes > most) {
+        u->p->out->failed = u->p->out->too_large = true;
+        return RLX_STEP_STOP;
+    }
     if (has_place(u, n)) {
         place here = { n, u->now, true };
         if (!rlx_vec_push(u->p->m, &u->places, here)) {

@@ -556,6 +556,7 @@ static void print_allocate_const(rlx_printer *p, const rlx_allocate_const *a, bo
 /* ---- dispatch */
 static void print_stmt(rlx_printer *p, const rlx_stmt *s, bool concise)
 {
+    p->under_way = s;
     switch (s->kind) {
     case RLX_NODE_SEQ_STMT: push_task(p, TASK_SEQ, s, concise ? CONCISE : 0, 0); break;
     case RLX_NODE_EVALUATE: put_evaluate(p, (const rlx_evaluate *)s); break;

@@ -40,11 +40,14 @@ typedef struct rlx_print_options {
     bool no_metadata;
     bool no_struct_info;    /* show_all_struct_info off */
     const char *module_name; /* NULL: "Module" */
+    /* The text, its metadata apart, may have so many bytes; 0: any number. */
+    size_t max_bytes;
 } rlx_print_options;
 /* Any node: module, function, expression, statement, struct info. Latches failure in out. Never
- * writes to the IR. */
-void rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
-                      rlx_buf *out);
+ * writes to the IR. Returns the place of the statement that was being printed when the text
+ * became too large (out->too_large), if it has one. */
+rlx_place rlx_script_print(rlx_memory *m, const rlx_node *n, const rlx_print_options *options,
+                           rlx_buf *out);
 
 /* Metadata section: constants and long strings as TVM 0.20's JSON. */
 typedef struct rlx_metadata rlx_metadata;

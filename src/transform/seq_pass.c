@@ -361,10 +361,43 @@ static bool finish_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_va
     return !target || !p->use_scope || rlx_scope_enter(&p->scope, target);
 }
 
+/* Parameters of a local function, and what it says of its result, may mention sizes from around
+ * it, which have been replaced. */
+static bool define_params(rlx_seq_pass *p, const rlx_function *f)
+{
+    const rlx_var *now;
+    for (size_t i = 0; p->num_names && i < f->num_params; i++)
+        if (!define(p, (const rlx_var *)f->params[i], &now))
+            return false;
+    return true;
+}
+
+static const rlx_function *rename_head(rlx_seq_pass *p, const rlx_function *f)
+{
+    const rlx_sinfo *ret = rlx_seq_rename(p, f->ret_sinfo), *sinfo = rlx_seq_rename(p, f->sinfo);
+    bool good = (ret || !f->ret_sinfo) && (sinfo || !f->sinfo);
+    bool same = ret == f->ret_sinfo && sinfo == f->sinfo;
+    RLX_VEC(const rlx_expr *) params = { 0 };
+    for (size_t i = 0; good && i < f->num_params; i++) {
+        const rlx_expr *now = rlx_seq_rename(p, f->params[i]);
+        same &= now == f->params[i];
+        good = rlx_vec_push(MEMORY(p), &params, now) || rlx_no_memory(p->ctx);
+    }
+    const rlx_function *now =
+        !good  ? NULL
+        : same ? f
+               : rlx_function_new(p->ctx, params.data, params.len, f->body, ret, f->ret_stated,
+                                  f->is_pure, f->attrs, sinfo, f->place);
+    rlx_vec_free(MEMORY(p), &params);
+    return now;
+}
+
 static const rlx_expr *finish_literal(rlx_seq_pass *p, const rlx_function *old,
                                       const rlx_expr *body)
 {
     const rlx_function *now = body ? rlx_function_with(p->ctx, old, body, old->attrs) : NULL;
+    if (now && p->num_names)
+        now = rename_head(p, now);
     if (now && p->function)
         now = p->function(p, old, now);
     return now ? &now->node : NULL;
@@ -390,7 +423,7 @@ static bool begin_binding(rlx_seq_pass *p, const rlx_binding *b)
         f->cond = rlx_seq_rename(p, branch->cond);
         return f->cond && push_sequence(p, branch->true_branch, PART_THEN);
     }
-    if (!define(p, rlx_binding_var(b), &f->pending_var))
+    if (!define(p, rlx_binding_var(b), &f->pending_var) || !define_params(p, literal))
         return false;
     if (p->use_scope && !rlx_scope_enter_function(&p->scope, literal))
         return false;

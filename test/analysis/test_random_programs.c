@@ -145,7 +145,7 @@ static void run_passes(rlx_context *ctx, const rlx_module *m, uint64_t seed, boo
         if (may_fail && !out && rlx_error_count(ctx) > errors)
             continue;
         if (!out || !rlx_well_formed(ctx, out, RLX_STAGE_NORMAL))
-            failed(ctx, NULL, row->name);
+            failed(ctx, text_print(m), row->name);
         if (!may_fail)
             reads_back(ctx, out, row->name);
     }

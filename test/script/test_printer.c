@@ -402,6 +402,70 @@ static void failing_memory(void **state)
     assert_true(done && at > 20);
 }
 
+/* ---- parts that share themselves sixty times: the text has a limit */
+static void assert_too_large(const rlx_node *n, size_t most, rlx_place where)
+{
+    rlx_print_options options = { .max_bytes = most };
+    rlx_buf b;
+    rlx_buf_init(&b, &ctx->memory);
+    rlx_buf_lit(&b, "before");
+    assert_non_null(n);
+    rlx_place stopped = rlx_script_print(&ctx->memory, n, &options, &b);
+    assert_true(b.failed && b.too_large);
+    assert_true(stopped == where);
+    assert_true(b.len <= most + 6 && b.cap <= most + 7);
+    rlx_buf_free(&b);
+}
+
+static void shared_parts(void **state)
+{
+    enum { TIMES = 60, MOST = 100000 };
+    const rlx_prim *n = size_var("n"), *i = typed_var("i", RELAX_INT32),
+                   *two = rlx_int(ctx, RELAX_INT32, 2);
+    const rlx_buffer *a =
+        rlx_buffer_new(ctx, rlx_string_z(ctx, "A"), RELAX_INT32, &two, 1, NULL, 0);
+    const rlx_place store = rlx_place_make(1, 7, 3), seq = rlx_place_make(1, 5, 9);
+    const rlx_stmt *s = rlx_store(ctx, a, i, &i, 1, store);
+    const rlx_expr *t = rlx_string_imm_new(ctx, RLX_SLICE("x"));
+    const rlx_attr *attr = rlx_attr_none(ctx);
+    for (int k = 0; k < TIMES; k++) {
+        n = bin(RLX_NODE_MUL, n, n);
+        i = bin(RLX_NODE_ADD, i, i);
+        s = rlx_seq_stmt_new(ctx, (const rlx_stmt *[]){ s, s }, 2, seq);
+        t = rlx_tuple_new(ctx, (const rlx_expr *[]){ t, t }, 2, 0);
+        attr = rlx_attr_list_new(ctx, (const rlx_attr *[]){ attr, attr }, 2);
+    }
+    assert_too_large(n, MOST, RLX_NO_PLACE);
+    assert_too_large(t, MOST, RLX_NO_PLACE);
+    assert_too_large(attr, MOST, RLX_NO_PLACE);
+    assert_too_large(rlx_store(ctx, a, i, &two, 1, store), MOST, store);
+    assert_too_large(s, MOST, store);
+    const rlx_var *x = named("x", -1, rlx_object_info(ctx));
+    const rlx_binding *b = rlx_bind(ctx, x, rlx_tuple_new(ctx, &t, 1, 0), seq);
+    assert_too_large(rlx_block_new(ctx, false, &b, 1, 0), MOST, seq);
+}
+
+/* A text of just so many bytes is there, of one fewer not. */
+static void exact_limit(void **state)
+{
+    const rlx_var *x = named("x", -1, rlx_object_info(ctx));
+    const rlx_node *f = &function_of(&x, 1, NULL, 0, &x->node, rlx_object_info(ctx))->node;
+    size_t len = printed_length(f), last = 0;
+    for (size_t most = 1; most <= len + 2; most++) {
+        rlx_print_options options = { .max_bytes = most };
+        rlx_buf b;
+        rlx_buf_init(&b, &ctx->memory);
+        rlx_script_print(&ctx->memory, f, &options, &b);
+        assert_int_equal(b.failed, b.too_large);
+        if (b.failed)
+            last = most;
+        else
+            assert_int_equal(b.len, len);
+        rlx_buf_free(&b);
+    }
+    assert_true(last + 1 <= len && last > len / 2); /* the header, put on top, is not counted */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +481,8 @@ int main(void)
         TEST(deep_expressions),
         TEST(deep_statements),
         TEST(many_names),
+        TEST(shared_parts),
+        TEST(exact_limit),
         TEST(failing_memory),
     };
     return cmocka_run_group_tests_name("printer", tests, NULL, NULL);
