@@ -206,7 +206,7 @@ class Function:
         self.signature.append(f"{s}: R.Shape([{', '.join(self.signature_size(d) for d in dims)}])")
         self.inputs[s] = ["shape:" + ",".join(str(d[k]) for d in dims) for k in range(self.k)]
         if max(np.prod(d) for d in zip(*dims)) <= LIMIT:
-            self.emit(f'R.ones({s}, "float32")', [np.ones(d, "float32") for d in zip(*dims)], True, True)
+            self.emit(f'R.ones({s}, "float32")', [np.ones(d, "float32") for d in zip(*dims)], True)  # its shape is a value: inference keeps the rank
 
     def add_param(self, v, how=None):
         how = how or ("full" if self.rng.random() < 0.8 else "rank")

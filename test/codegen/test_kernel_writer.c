@@ -309,6 +309,29 @@ static void saturating_casts(void **state)
     rlx_context_release(ctx);
 }
 
+/* An integer is never -0.0, whatever a compiler makes of the two conversions. */
+static void casts_there_and_back(void **state)
+{
+    rlx_tir t;
+    rlx_context *ctx = begin(&t);
+    static const double in[] = { -0.5, -0.0, -1, -1.5, 0.5, NAN, -0.999, 1e300 },
+                        want[] = { 0, 0, -1, -1, 0, 0, 0, 9223372036854775807.0 };
+    const rlx_prim *n = rlx_tir_int(&t, 8);
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT64, L(n)),
+                     *o = rlx_tir_param(&t, "O", RELAX_FLOAT64, L(n));
+    rlx_tir_begin_block(&t, "e");
+    const rlx_prim *i = rlx_tir_spatial(&t, "i", n);
+    rlx_tir_store(&t, o, L(i), rlx_tir_cast(&t, RELAX_INT64, rlx_tir_load(&t, a, L(i))));
+    rlx_tir_end_block(&t);
+    kc c = { .seed = 1 };
+    memcpy(kc_tensor1(&c, RELAX_FLOAT64, 8), in, sizeof in);
+    double *got = kc_tensor1(&c, RELAX_FLOAT64, 8);
+    assert_int_equal(kc_run(ctx, rlx_tir_end(&t), &c, NULL), RLX_CODE_NONE);
+    assert_memory_equal(got, want, sizeof want);
+    kc_free(&c);
+    rlx_context_release(ctx);
+}
+
 static void nan_goes_through_max(void **state)
 {
     rlx_tir t;
@@ -975,6 +998,7 @@ int main(void)
         cmocka_unit_test(intrinsics_of_integers),
         cmocka_unit_test(numbers_of_intrinsics),
         cmocka_unit_test(saturating_casts),
+        cmocka_unit_test(casts_there_and_back),
         cmocka_unit_test(nan_goes_through_max),
         cmocka_unit_test(broadcast_and_transpose),
         cmocka_unit_test(values_of_loop_variables),

@@ -96,6 +96,8 @@ static void run_one(rlx_memory *m, const record *r, relax_kernel_fn *native, con
     rlx_kernel *k = NULL;
     rlx_fault why = { 0 };
     kc c = r->c;
+    char who[64];
+    snprintf(who, sizeof who, "%.20s, kernel %zu,", compiler, number);
     if (!rlx_kernel_load(m, (const uint8_t *)r->bytes, r->len, &k, &why))
         fail_msg("%s", why.text);
     rlx_kernel_set_native(k, native);
@@ -103,11 +105,10 @@ static void run_one(rlx_memory *m, const record *r, relax_kernel_fn *native, con
         c.args[i].data = c.args[i].is_scalar ? NULL : copy_of(&c.args[i], c.args[i].data);
     int code = kc_call(m, k, &c, &why);
     if (code != r->code)
-        fail_msg("%s, kernel %zu: code %d (%s), the bytecode gave %d", compiler, number, code,
-                 why.text, r->code);
+        fail_msg("%s: code %d (%s), the bytecode gave %d", who, code, why.text, r->code);
     for (int i = 0; i < c.count; i++) {
         if (!c.args[i].is_scalar && code == RLX_CODE_NONE)
-            kc_expect_same(&c.args[i], i, r->after[i], c.args[i].data, compiler);
+            kc_expect_same(&c.args[i], i, r->after[i], c.args[i].data, who);
         free(c.args[i].data);
     }
     rlx_kernel_free(k);
@@ -122,9 +123,10 @@ static void show_diags(rlx_context *ctx)
     }
 }
 
-static void run_unit(rlx_context *ctx, const record *records, size_t count, const char *compiler,
+static void run_unit(rlx_context *ctx, size_t first, size_t count, const char *compiler,
                      const char *const *environment)
 {
+    const record *records = recording.all + first;
     rlx_c_kernel kernels[PER_UNIT];
     rlx_native_unit unit;
     rlx_native_options o = { .compiler = compiler,
@@ -157,7 +159,7 @@ static void run_unit(rlx_context *ctx, const record *records, size_t count, cons
     if (!rlx_native_open(unit.object.data, unit.object.len, &expected, &native, &changed, &why))
         fail_msg("%s", why.text);
     for (size_t i = 0; i < count; i++)
-        run_one(&ctx->memory, &records[i], native.table->kernels[i], compiler, i);
+        run_one(&ctx->memory, &records[i], native.table->kernels[i], compiler, first + i);
     rlx_native_close(&native);
     rlx_buf_free(&unit.source);
     rlx_buf_free(&unit.object);
@@ -180,9 +182,8 @@ void kc_c_end(void)
             continue;
         }
         for (size_t i = 0; i < recording.len; i += PER_UNIT)
-            run_unit(ctx, recording.all + i,
-                     recording.len - i < PER_UNIT ? recording.len - i : PER_UNIT, used[k],
-                     (const char *const *)environ);
+            run_unit(ctx, i, recording.len - i < PER_UNIT ? recording.len - i : PER_UNIT,
+                     used[k], (const char *const *)environ);
         print_message("%zu kernels as C agree (%s)\n", recording.len, used[k]);
     }
     for (size_t i = 0; i < recording.len; i++) {
