@@ -359,15 +359,22 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     return rlx_read_missing(r, a);
 }
 
+/* Longer ones name nothing, and would be written once more for each further part. */
+enum { LONGEST_PATH = 1000 };
+
 /* "nn" + "softmax" */
-static rlx_word *join_path(rlx_reader *r, rlx_word *path, rlx_word *name)
+static rlx_word *join_path(rlx_reader *r, const rlx_ast *at, rlx_word *path)
 {
+    rlx_word *name = at->name;
     if (!path)
         return name;
     rlx_functions *known = rlx_word_functions(&r->names, name);
     if (!known || known->below == path)
         return known ? known->joined : NULL;
     size_t a = path->text->len, b = name->text->len;
+    if (a + b >= LONGEST_PATH)
+        return rlx_read_error(r, RLX_PA11, at, "a name of more than %d bytes is not known",
+                              LONGEST_PATH), NULL;
     char small[96],
         *text = a + b + 1 <= sizeof small ? small : rlx_region_alloc(&r->unit, a + b + 1);
     if (!text)
@@ -434,7 +441,7 @@ static bool read_attr(rlx_reader *r, const rlx_ast *a, rlx_val *out)
         *out =
             (rlx_val){ .kind = RLX_VAL_FUNC, .sub = base.sub, .begin = a->begin, .end = a->end };
         out->fn.path =
-            join_path(r, base.kind == RLX_VAL_FUNC ? (rlx_word *)base.fn.path : NULL, a->name);
+            join_path(r, a, base.kind == RLX_VAL_FUNC ? (rlx_word *)base.fn.path : NULL);
         return out->fn.path != NULL;
     case RLX_VAL_MODULE: return module_member(r, a, out);
     case RLX_VAL_BUFFER: return rlx_buffer_attr(r, (const rlx_buffer *)base.node, a->name, a, out);
