@@ -55,7 +55,9 @@ typedef struct relax_context_options {
     /* 1: unproved annotations are believed without a check at run time */
     int32_t trust_annotations;
     int32_t max_diagnostics;          /* errors kept; further ones are only counted; default 100 */
-    int32_t reserved;                 /* 0 */
+    /* 1: an explicit check (RELAX_CHECK_ALL) also notes what is accepted on trust: PU05, TY13,
+     * WF18 */
+    int32_t notes;
 } relax_context_options;
 
 /* Fills `options` with the defaults. RELAX_ERROR_INVALID_ARGUMENT for NULL or a size that no

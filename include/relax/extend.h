@@ -180,7 +180,9 @@ typedef struct relax_op_options {
     size_t num_args;             /* at most 8 */
     size_t min_args;             /* those after so many may be left out */
     int32_t variadic;            /* 1: the last argument repeats, any number of times */
-    int32_t pure;                /* 1: no effects beside the result */
+    /* 1: no effects beside the result; 0: it has some; -1: not stated, counts as impure, and each
+     * call is warned of (PU04) */
+    int32_t pure;
     const char *const *attr_names;
     const int32_t *attr_types;   /* RELAX_OP_ATTR_... */
     /* As text: "-1", "True", "0.5", "None", "[1, 2]", "float32", "csr" (of a string, without

@@ -15,7 +15,8 @@
 enum rlx_stage {
     RLX_STAGE_ANY,     /* every program, also before normalisation */
     RLX_STAGE_NORMAL,  /* after normalisation: NF and WF23 too */
-    RLX_STAGE_EXPLICIT /* an explicit check: also WF12 as a warning */
+    RLX_STAGE_EXPLICIT, /* an explicit check: also WF12 as a warning, and notes on request */
+    RLX_STAGE_BUILD    /* every program, before an executable is made: also WF12 */
 };
 /* Reports every violation; true if there was no error. */
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage);

@@ -13,6 +13,8 @@ static const char *name(rlx_wf *w, const rlx_node *n)
     const rlx_global_var *gv = rlx_as_global_var(n);
     if (op)
         return op->row ? op->row->short_name : op->name->data;
+    if (rlx_as_extern_func(n))
+        return rlx_as_extern_func(n)->symbol->data;
     return gv ? gv->name->data : n ? rlx_show(w->ctx, n) : "a local function";
 }
 
@@ -31,6 +33,9 @@ static const char *dtype_text(int64_t t, char room[RLX_DTYPE_TEXT])
 /* The report; false if it was muted or lost: then no note belongs to it. */
 #define SAY(w, f, ...) \
     ((void)rlx_error((w)->ctx, (enum rlx_code_id)(f)->code, (f)->place, __VA_ARGS__))
+#define REMARK(w, f, ...)                                                              \
+    ((void)rlx_report((w)->ctx, (enum rlx_code_id)(f)->code, RLX_SEVERITY_NOTE, (f)->place, \
+                      __VA_ARGS__))
 #define NOTE(w, place, ...) rlx_note((w)->ctx, (place), __VA_ARGS__)
 /* "... here": only where there is a place to show */
 #define NOTE_HERE(w, place, ...) ((place) ? NOTE(w, place, __VA_ARGS__) : (void)0)
@@ -182,6 +187,8 @@ static void say_scalar(rlx_wf *w, const rlx_finding *f)
     char t[RLX_DTYPE_TEXT];
     if (f->detail == RLX_WF_LANES)
         SAY(w, f, "scalar value must have one lane, found %s", dtype_text(f->n, t));
+    else if (f->detail == RLX_WF_COMPUTED)
+        REMARK(w, f, "scalar value %s is computed when the program runs", rlx_show(w->ctx, f->a));
     else
         SAY(w, f, "scalar value must be arithmetic on numbers and shape variables, found %s",
             rlx_show(w->ctx, f->a));
@@ -272,7 +279,9 @@ static void say_op_value(rlx_wf *w, const rlx_finding *f)
 static void say_no_public(rlx_wf *w, const rlx_finding *f)
 {
     const rlx_node *const *names = w->module->gvars;
-    rlx_report(w->ctx, RLX_WF12, RLX_SEVERITY_WARNING, f->place, "module has no public function");
+    uint8_t severity =
+        w->stage == RLX_STAGE_BUILD ? RLX_SEVERITY_ERROR : RLX_SEVERITY_WARNING;
+    rlx_report(w->ctx, RLX_WF12, severity, f->place, "module has no public function");
     if (w->module->num_gvars == 1)
         NOTE(w, RLX_NO_PLACE, "remove private=True from %s", name(w, names[0]));
     else if (w->module->num_gvars)
@@ -350,6 +359,27 @@ static void say_broken_promise(rlx_wf *w, const rlx_finding *f)
     NOTE_HERE(w, f->note, "%s says so here", callee);
 }
 
+/* ---- what is accepted on trust -------------------------------------------------------------- */
+
+static void say_unstated(rlx_wf *w, const rlx_finding *f)
+{
+    rlx_report(w->ctx, RLX_PU04, RLX_SEVERITY_WARNING, f->place,
+               "operator %s does not state whether it is pure, and counts as impure",
+               name(w, f->a));
+}
+
+static void say_forced(rlx_wf *w, const rlx_finding *f)
+{
+    REMARK(w, f, "impure call to %s%s is tolerated: relax.force_pure vouches for %s",
+           rlx_as_op(f->a) ? "R." : "", name(w, f->a), name(w, f->b));
+    NOTE_HERE(w, f->note, "it is set here");
+}
+
+static void say_no_rule(rlx_wf *w, const rlx_finding *f)
+{
+    REMARK(w, f, "operator %s has no inference rule; its result is R.Object", name(w, f->a));
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } criteria[] = {
@@ -364,7 +394,7 @@ static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } cri
     { RLX_WF09, RLX_STAGE_ANY, say_op_value },
     { RLX_WF10, RLX_STAGE_ANY, say_rank },
     { RLX_WF11, RLX_STAGE_ANY, say_captured },
-    { RLX_WF12, RLX_STAGE_EXPLICIT, say_no_public },
+    { RLX_WF12, RLX_STAGE_ANY, say_no_public },
     { RLX_WF13, RLX_STAGE_ANY, say_symbol },
     { RLX_WF14, RLX_STAGE_ANY, say_annotation },
     { RLX_WF15, RLX_STAGE_ANY, say_annotation },
@@ -387,6 +417,9 @@ static const struct criterion { uint16_t code; uint8_t stage; say_fn *say; } cri
     { RLX_WX08, RLX_STAGE_ANY, say_damage },
     { RLX_WX10, RLX_STAGE_ANY, say_depth },
     { RLX_WX13, RLX_STAGE_ANY, say_promise },
+    { RLX_PU04, RLX_STAGE_ANY, say_unstated },
+    { RLX_PU05, RLX_STAGE_EXPLICIT, say_forced },
+    { RLX_TY13, RLX_STAGE_EXPLICIT, say_no_rule },
     { RLX_TY04, RLX_STAGE_ANY, say_broken_promise },
     { RLX_TY14, RLX_STAGE_ANY, say_shape_var },
 };
@@ -490,7 +523,7 @@ static void check_names(rlx_wf *w)
         claim_name(w, &taken, symbol->value, i, symbol);
     }
     rlx_ptrmap_free(&taken);
-    if (!any_public && w->stage == RLX_STAGE_EXPLICIT)
+    if (!any_public && w->stage >= RLX_STAGE_EXPLICIT)
         rlx_wf_found(w, RLX_WF12, RLX_WF_PLAIN, w->module->place, NULL);
 }
 
@@ -609,6 +642,10 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
                  .stage = stage,
                  .known = again ? ctx->diags.first : NULL,
                  .known_end = ctx->diags.last,
+                 .warns = stage != RLX_STAGE_NORMAL && !again,
+                 .notes = stage == RLX_STAGE_EXPLICIT && ctx->diags.notes,
+                 .notes_scalars = stage == RLX_STAGE_EXPLICIT &&
+                                  (ctx->diags.notes || ctx->diags.strict),
                  .epoch = 1,
                  .last_epoch = 1 };
     size_t errors = rlx_error_count(ctx);
@@ -622,14 +659,15 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
     check_recursion(&w);
     say_stage(&w, RLX_STAGE_ANY);
     /* Later stages only make sense on what passed the first. */
-    if (stage != RLX_STAGE_ANY && rlx_error_count(ctx) == errors && !w.failed) {
+    if ((stage == RLX_STAGE_NORMAL || stage == RLX_STAGE_EXPLICIT) &&
+        rlx_error_count(ctx) == errors && !w.failed) {
         check_normal_form(&w);
         say_stage(&w, RLX_STAGE_NORMAL);
     }
     if (stage == RLX_STAGE_EXPLICIT)
         say_stage(&w, RLX_STAGE_EXPLICIT);
     /* Once for a program, not after each pass. */
-    if (stage != RLX_STAGE_NORMAL && !again && rlx_error_count(ctx) == errors && !w.failed)
+    if (w.warns && rlx_error_count(ctx) == errors && !w.failed)
         warn(&w);
     release(&w);
     return rlx_error_count(ctx) == errors;

@@ -18,7 +18,7 @@ enum rlx_wf_detail {
     RLX_WF_IF, RLX_WF_SELF, RLX_WF_MUTUAL,                     /* WF07 */
     /* WF14, WF15: not in scope, wrong kind of shape, rank */
     RLX_WF_VARIABLE, RLX_WF_FORM, RLX_WF_RANK,
-    RLX_WF_LANES, RLX_WF_KIND, RLX_WF_WIDTH,                   /* WF18, WF20 */
+    RLX_WF_LANES, RLX_WF_KIND, RLX_WF_WIDTH, RLX_WF_COMPUTED,  /* WF18, WF20 */
     RLX_WF_SYMBOL,                                             /* WX05: of global_symbols */
     RLX_WF_LIMIT                                               /* WX13, TY04: a bound of a size */
 };
@@ -111,6 +111,8 @@ typedef struct rlx_wf {
     enum rlx_stage stage;
     const rlx_diag *known, *known_end;             /* what had been reported before; or NULL */
     bool failed;                                   /* out of memory */
+    bool warns;                                    /* of what is allowed: once for a program */
+    bool notes, notes_scalars;                     /* what is a note on request; WF18 of them */
     bool mutates;                                  /* there is an in-place call */
     bool odd_form;                                 /* a function may be no normal form */
     RLX_VEC(rlx_finding) findings;

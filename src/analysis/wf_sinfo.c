@@ -82,7 +82,10 @@ void rlx_wf_prim_value(rlx_wf *w, const rlx_prim *p, rlx_wf_spot *spot)
         if (f)
             f->n = t;
     } else if (p->kind != RLX_NODE_INT_IMM && p->kind != RLX_NODE_FLOAT_IMM) {
+        size_t found = w->findings.len;
         check_prim(w, p, spot);
+        if (w->notes_scalars && spot->role == RLX_WF_IN_EXPR && w->findings.len == found)
+            rlx_wf_found(w, RLX_WF18, RLX_WF_COMPUTED, rlx_wf_place(spot), p);
     }
 }
 

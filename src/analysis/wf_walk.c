@@ -175,6 +175,24 @@ static void check_op(rlx_wf *w, const rlx_op *op, rlx_place place)
 {
     if (!op->row)
         rlx_wf_found(w, RLX_WX02, RLX_WF_PLAIN, place, &op->node);
+    else if (w->warns && op->row->flags & RLX_OP_UNSTATED)
+        rlx_wf_found(w, RLX_PU04, RLX_WF_PLAIN, place, &op->node);
+    if (op->row && w->notes && !op->row->infer)
+        rlx_wf_found(w, RLX_TY13, RLX_WF_PLAIN, place, &op->node);
+}
+
+/* An impure call that relax.force_pure allows. */
+static void note_impure_call(rlx_wf *w, const rlx_call *call)
+{
+    const rlx_wf_function *f = &rlx_vec_last(&w->functions);
+    if (w->block || !f->function->is_pure || rlx_call_is_pure(&w->env, w->ctx, call) ||
+        !rlx_flag_attr(f->function->attrs, "relax.force_pure"))
+        return;
+    rlx_finding *found = rlx_wf_found(w, RLX_PU05, RLX_WF_PLAIN, call->place, call->op);
+    if (found) {
+        found->b = f->name;
+        found->note = rlx_attr_place(&f->function->node, "relax.force_pure");
+    }
 }
 
 /* A call of a function of the module by its name. */
@@ -199,6 +217,8 @@ static void visit_call(rlx_wf *w, const rlx_call *call)
     else if (rlx_as_var(call->op))
         check_local_recursion(w, call);
     check_attrs(w, call);
+    if (w->notes)
+        note_impure_call(w, call);
     w->mutates |= op && op->row && op->row->num_attrs &&
                   strcmp(op->row->attrs[0].name, "inplace_indices") == 0;
     /* Sinfo args come after the arguments in text; a call whose arguments are leaves is done

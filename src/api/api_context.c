@@ -18,13 +18,14 @@ relax_context *relax_context_create(const relax_context_options *options)
 {
     relax_context_options o = context_defaults;
     if (!rlx_options_read(&o, sizeof o, options) || o.max_bytes > SIZE_MAX ||
-        o.max_diagnostics < 0 || o.reserved)
+        o.max_diagnostics < 0)
         return NULL;
     rlx_context *ctx = rlx_context_create(o.allocator, (size_t)o.max_bytes);
     if (!API_CONTEXT(ctx))
         return NULL;
     ctx->ops = rlx_op_table_get();
     ctx->diags.strict = o.strict != 0;
+    ctx->diags.notes = o.notes != 0;
     ctx->diags.max_diags = (size_t)o.max_diagnostics;
     ctx->trust_annotations = o.trust_annotations != 0;
     return ctx;

@@ -233,8 +233,9 @@ static bool fill_row(relax_context *ctx, const relax_op_options *o, rlx_slice na
     h->op.lower = o->lower ? ask_lower : NULL;
     row->name = full;
     row->short_name = full + PREFIX;
-    row->flags = (uint16_t)(RLX_OP_HOST | (o->pure ? RLX_OP_PURE : 0) |
-                            (o->variadic ? RLX_OP_VARARGS : 0));
+    int purity = o->pure > 0 ? RLX_OP_PURE : o->pure < 0 ? RLX_OP_UNSTATED : 0;
+    row->flags =
+        (uint16_t)(RLX_OP_HOST | purity | (o->variadic ? RLX_OP_VARARGS : 0));
     row->pattern = RLX_OPAQUE;
     row->infer = o->infer ? rlx_infer_host : NULL;
     row->lower = o->lower ? rlx_lower_host : NULL;

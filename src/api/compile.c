@@ -138,7 +138,7 @@ static bool is_inferred(relax_context *ctx, const rlx_module *m)
 
 static const rlx_module *prepare(relax_context *ctx, const rlx_module *m)
 {
-    if (!rlx_well_formed(ctx, m, RLX_STAGE_ANY))
+    if (!rlx_well_formed(ctx, m, RLX_STAGE_BUILD))
         return NULL;
     if (is_inferred(ctx, m))
         return ctx->diags.out_of_memory ? NULL : m;

@@ -72,6 +72,7 @@ typedef struct rlx_diags {
     const rlx_code *first_error;     /* code of the first error, whether it was kept or not */
     size_t clears;                   /* how often they were forgotten: see rlx_error_mark */
     bool strict;                     /* warnings become errors */
+    bool notes;                      /* codes that are notes on request were asked for */
     /* a diagnostic (or anything else) was lost: counts as an error; further ones are only
      * counted */
     bool out_of_memory;

@@ -26,7 +26,7 @@ typedef struct cli {
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
     int64_t opt_level, max_memory, max_depth, repeat;
     double timeout;
-    bool strict, trust, color, verify, allow_native, unchecked, profile, json, help;
+    bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
 } cli;
 
 /* Reads argv[2..] by the command's option letters; CLI_OK, or CLI_USAGE after a message. */

@@ -13,7 +13,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "check", cli_check, "sanj", 1, CLI_MAX_LIST,
+    { "check", cli_check, "sNanj", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
     { "print", cli_print, "sanjPc", 1, 1,

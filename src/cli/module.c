@@ -23,6 +23,7 @@ relax_context *cli_context(const cli *c, int *status)
     relax_context_options options;
     relax_context_options_init(&options, sizeof options);
     options.strict = c->strict;
+    options.notes = c->notes;
     options.trust_annotations = c->trust;
     relax_context *ctx = relax_context_create(&options);
     *status = ctx ? mute_codes(c, ctx) : cli_error(c, "IN02", NULL, "out of memory");

@@ -18,6 +18,8 @@ typedef struct option_row {
 #define AT(field) offsetof(cli, field)
 static const option_row rows[] = {
     { 's', "--strict", NULL, FLAG, AT(strict), 0, NULL, "warnings are errors" },
+    { 'N', "--notes", NULL, FLAG, AT(notes), 0, NULL,
+      "also note what is accepted on trust: PU05, TY13, WF18" },
     { 'a', "--trust-annotations", NULL, FLAG, AT(trust), 0, NULL,
       "believe unproved annotations without a check at run time" },
     { 'n', "--no-warn", NULL, LIST, AT(no_warn), AT(num_no_warn), "CODE[,CODE]",

@@ -614,6 +614,62 @@ static void bad_registrations_are_refused(void **state)
     destroyed = 0;
 }
 
+/* ---- what an operator leaves open: "PU04", "TY13" --------------------------------------------- */
+
+static void register_opaque(relax_context *ctx, const char *name, int32_t pure)
+{
+    static const char *const args[] = { "x" };
+    static const int32_t kinds[] = { RELAX_OP_ARG_TENSOR };
+    relax_op_options o;
+    relax_op_options_init(&o, sizeof o);
+    o.name = name;
+    o.name_len = strlen(name);
+    o.arg_names = args;
+    o.arg_kinds = kinds;
+    o.num_args = o.min_args = 1;
+    o.pure = pure;
+    assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
+}
+
+/* What an explicit check says of calls of both, as "CODE:LINE". */
+static void assert_told(relax_context *ctx, const char *decorator, const char *want)
+{
+    char text[512], got[256] = "";
+    snprintf(text, sizeof text,
+             "@R.function%s\ndef main(x: R.Tensor) -> R.Object:\n"
+             "    y = R.host.plain(x)\n    z = R.host.mute(x)\n    w = R.host.mute(x)\n"
+             "    return (y, z, w)\n",
+             decorator);
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
+    if (m && !relax_context_num_errors(ctx))
+        relax_well_formed(ctx, m, RELAX_CHECK_ALL);
+    for (size_t i = 0; i < relax_context_num_diagnostics(ctx); i++) {
+        uint32_t line = 0;
+        relax_place_locate(ctx, relax_diagnostic_place(ctx, i), &line, NULL, NULL);
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s:%u ",
+                 relax_diagnostic_code(ctx, i), (unsigned)line);
+    }
+    assert_string_equal(got, want);
+    relax_context_clear_diagnostics(ctx);
+}
+
+static void what_is_left_open_is_told(void **state)
+{
+    (void)state;
+    for (int notes = 0; notes < 2; notes++) {
+        relax_context_options o;
+        relax_context_options_init(&o, sizeof o);
+        o.notes = notes;
+        relax_context *ctx = relax_context_create(&o);
+        register_opaque(ctx, "host.plain", 1);
+        register_opaque(ctx, "host.mute", -1);
+        assert_told(ctx, "(pure=False)",
+                    notes ? "PU04:4 PU04:5 TY13:3 TY13:4 TY13:5 " : "PU04:4 PU04:5 ");
+        assert_told(ctx, "", "PU02:4 PU02:5 "); /* it counts as impure */
+        relax_context_release(ctx);
+    }
+}
+
 /* ---- derive functions ----------------------------------------------------------------------- */
 
 #define DERIVED(name)                                                                             \
@@ -825,7 +881,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_host, close_host)
         TEST(lowered_by_a_prim_func), TEST(run_by_packed_functions), TEST(derived_and_refused),
         TEST(builders_under_way_are_refused), TEST(bad_lowerings_are_reported),
-        TEST(listed_by_context), TEST(calls_derive),
+        TEST(listed_by_context), TEST(calls_derive), TEST(what_is_left_open_is_told),
         TEST(modules_move_where_the_operator_is_known), TEST(pipelines_leave_nothing),
         TEST(casts_are_checked_or_refused), TEST(memory_may_be_refused),
         cmocka_unit_test_setup_teardown(bad_registrations_are_refused, open_host, close_fixture),

@@ -1,16 +1,21 @@
 """The examples of relax explain, as they are shown: the bad one gives its code and nothing else,
 the cured one gives nothing. Where no text can show a mistake, tests of the API do."""
+import io
 import os
 import re
 import sys
+import zipfile
+
+import numpy
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cli_test
 
 s = cli_test.Suite()
 TOP = cli_test.TOP
-BY_API = "".join(open(os.path.join(TOP, "test/analysis", name)).read()
-                 for name in ("test_rules_by_api.c", "test_well_formed.c"))
+BY_API = "".join(open(os.path.join(TOP, "test", name)).read()
+                 for name in ("analysis/test_rules_by_api.c", "analysis/test_well_formed.c",
+                              "api/test_api_extend_op.c"))
 NAMES = re.findall(r"^CODE\((\w{4}),", open(os.path.join(TOP, "src/format/codes.def")).read(), re.M)
 # shown by a line or two only: what they speak of is no program text
 OTHER = {"RT", "NP"}
@@ -28,10 +33,31 @@ def part(page, heading):
     return "\n".join(taken).rstrip("\n") + "\n"
 
 
+def archive(names):
+    """A file of weights, each of one element."""
+    with zipfile.ZipFile(s.path("weights.npz"), "w") as z:
+        for name in names:
+            array = io.BytesIO()
+            numpy.save(array, numpy.zeros(1, "float32"))
+            z.writestr(name + ".npy", array.getvalue())
+    return s.path("weights.npz")
+
+
+def command_of(line):
+    """What the first line asks for; without one: check."""
+    words = line.split()[2:] if line.startswith("# relax ") else ["check"]
+    command = [words[0], "-"]
+    if words[0] == "build":
+        command += ["--target", "interp", "-o", s.path("out.rlx")]
+    if words[0] == "run":
+        command += ["--target", "interp"]
+    if "archive" in words:
+        return command + ["--params", archive(words[words.index("of") + 1::2])]
+    return command + words[1:]
+
+
 def told(text):
-    command = ["check", "-"]
-    if text.startswith("# relax build"):
-        command = ["build", "-", "--target", "interp", "-o", s.path("out.rlx")]
+    command = command_of(text.split("\n", 1)[0])
     err = s.run(*command, stdin=text)[2]
     return re.findall(r"^\S+ (?:error|warning|note)\[(\w+)\]", err, re.M), err
 

@@ -855,9 +855,6 @@ static void test_refusals(void **state)
         { "CG04", "R.exp cannot be compiled",
           HEAD "    @R.function\n    def main(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n   "
                "     return y\n" },
-        { "CG10", "no function is public",
-          HEAD "    @R.function(private=True)\n    def f(x: R.Object) -> R.Object:\n        "
-               "return x\n" },
         { "CG02", "there is no run-time builtin vm.builtin.nothing",
           HEAD "    @R.function(pure=False)\n    def f(x: R.Object) -> R.Object:\n"
                "        y = R.call_packed(\"vm.builtin.nothing\", x, sinfo_args=R.Object)\n       "
