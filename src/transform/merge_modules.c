@@ -110,25 +110,6 @@ static bool take_names(merge *m)
     return good || rlx_no_memory(m->ctx);
 }
 
-/* name_1, name_2 ...: the first that neither module has. */
-static const rlx_string *fresh_name(merge *m, rlx_slice name)
-{
-    rlx_buf text;
-    rlx_buf_init(&text, &m->ctx->memory);
-    size_t i = 0;
-    do {
-        text.len = 0;
-        rlx_buf_put(&text, name.data, name.len);
-        rlx_buf_format(&text, "_%zu", ++i);
-    } while (!text.failed && rlx_map_has(&m->names, (rlx_slice){ text.data, text.len }));
-    rlx_slice found = { text.data, text.len };
-    const rlx_string *out = text.failed || !rlx_map_put(&m->names, found, m)
-                                ? (rlx_no_memory(m->ctx), NULL)
-                                : rlx_string_intern(m->ctx, found);
-    rlx_buf_free(&text);
-    return out;
-}
-
 static rlx_place place_at(const rlx_module *m, size_t i)
 {
     rlx_place p = rlx_place_of(m->functions[i]);
@@ -146,7 +127,7 @@ static void report_clash(merge *m, size_t i, size_t in_a, const rlx_string *name
 static const rlx_node *renamed(merge *m, const rlx_node *old, rlx_ptrmap *map)
 {
     const rlx_string *name =
-        fresh_name(m, rlx_string_slice(((const rlx_global_var *)old)->name));
+        rlx_fresh_name(m->ctx, &m->names, rlx_string_slice(((const rlx_global_var *)old)->name));
     const rlx_node *gv =
         name ? (const rlx_node *)rlx_global_var_new(m->ctx, name, rlx_place_of(old)) : NULL;
     if (gv && !rlx_ptrmap_put(map, old, (uintptr_t)gv))

@@ -368,3 +368,94 @@ const rlx_module *rlx_attach_global_symbols(rlx_context *ctx, const rlx_module *
     rlx_ptrmap_free(&renamed);
     return rlx_module_draft_end(&d, good);
 }
+
+/* ---- normalize_global_var ------------------------------------------------------------------- */
+
+const rlx_string *rlx_fresh_name(rlx_context *ctx, rlx_map *names, rlx_slice name)
+{
+    rlx_buf text;
+    rlx_buf_init(&text, &ctx->memory);
+    size_t i = 0;
+    do {
+        text.len = 0;
+        rlx_buf_put(&text, name.data, name.len);
+        rlx_buf_format(&text, "_%zu", ++i);
+    } while (!text.failed && rlx_map_has(names, (rlx_slice){ text.data, text.len }));
+    rlx_slice found = { text.data, text.len };
+    const rlx_string *out = text.failed ? NULL : rlx_string_intern(ctx, found);
+    if (!out || !rlx_map_put(names, rlx_string_slice(out), (void *)(uintptr_t)out))
+        out = (rlx_no_memory(ctx), NULL);
+    rlx_buf_free(&text);
+    return out;
+}
+
+static rlx_slice name_at(const rlx_module *m, size_t i)
+{
+    return rlx_string_slice(((const rlx_global_var *)m->gvars[i])->name);
+}
+
+/* The names that cannot change: link name -> number of the function + 1. */
+static bool note_link_names(rlx_context *ctx, const rlx_module *m, rlx_map *names)
+{
+    bool good = true;
+    for (size_t i = 0; i < m->num_functions; i++) {
+        const rlx_string *link = rlx_link_name(m->functions[i]);
+        size_t first = link ? (size_t)(uintptr_t)rlx_map_get(names, rlx_string_slice(link)) : 0;
+        if (first) {
+            rlx_error(ctx, RLX_WX05, place_at(m, i), "two public functions are linked as %s",
+                      link->data);
+            rlx_note(ctx, place_at(m, first - 1), "the first one is here");
+            good = false;
+        } else if (link && !rlx_map_put(names, rlx_string_slice(link), (void *)(i + 1))) {
+            return rlx_no_memory(ctx);
+        }
+    }
+    return good;
+}
+
+/* Names that private functions keep: nothing else has them. *gives_way: of function i. */
+static bool note_own_names(rlx_context *ctx, const rlx_module *m, rlx_map *names, bool *gives_way)
+{
+    for (size_t i = 0; i < m->num_functions; i++) {
+        bool is_private = !rlx_link_name(m->functions[i]);
+        gives_way[i] = is_private && rlx_map_has(names, name_at(m, i));
+        if (is_private && !gives_way[i] && !rlx_map_put(names, name_at(m, i), (void *)(i + 1)))
+            return rlx_no_memory(ctx);
+    }
+    return true;
+}
+
+static bool settle_names(rlx_module_draft *d, rlx_map *names, const bool *gives_way,
+                         rlx_ptrmap *renamed)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        rlx_slice own = name_at(d->base, i);
+        const rlx_string *link = rlx_link_name(d->functions[i]),
+                         *to = gives_way[i] ? rlx_fresh_name(d->ctx, names, own) : link;
+        if (gives_way[i] && !to)
+            return false;
+        if (to && !rlx_slice_equal(rlx_string_slice(to), own) &&
+            !rename_at(d, i, rlx_string_slice(to), renamed))
+            return false;
+    }
+    return true;
+}
+
+const rlx_module *rlx_normalize_global_vars(rlx_context *ctx, const rlx_module *m)
+{
+    rlx_module_draft d;
+    rlx_map names;
+    rlx_ptrmap renamed;
+    bool *gives_way = rlx_mem_alloc_zero(&ctx->memory, m->num_functions + 1);
+    rlx_map_init(&names, &ctx->memory);
+    rlx_ptrmap_init(&renamed, &ctx->memory);
+    bool good = (gives_way || rlx_no_memory(ctx)) && note_link_names(ctx, m, &names) &&
+                note_own_names(ctx, m, &names, gives_way);
+    bool begun = rlx_module_draft_begin(&d, ctx, m, 0);
+    good = good && begun && settle_names(&d, &names, gives_way, &renamed) &&
+           rlx_rename_mentions(ctx, &renamed, d.functions, d.count);
+    rlx_mem_free(&ctx->memory, gives_way, gives_way ? m->num_functions + 1 : 0);
+    rlx_ptrmap_free(&renamed);
+    rlx_map_free(&names);
+    return rlx_module_draft_end(&d, good);
+}

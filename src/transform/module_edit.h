@@ -24,6 +24,9 @@ const rlx_module *rlx_module_publish(rlx_context *ctx, const rlx_module *m, rlx_
 /* Every Relax function and PrimFunc public, also private ones. The module attribute
  * system_lib_prefix goes in front of the names of PrimFuncs. */
 const rlx_module *rlx_attach_global_symbols(rlx_context *ctx, const rlx_module *m);
+/* Every function under the name that it is linked by; a private one whose name that is gives way
+ * to it. WX05 for two public ones of one link name. */
+const rlx_module *rlx_normalize_global_vars(rlx_context *ctx, const rlx_module *m);
 /* All functions of both (merge_modules.c). Equal functions of one name that call equal ones are
  * shared; else private ones give way to a fresh name; two public ones are WX05. */
 const rlx_module *rlx_merge_modules(rlx_context *ctx, const rlx_module *a, const rlx_module *b);
@@ -40,6 +43,8 @@ const rlx_string *rlx_link_name(const rlx_node *function);
  * memory. */
 const rlx_node *rlx_with_link_name(rlx_context *ctx, const rlx_node *function,
                                    const rlx_string *name);
+/* name_1, name_2 ...: the first that is not among `names`, and is from now on. NULL: out of memory. */
+const rlx_string *rlx_fresh_name(rlx_context *ctx, rlx_map *names, rlx_slice name);
 /* Rewrites in place what mentions a GlobalVar that `renamed` maps to another one. */
 bool rlx_rename_mentions(rlx_context *ctx, const rlx_ptrmap *renamed, const rlx_node **functions,
                          size_t count);
