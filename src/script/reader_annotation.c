@@ -689,14 +689,15 @@ typedef struct rlx_known_annotation {
     const uint32_t *places;   /* begin and length of each part, alternating */
 } rlx_known_annotation;
 
-/* What stands for a known annotation in a tree. The slot may be taken by another one before
- * this is looked at. */
-typedef struct known_ast {
-    rlx_ast ast;
+/* The value of a node that stands for a known annotation; such nodes are marked. The slot may be
+ * taken by another one before this is looked at. */
+enum { IS_KNOWN = 1 };
+typedef struct known_value {
     rlx_val value;
     uint32_t num_places;
     const uint32_t *places;
-} known_ast;
+} known_value;
+typedef struct known_ast { rlx_ast ast; known_value known; } known_ast;
 
 static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
 {
@@ -716,27 +717,32 @@ rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
     known_ast *a = rlx_region_alloc(&r->parser.region, sizeof *a);
     if (!a)
         return NULL;
-    a->value =
-        (rlx_val){ .kind = RLX_VAL_SINFO, .sub = 1, .begin = begin, .end = end, .node = k->sinfo };
-    a->ast = (rlx_ast){ .kind = RLX_AST_VALUE, .begin = begin, .end = end, .value = &a->value };
-    a->num_places = k->num_places;
-    a->places = k->places;
+    a->known = (known_value){
+        .value = { .kind = RLX_VAL_SINFO, .begin = begin, .end = end, .node = k->sinfo },
+        .num_places = k->num_places,
+        .places = k->places
+    };
+    a->ast = (rlx_ast){ .kind = RLX_AST_VALUE,
+                        .op = IS_KNOWN,
+                        .begin = begin,
+                        .end = end,
+                        .value = &a->known.value };
     return &a->ast;
 }
 
 static bool is_known(const rlx_ast *a)
 {
-    return a->kind == RLX_AST_VALUE && a->value->kind == RLX_VAL_SINFO && a->value->sub;
+    return a->kind == RLX_AST_VALUE && a->op == IS_KNOWN;
 }
 
-static rlx_place known_place(const rlx_reader *r, const known_ast *k, uint32_t i)
+static rlx_place known_place(const rlx_reader *r, const known_value *k, uint32_t i)
 {
-    return rlx_place_make(r->source, k->ast.begin + k->places[2 * i], k->places[2 * i + 1]);
+    return rlx_place_make(r->source, k->value.begin + k->places[2 * i], k->places[2 * i + 1]);
 }
 
 static bool push_known_places(rlx_reader *r, const rlx_ast *a)
 {
-    const known_ast *k = (const known_ast *)a;
+    const known_value *k = (const known_value *)a->value;
     for (uint32_t i = 0; i < k->num_places; i++)
         if (!rlx_vec_push(&r->ctx->memory, &r->places, known_place(r, k, i)))
             return rlx_no_memory(r->ctx);
@@ -854,7 +860,7 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
 static const rlx_sinfo *known_annotation(rlx_reader *r, const rlx_ast *a,
                                          const rlx_place **places, size_t *num_places)
 {
-    const known_ast *k = (const known_ast *)a;
+    const known_value *k = (const known_value *)a->value;
     rlx_place *copy = rlx_region_array(&r->parser.region, k->num_places, sizeof *copy);
     for (uint32_t i = 0; copy && i < k->num_places; i++)
         copy[i] = known_place(r, k, i);
