@@ -293,6 +293,7 @@ static void say_symbol(rlx_wf *w, const rlx_finding *f)
 {
     SAY(w, f, "global_symbol \"%s\" differs from the function name %s",
         ((const rlx_attr_string *)f->b)->value->data, name(w, f->a));
+    NOTE_HERE(w, f->note, "the function is here");
 }
 
 static void say_force_pure(rlx_wf *w, const rlx_finding *f)
@@ -495,7 +496,8 @@ static void claim_name(rlx_wf *w, rlx_ptrmap *taken, const rlx_string *text, siz
         return;
     }
     rlx_finding *f = other != i ? rlx_wf_found(w, RLX_WX05, symbol ? RLX_WF_SYMBOL : RLX_WF_PLAIN,
-                                               function_place(w, i), w->module->gvars[i])
+                                               symbol ? symbol_place(w, i) : function_place(w, i),
+                                               w->module->gvars[i])
                                 : NULL;
     if (f) {
         f->b = (const rlx_node *)symbol;
@@ -518,8 +520,10 @@ static void check_names(rlx_wf *w)
         if (symbol->value == gv->name)
             continue;
         rlx_finding *f = rlx_wf_found(w, RLX_WF13, RLX_WF_PLAIN, symbol_place(w, i), &gv->node);
-        if (f)
+        if (f) {
             f->b = &symbol->node;
+            f->note = f->place != function_place(w, i) ? function_place(w, i) : RLX_NO_PLACE;
+        }
         claim_name(w, &taken, symbol->value, i, symbol);
     }
     rlx_ptrmap_free(&taken);

@@ -131,6 +131,13 @@ static void note_recursion(rlx_wf *w, const rlx_var *v, rlx_place place)
         }
 }
 
+/* Does a local function capture v, a dataflow variable in scope? Its own name it may mention. */
+static bool is_captured(const rlx_wf *w, const rlx_wf_var *info)
+{
+    return info->block != w->block && info->literals < w->functions.len &&
+           w->functions.data[info->literals].name != &info->var->node;
+}
+
 void rlx_wf_use_var(rlx_wf *w, const rlx_var *v, rlx_place place)
 {
     rlx_wf_var *info = var_info(w, v, RLX_WF_SEEN);
@@ -141,9 +148,10 @@ void rlx_wf_use_var(rlx_wf *w, const rlx_var *v, rlx_place place)
     } else if (info->state == RLX_WF_OWN) {
         rlx_wf_found(w, RLX_WF02, RLX_WF_OWN_VALUE, place, &v->node);
     } else if (v->node.kind == RLX_NODE_DATAFLOW_VAR && info->block) {
-        if (info->state == RLX_WF_CLOSED ||
-            (info->block != w->block && info->literals < w->functions.len))
+        if (info->state == RLX_WF_CLOSED || is_captured(w, info))
             dataflow_use(w, info, place);
+        else if (w->functions.len > 1)
+            note_recursion(w, v, place);
     } else if (info->state == RLX_WF_CLOSED) {
         rlx_finding *f = rlx_wf_found(w, RLX_WF03, RLX_WF_GONE, place, &v->node);
         if (f)

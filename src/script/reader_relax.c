@@ -4,6 +4,7 @@
 #include "script/reader.h"
 
 typedef struct rlx_relax_state {
+    const struct rlx_relax_state *outer;
     rlx_pending *f;
     const rlx_expr *self;
     /* the builder has the function: no func_attr changes its purity any more */
@@ -1333,11 +1334,19 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
     return fn;
 }
 
+bool rlx_read_names_function(const rlx_reader *r, const rlx_expr *e)
+{
+    const rlx_relax_state *s = r->relax;
+    while (s && s->self != e)
+        s = s->outer;
+    return s != NULL;
+}
+
 /* Body of f, whose suite starts at the current token: statements, return, end of the builder's
  * function. */
 static const rlx_function *read_function(rlx_reader *r, rlx_pending *f, const rlx_expr *self)
 {
-    rlx_relax_state *outer = r->relax, state = { .f = f, .self = self };
+    rlx_relax_state *outer = r->relax, state = { .outer = outer, .f = f, .self = self };
     rlx_suite s;
     relax_scope scope = { 0 };
     const rlx_function *fn = NULL;
