@@ -127,12 +127,14 @@ bool rlx_computable_before(rlx_context *ctx, const rlx_module *m, const rlx_func
 
 /* ---- memory that a function asks for, in all its branches together: int64 expressions in
  * bytes. tensors: every tensor allocated; storages: what is allocated after planning. unknown:
- * allocations whose size is not given, left out of both. */
+ * allocations whose size is not given, or mentions a variable that is none of `known` (NULL: all
+ * are), left out of both. */
 typedef struct rlx_memory_estimate {
     const rlx_prim *tensors, *storages;
     size_t unknown;
 } rlx_memory_estimate;
-bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, rlx_memory_estimate *out);
+bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim_vars *known,
+                         rlx_memory_estimate *out);
 
 /* ---- does a PrimFunc of two buffers copy the elements of one in row-major order to the other?
  * false: perhaps not (or out of memory, latched). */

@@ -3,7 +3,13 @@
 
 #include <string.h>
 
-typedef struct summing { rlx_context *ctx; rlx_memory_estimate *out; bool failed; } summing;
+typedef struct summing {
+    rlx_context *ctx;
+    rlx_memory_estimate *out;
+    bool all_known;
+    rlx_ptrmap known;      /* variables that sizes may mention */
+    bool failed;
+} summing;
 
 /* bytes of a tensor of these dimensions; NULL: out of memory. */
 static const rlx_prim *tensor_bytes(rlx_context *ctx, const rlx_shape_expr *shape, rlx_dtype dtype)
@@ -38,11 +44,31 @@ static const struct {
     { "relax.vm.alloc_storage", 0, 2, false, true },
 };
 
+static enum rlx_step stop_at_unknown(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
+{
+    summing *s = user;
+    (void)via, (void)parent;
+    return n->kind == RLX_NODE_PRIM_VAR && !rlx_ptrmap_has(&s->known, n) ? RLX_STEP_STOP
+                                                                        : RLX_STEP_ON;
+}
+
+static bool is_known(summing *s, const rlx_shape_expr *shape)
+{
+    rlx_walker w = { .enter = stop_at_unknown, .user = s, .unique = true };
+    bool lost = false;
+    if (s->all_known || !(shape->node.flags & RLX_FLAG_HAS_VARS))
+        return true;
+    enum rlx_step end = rlx_walk(&s->ctx->memory, &shape->node, &w, &lost);
+    s->failed |= lost;
+    return end != RLX_STEP_STOP;
+}
+
 static void add_call(summing *s, const rlx_call *c, size_t row)
 {
     const rlx_shape_expr *shape = rlx_as_shape_expr(arg(c, allocators[row].shape));
     const rlx_dtype_imm *dtype = rlx_as_dtype_imm(arg(c, allocators[row].dtype));
-    if (!shape || !dtype) {
+    if (!shape || !dtype || !is_known(s, shape)) {
         s->out->unknown++;
         return;
     }
@@ -67,15 +93,20 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
                                                     : RLX_STEP_ON;
 }
 
-bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, rlx_memory_estimate *out)
+bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim_vars *known,
+                         rlx_memory_estimate *out)
 {
     const rlx_prim *none = rlx_int64(ctx, 0);
     *out = (rlx_memory_estimate){ .tensors = none, .storages = none };
-    summing s = { .ctx = ctx, .out = out, .failed = !none };
+    summing s = { .ctx = ctx, .out = out, .all_known = !known, .failed = !none };
     rlx_walker w = { .enter = enter, .user = &s, .unique = true, .code = true };
     bool lost = false;
-    if (none)
+    rlx_ptrmap_init(&s.known, &ctx->memory);
+    for (size_t i = 0; known && i < known->len && !s.failed; i++)
+        s.failed = !rlx_ptrmap_put(&s.known, known->data[i], 1);
+    if (!s.failed)
         rlx_walk(&ctx->memory, &f->node, &w, &lost);
+    rlx_ptrmap_free(&s.known);
     if (lost || s.failed)
         return rlx_no_memory(ctx);
     out->tensors = rlx_simplify(ctx, NULL, out->tensors);

@@ -167,4 +167,9 @@ const rlx_module *rlx_block_edit_module(rlx_block_edit *e, const rlx_function **
 #define RLX_MAX_PIPELINE 32
 size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps);
 
+/* Memory that a Relax function of m asks for once it is lowered: tensors without planning,
+ * storages with it (analysis.h). False after a report. */
+bool rlx_memory_usage(rlx_context *ctx, const rlx_module *m, const rlx_global_var *gv,
+                      rlx_memory_estimate *out);
+
 #endif

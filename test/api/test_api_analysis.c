@@ -632,6 +632,65 @@ static void memory_is_estimated(void **state)
     assert_said(ctx, "OP11");
 }
 
+/* From operators to bytes without lowering by hand; the same however far it is lowered. */
+static void memory_is_estimated_from_operators(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const char text[] =
+        CLASS "    @R.function(private=True)\n    def part(x: R.Tensor((\"n\", 4), \"float32\")) -> "
+              "R.Tensor((\"n\", 4), \"float32\"):\n        n = T.int64()\n"
+              "        a = R.exp(x)\n        b = R.sin(a)\n        c = R.cos(b)\n"
+              "        d = R.exp(c)\n        return d\n"
+              "    @R.function\n    def bounded(x: R.Tensor((\"n\", 4), \"float32\")):\n"
+              "        R.func_attr({\"tir_var_upper_bound\": {\"n\": 8}})\n"
+              "        a = R.exp(x)\n        b = R.sin(a)\n        return b\n"
+              "    @R.function\n    def found(x: R.Tensor((4,), \"int64\")):\n"
+              "        a = R.add(x, x)\n        u = R.unique(a)\n        b = R.add(u, u)\n"
+              "        c = R.add(b, u)\n        return c\n";
+    const relax_module *m = read_module(ctx, text);
+    char *before = printed(ctx, relax_module_as_node(m));
+    const relax_prim_expr *tensors, *storages;
+    const relax_prim_expr *n = relax_struct_info_dim(
+        relax_expr_struct_info(
+            relax_expr_operand(relax_base_func_as_expr(function_of(m, "part")), 0)), 0);
+    int64_t ten = 10, bytes, planned;
+    assert_int_equal(relax_memory_usage(ctx, m, Z("part"), &tensors, &storages), 0);
+    assert_int_equal(
+        relax_prim_prove_equal(
+            ctx, tensors, relax_prim_binary(ctx, RELAX_PRIM_MUL, n, relax_prim_int(ctx, 64))),
+        RELAX_PROOF_EQUAL);
+    assert_int_equal(
+        relax_prim_prove_equal(
+            ctx, storages, relax_prim_binary(ctx, RELAX_PRIM_MUL, relax_prim_int(ctx, 48), n)),
+        RELAX_PROOF_EQUAL);
+    assert_int_equal(relax_memory_usage_at(ctx, m, Z("part"), &n, &ten, 1, &bytes, &planned), 0);
+    assert_true(bytes == 640 && planned == 480);
+    static const char *const passes[] = { "legalize_ops", "call_tir_rewrite", "plan_memory" };
+    const relax_module *lower = relax_module_set_public(ctx, m, Z("part"), 1);
+    for (size_t i = 0; i < N(passes); i++) {
+        lower = relax_run_pass(ctx, lower, Z(passes[i]), NULL);
+        bytes = planned = 0;
+        assert_int_equal(
+            relax_memory_usage_at(ctx, lower, Z("part"), &n, &ten, 1, &bytes, &planned), 0);
+        assert_true(bytes == 640 && planned == 480);
+    }
+    assert_int_equal(relax_memory_usage_at(ctx, m, Z("part"), NULL, NULL, 0, &bytes, &planned),
+                     -1);
+    assert_said(ctx, "OP11");
+    /* sizes that only running tells are counted apart */
+    assert_true(relax_memory_usage_at(ctx, m, Z("found"), NULL, NULL, 0, &bytes, &planned) > 0);
+    assert_true(bytes >= 32);
+    assert_int_equal(relax_memory_usage(ctx, m, Z("bounded"), &tensors, &storages), 0);
+    assert_int_equal(relax_memory_usage(ctx, m, Z("nothing"), &tensors, &storages), -1);
+    assert_said(ctx, "OP15");
+    assert_int_equal(relax_memory_usage(ctx, m, NULL, 0, &tensors, &storages), -1);
+    assert_said(ctx, "OP01");
+    char *after = printed(ctx, relax_module_as_node(m));
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
@@ -649,6 +708,7 @@ int main(void)
         TEST(reshapes_are_known),
         TEST(lowered_operators_are_told_apart),
         TEST(memory_is_estimated),
+        TEST(memory_is_estimated_from_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

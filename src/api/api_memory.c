@@ -1,0 +1,134 @@
+/* api_memory.c: how much memory a function asks for. */
+#include <relax/analysis.h>
+#include "api/api_int.h"
+
+#include "analysis/analysis.h"
+#include "arith/arith.h"
+#include "transform/transform.h"
+
+/* ---- counting: number of sizes that are not given; -1 after a report */
+
+static int64_t count_as_it_stands(relax_context *ctx, const relax_base_func *func,
+                                  rlx_memory_estimate *found)
+{
+    const rlx_function *f = rlx_as_function(node_of(func));
+    if (!api_node(ctx, func, "func"))
+        return -1;
+    if (!f || !f->body)
+        return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no Relax function"), -1;
+    rlx_float_env host = rlx_float_enter();
+    bool good = rlx_estimate_memory(ctx, f, NULL, found);
+    rlx_float_leave(host);
+    return good ? (int64_t)found->unknown : -1;
+}
+
+static int64_t count_lowered(relax_context *ctx, const relax_module *module, const char *function,
+                             size_t function_len, rlx_memory_estimate *found)
+{
+    const rlx_global_var *gv = NULL;
+    const rlx_module *m = rlx_as_module(node_of(module));
+    if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module") ||
+        !api_required(ctx, function, "function") ||
+        !api_function(ctx, m, function, function_len, &gv))
+        return -1;
+    rlx_float_env host = rlx_float_enter();
+    bool good = rlx_memory_usage(ctx, m, gv, found);
+    rlx_float_leave(host);
+    return good ? (int64_t)found->unknown : -1;
+}
+
+/* ---- as expressions */
+
+static int64_t give_sums(relax_context *ctx, int64_t unknown, const rlx_memory_estimate *found,
+                         const relax_prim_expr **tensors, const relax_prim_expr **storages)
+{
+    *tensors = unknown < 0 ? NULL : give(ctx, found->tensors);
+    *storages = unknown < 0 ? NULL : give(ctx, found->storages);
+    rlx_diags_flush(&ctx->diags);
+    return unknown;
+}
+
+int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
+                              const relax_prim_expr **tensors, const relax_prim_expr **storages)
+{
+    rlx_memory_estimate found;
+    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
+        !api_required(ctx, storages, "storages"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    int64_t unknown = count_as_it_stands(ctx, func, &found);
+    return give_sums(ctx, unknown, &found, tensors, storages);
+}
+
+int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const char *function,
+                           size_t function_len, const relax_prim_expr **tensors,
+                           const relax_prim_expr **storages)
+{
+    rlx_memory_estimate found;
+    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
+        !api_required(ctx, storages, "storages"))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
+    return give_sums(ctx, unknown, &found, tensors, storages);
+}
+
+/* ---- for given sizes */
+
+static bool are_sizes(relax_context *ctx, const relax_prim_expr *const *vars,
+                      const int64_t *values, size_t count)
+{
+    if (!api_family_array(ctx, (const void *const *)vars, count, RLX_FAMILY_PRIM, "vars"))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!rlx_as_prim_var(node_of(vars[i])))
+            return rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "item %zu of vars is no variable", i) !=
+                   NULL;
+    return !count || api_required(ctx, values, "values");
+}
+
+static bool evaluate(relax_context *ctx, const rlx_prim *p, const rlx_assignment *values,
+                     int64_t *out)
+{
+    if (rlx_prim_evaluate(p, values, &ctx->memory, out))
+        return true;
+    if (!ctx->diags.out_of_memory)
+        rlx_error(ctx, RLX_OP11, RLX_NO_PLACE, "%s has no value for these sizes",
+                  rlx_show(ctx, p));
+    return false;
+}
+
+
+static int64_t give_bytes(relax_context *ctx, int64_t unknown, const rlx_memory_estimate *found,
+                          const rlx_assignment *at, int64_t *tensors, int64_t *storages)
+{
+    bool good = unknown >= 0 && evaluate(ctx, found->tensors, at, tensors) &&
+                evaluate(ctx, found->storages, at, storages);
+    rlx_diags_flush(&ctx->diags);
+    return good ? unknown : -1;
+}
+
+int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
+                                 const relax_prim_expr *const *vars, const int64_t *values,
+                                 size_t count, int64_t *tensors, int64_t *storages)
+{
+    rlx_memory_estimate found;
+    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
+        !api_required(ctx, storages, "storages") || !are_sizes(ctx, vars, values, count))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
+    int64_t unknown = count_as_it_stands(ctx, func, &found);
+    return give_bytes(ctx, unknown, &found, &at, tensors, storages);
+}
+
+int64_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, const char *function,
+                              size_t function_len, const relax_prim_expr *const *vars,
+                              const int64_t *values, size_t count, int64_t *tensors,
+                              int64_t *storages)
+{
+    rlx_memory_estimate found;
+    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
+        !api_required(ctx, storages, "storages") || !are_sizes(ctx, vars, values, count))
+        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
+    int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
+    return give_bytes(ctx, unknown, &found, &at, tensors, storages);
+}
