@@ -134,6 +134,19 @@ bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
     return !dims || define_in_list(r, dims, older);
 }
 
+bool rlx_define_result_dims(rlx_reader *r, const rlx_ast *a)
+{
+    bool call = a->kind == RLX_AST_CALL && a->base->kind == RLX_AST_ATTR;
+    rlx_slice name = call ? rlx_string_slice(a->base->name->text) : (rlx_slice){ "", 0 };
+    if (rlx_slice_is(name, "Callable"))
+        return rlx_define_dims(r, a);
+    if (rlx_slice_is(name, "Tuple") || is_list(a))
+        for (const rlx_ast *i = a->first; i; i = i->next)
+            if (!rlx_define_result_dims(r, i))
+                return false;
+    return true;
+}
+
 /* ---- devices -------------------------------------------------------------------------------- */
 
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text)
