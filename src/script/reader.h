@@ -321,8 +321,9 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out);
 /* Header of a Relax function: parameters and result into f; bindings made are kept in f->names. */
 bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f);
-/* Is e the name of a function around what is being read? */
-bool rlx_read_names_function(const rlx_reader *r, const rlx_expr *e);
+/* Does the local function that is being read capture the dataflow variable that w names? False for
+ * outputs of the block, and for names of functions around what is read. */
+bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);
 /* The order in which bodies are read: one entry for each pending function. */
 bool rlx_order_bodies(rlx_reader *r, uint32_t *order);
 /* What the current frame bound since mark, kept for the body; bound again there. */

@@ -1335,12 +1335,16 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
     return fn;
 }
 
-bool rlx_read_names_function(const rlx_reader *r, const rlx_expr *e)
+/* The functions around have looked ahead for what their blocks output. */
+bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w)
 {
-    const rlx_relax_state *s = r->relax;
-    while (s && s->self != e)
-        s = s->outer;
-    return s != NULL;
+    bool local = r->where.part == RLX_PART_BODY && r->where.outer && r->where.outer->function;
+    if (!local || w->frame >= r->where.body_frame)
+        return false;
+    for (const rlx_relax_state *s = r->relax; s; s = s->outer)
+        if (s->self == w->value.node || (s->block && s->block == w->output_block))
+            return false;
+    return true;
 }
 
 /* Body of f, whose suite starts at the current token: statements, return, end of the builder's

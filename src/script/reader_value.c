@@ -341,15 +341,14 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 /* A dataflow variable from outside of the local function that is being read (WF11). */
 static void check_capture(rlx_reader *r, const rlx_ast *a)
 {
-    const rlx_node *v = a->name->value.node;
-    bool local = r->where.part == RLX_PART_BODY && r->where.outer && r->where.outer->function;
-    if (!local || a->name->frame >= r->where.body_frame || rlx_read_names_function(r, v))
+    if (!rlx_read_is_captured(r, a->name))
         return;
     /* the text is read all the same */
     rlx_error(r->ctx, RLX_WF11, rlx_read_place(r, a),
               "function %s captures dataflow variable %s",
               r->where.function->name->text->data, a->name->text->data);
-    rlx_note(r->ctx, rlx_place_of(v), "%s is bound here", a->name->text->data);
+    rlx_note(r->ctx, rlx_place_of(a->name->value.node), "%s is bound here",
+             a->name->text->data);
     rlx_note(r->ctx, RLX_NO_PLACE,
              "list it in R.output of an earlier block, or pass it as a parameter");
 }

@@ -80,20 +80,66 @@ static void undefine(verifier *v, const rlx_node *n)
         rlx_ptrmap_remove(&v->defined, n);
 }
 
+static enum rlx_step enter_defining(void *user, const rlx_node *n, const rlx_field *via,
+                                    const rlx_node *parent);
+static enum rlx_step leave(void *user, const rlx_node *n);
+
+static const rlx_walker parts = { .enter = enter_defining, .leave = leave, .terse = true };
+
+/* One of the sizes, strides and the offset of a buffer. A plain variable is bound with the buffer
+ * or (binds false) known before; all else mentions what is known. */
+static void check_size(verifier *v, const rlx_prim *p, bool binds)
+{
+    rlx_walker w = parts;
+    w.user = v;
+    if (!p || (binds && p->kind == RLX_NODE_PRIM_VAR))
+        return;
+    if (p->kind != RLX_NODE_PRIM_VAR)
+        rlx_walk(&v->ctx->memory, p, &w, &v->no_memory);
+    else if (!rlx_ptrmap_has(&v->defined, p))
+        complain(v, RLX_NO_PLACE, "a variable is used where it is not defined", p);
+}
+
+static void check_sizes(verifier *v, const rlx_buffer *b, bool binds)
+{
+    for (size_t i = 0; i < b->num_shape; i++)
+        check_size(v, b->shape[i], binds);
+    for (size_t i = 0; i < b->num_strides; i++)
+        check_size(v, b->strides[i], binds);
+    check_size(v, b->elem_offset, binds);
+}
+
+static void bind_size(verifier *v, const rlx_prim *p)
+{
+    if (p && p->kind == RLX_NODE_PRIM_VAR)
+        define(v, p);
+}
+
 /* A buffer brings its data pointer; sizes, strides and offset that are plain variables are
  * bound with it. */
-static void define_buffer(verifier *v, const rlx_buffer *b)
+static void bind_buffer(verifier *v, const rlx_buffer *b)
 {
     define(v, &b->node);
     define(v, b->data);
     for (size_t i = 0; i < b->num_shape; i++)
-        if (b->shape[i]->kind == RLX_NODE_PRIM_VAR)
-            define(v, b->shape[i]);
+        bind_size(v, b->shape[i]);
     for (size_t i = 0; i < b->num_strides; i++)
-        if (b->strides[i]->kind == RLX_NODE_PRIM_VAR)
-            define(v, b->strides[i]);
-    if (b->elem_offset && b->elem_offset->kind == RLX_NODE_PRIM_VAR)
-        define(v, b->elem_offset);
+        bind_size(v, b->strides[i]);
+    bind_size(v, b->elem_offset);
+}
+
+static void declare_buffer(verifier *v, const rlx_buffer *b)
+{
+    check_sizes(v, b, true);
+    bind_buffer(v, b);
+}
+
+/* Memory of its own: its sizes are known before. */
+static void allocate_buffer(verifier *v, const rlx_buffer *b)
+{
+    check_sizes(v, b, false);
+    define(v, &b->node);
+    define(v, b->data);
 }
 
 static void check_access(verifier *v, const rlx_node *buffer, const rlx_prim *const *indices,
@@ -127,9 +173,9 @@ static void enter_block(verifier *v, const rlx_tir_block *b)
     for (size_t i = 0; i < b->num_iter_vars; i++)
         define(v, ((const rlx_iter_var *)b->iter_vars[i])->var);
     for (size_t i = 0; i < b->num_alloc_buffers; i++)
-        define_buffer(v, rlx_as_buffer(b->alloc_buffers[i]));
+        allocate_buffer(v, rlx_as_buffer(b->alloc_buffers[i]));
     for (size_t i = 0; i < b->num_match_buffers; i++)
-        define_buffer(
+        declare_buffer(
             v, rlx_as_buffer(((const rlx_match_buffer_region *)b->match_buffers[i])->buffer));
 }
 
@@ -180,7 +226,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
     case RLX_NODE_ALLOCATE: define(v, ((const rlx_allocate *)n)->var); break;
     case RLX_NODE_ALLOCATE_CONST: define(v, ((const rlx_allocate_const *)n)->var); break;
     case RLX_NODE_DECL_BUFFER:
-        define_buffer(v, rlx_as_buffer(((const rlx_decl_buffer *)n)->buffer));
+        declare_buffer(v, rlx_as_buffer(((const rlx_decl_buffer *)n)->buffer));
         break;
     default:
         if (rlx_as_binary(n))
@@ -234,9 +280,13 @@ bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet)
     for (size_t i = 0; i < f->num_params; i++) {
         define(&v, f->params[i]);
         if (f->buffers[i])
-            define_buffer(&v, rlx_as_buffer(f->buffers[i]));
+            bind_buffer(&v, rlx_as_buffer(f->buffers[i]));
     }
-    rlx_walker w = { .enter = enter_defining, .leave = leave, .user = &v, .terse = true };
+    for (size_t i = 0; i < f->num_params; i++)
+        if (f->buffers[i])
+            check_sizes(&v, rlx_as_buffer(f->buffers[i]), true);
+    rlx_walker w = parts;
+    w.user = &v;
     rlx_walk(&ctx->memory, f->body, &w, &no_memory);
     rlx_ptrmap_free(&v.defined);
     if (no_memory || v.no_memory)

@@ -394,6 +394,38 @@ static void undefined_names(void **state)
     rlx_context_release(ctx);
 }
 
+/* A temporary of a size that is stored in A, before or behind A, or in itself. */
+static void sizes_of_temporaries(void **state)
+{
+    static const struct { const char *what; bool good; } rows[] = {
+        { "a parameter", true }, { "an earlier one", true }, { "a later one", false },
+        { "itself", false },     { "nothing", false },       { "a bound name", true },
+    };
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        rlx_tir t;
+        rlx_context *ctx = begin(&t);
+        const rlx_prim *one = rlx_tir_int(&t, 1), *zero = rlx_tir_int(&t, 0),
+                       *n = rlx_tir_dim(&t, "n"), *stray = rlx_tir_dim(&t, "stray");
+        const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_INT64, L(n));
+        const rlx_buffer *e = rlx_tir_alloc(&t, "E", RELAX_INT64, L(one));
+        const rlx_buffer *b = rlx_tir_alloc(&t, "B", RELAX_INT64, L(one));
+        const rlx_prim *sizes[] = {
+            rlx_tir_load(&t, a, L(zero)), rlx_tir_load(&t, e, L(zero)),
+            rlx_tir_load(&t, b, L(zero)), rlx_tir_load(&t, b, L(zero)), stray, n,
+        };
+        rlx_buffer *sized = (rlx_buffer *)(uintptr_t)(i == 2 ? e : b);
+        rlx_tir_store(&t, a, L(zero), zero);
+        const rlx_prim_func *f = rlx_tir_end(&t);
+        assert_true(rlx_tir_verify(ctx, f, false));
+        sized->shape = &sizes[i];
+        if (rlx_tir_verify(ctx, f, true) != rows[i].good)
+            fail_msg("the size is %s", rows[i].what);
+        assert_int_equal(rlx_error_count(ctx), 0);
+        assert_true(rlx_tir_verify(ctx, f, false) == !rlx_error_count(ctx));
+        rlx_context_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,7 +440,7 @@ int main(void)
         cmocka_unit_test(halves_round_after_each_step),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(deep_expressions_need_no_stack),
-        cmocka_unit_test(undefined_names),
+        cmocka_unit_test(undefined_names), cmocka_unit_test(sizes_of_temporaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
