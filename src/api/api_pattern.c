@@ -13,6 +13,7 @@ struct relax_match {
     rlx_node node;                 /* looks like no node */
     relax_context *ctx;
     const rlx_matcher *live;       /* NULL: what follows is its own */
+    rlx_match_swaps *also;        /* of a rewriting that asks; else NULL */
     rlx_pattern_plan plan;
     const rlx_expr **exprs, **values;
     const rlx_prim **sizes;
@@ -614,17 +615,38 @@ relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t s
 typedef struct hosted { relax_rewrite_fn rewrite; void *user; api_loan *loan; } hosted;
 
 static const rlx_expr *ask_host(void *user, rlx_module_builder *mb, rlx_builder *b,
-                                const rlx_matcher *matcher)
+                                const rlx_matcher *matcher, rlx_match_swaps *also)
 {
     hosted *h = user;
     relax_module_builder *module_builder;
     relax_context *ctx = matcher->ctx;
     relax_match match = shown(matcher);
+    match.also = also;
     relax_builder *builder = api_loan_begin(h->loan, mb, b, ctx->diags.otherwise, &module_builder);
     const relax_expr *e = h->rewrite(h->user, module_builder, builder, &match);
     if (!api_loan_end(h->loan) || !e || !api_family(ctx, e, RLX_FAMILY_EXPR, "the replacement"))
         return NULL;
     return node_of(e);
+}
+
+relax_status relax_match_replace(const relax_match *match, const relax_pattern *pattern,
+                                 const relax_expr *with)
+{
+    if (!is_match(match) || !API_CONTEXT(match->ctx))
+        return RELAX_ERROR_INVALID_ARGUMENT;
+    relax_context *ctx = match->ctx;
+    size_t errors = rlx_error_count(ctx);
+    if (!is_pattern(ctx, pattern, "pattern") || !api_family(ctx, with, RLX_FAMILY_EXPR, "with"))
+        return api_failed(ctx, errors);
+    const rlx_var *v = rlx_as_var(node_of(relax_match_expr(match, pattern)));
+    if (!match->also)
+        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE, "a match is replaced while a rewriting asks for it");
+    else if (!v)
+        rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "the pattern matched no variable");
+    else if (!rlx_vec_push(&ctx->memory, match->also,
+                           ((rlx_match_swap){ v, node_of(with) })))
+        rlx_no_memory(ctx);
+    return api_failed(ctx, errors);
 }
 
 static bool read_options(relax_context *ctx, const relax_rewrite_options *options,

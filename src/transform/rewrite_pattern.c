@@ -19,8 +19,11 @@ typedef struct rewriting {
     rlx_mutator mutator;
     uint8_t *loose;            /* by entry: a binding of a match, before its root */
     const rlx_var **now;       /* by entry, for those: the variable it is in the new function */
+    const rlx_expr **instead;  /* by entry: the leaf that its binding, which is to come, becomes */
+    rlx_match_swaps also;     /* of the match under way */
+    bool is_in_match;          /* the entry asked about */
     size_t num_entries;
-    uint32_t root;
+    uint32_t root, asked;
     bool replaced;
 } rewriting;
 
@@ -63,6 +66,58 @@ static const rlx_expr *checked(rewriting *r, const rlx_var *v, const rlx_expr *v
     return NULL;
 }
 
+/* ---- variables beside the root */
+
+static void note_in_match(void *user, uint32_t entry, bool into)
+{
+    rewriting *r = user;
+    (void)into;
+    r->is_in_match |= entry == r->asked;
+}
+
+/* From here on `leaf` stands for v, which is bound already. An output of a dataflow block needs one
+ * that leaves the block. */
+static bool replace_bound(rewriting *r, const rlx_var *v, const rlx_expr *leaf)
+{
+    rlx_builder *b = r->mutator.builder;
+    rlx_emit how = { .name = v->name, .number = v->number, .output = true,
+                     .place = r->ctx->diags.otherwise };
+    bool escapes = v->node.kind == RLX_NODE_VAR && rlx_builder_in_dataflow(b);
+    if (escapes && !(leaf = (const rlx_expr *)rlx_builder_emit(b, leaf, &how)))
+        return false;
+    return rlx_ptrmap_put(&r->mutator.vars, v, (uintptr_t)leaf) || rlx_no_memory(r->ctx);
+}
+
+static bool replace_too(rewriting *r, rlx_match_swap too)
+{
+    bool is_same;
+    r->asked = rlx_scene_entry_of(&r->scene, &too.old->node);
+    r->is_in_match = false;
+    rlx_match_bindings(&r->matcher, note_in_match, r);
+    if (!r->is_in_match || r->asked == r->root)
+        return rlx_error(r->ctx, RLX_OP17, too.old->place,
+                         "%s is no other binding of the match: it is not replaced with the root",
+                         rlx_show(r->ctx, &too.old->node)) != NULL;
+    const rlx_expr *e = checked(r, too.old, too.with, &is_same);
+    const rlx_expr *leaf = e ? rlx_builder_operand(r->mutator.builder, e) : NULL;
+    if (!leaf)
+        return false;
+    if (r->asked < r->root)
+        return replace_bound(r, too.old, leaf);
+    r->instead[r->asked] = leaf;
+    return true;
+}
+
+static bool replace_others(rewriting *r)
+{
+    for (size_t i = 0; i < r->also.len; i++)
+        if (!replace_too(r, r->also.data[i]))
+            return false;
+    return true;
+}
+
+/* ---- the root */
+
 /* A leaf may stand for the variable itself, but a variable of a dataflow block cannot leave it. */
 static bool takes_place(const rlx_var *v, const rlx_expr *leaf, bool in_dataflow)
 {
@@ -80,19 +135,24 @@ static const rlx_expr *ask(rewriting *r, const rlx_var_binding *old, const rlx_e
     const rlx_var *v = rlx_as_var(old->var);
     bool is_same = false;
     r->ctx->diags.otherwise = old->place ? old->place : v->place;
-    const rlx_expr *e = r->how->replace(r->how->user, r->mb, b, &r->matcher);
+    r->also.len = 0;
+    const rlx_expr *e = r->how->replace(r->how->user, r->mb, b, &r->matcher, &r->also);
     bool leaves = !e || e == &v->node || e == old->value;
     if (!leaves && rlx_error_count(r->ctx) == errors)
         e = checked(r, v, e, &is_same);
+    bool good = rlx_error_count(r->ctx) == errors && (leaves || e);
+    if (good && !leaves) {
+        rlx_match_take(&r->matcher);
+        rlx_match_bindings(&r->matcher, note_loose, r);
+        good = replace_others(r);
+    }
     r->ctx->diags.otherwise = before;
-    if (rlx_error_count(r->ctx) != errors || (!leaves && !e))
+    if (!good)
         return NULL;
     if (leaves) {
         rlx_builder_rollback(b, &mark);
         return value;
     }
-    rlx_match_take(&r->matcher);
-    rlx_match_bindings(&r->matcher, note_loose, r);
     *replaced = is_same && takes_place(v, e, rlx_builder_in_dataflow(b));
     r->replaced = true;
     return e;
@@ -106,6 +166,11 @@ static const rlx_expr *at_binding(rlx_mutator *m, const rlx_binding *old, const 
     uint32_t entry = vb ? rlx_scene_entry_of(&r->scene, vb->var) : RLX_NOWHERE;
     if (entry == RLX_NOWHERE || r->scene.entries.data[entry].binding != old)
         return value;
+    if (r->instead[entry]) {
+        *replaced = takes_place(rlx_as_var(vb->var), r->instead[entry],
+                                rlx_builder_in_dataflow(m->builder));
+        return r->instead[entry];
+    }
     enum rlx_match_result found = rlx_match_entry(&r->matcher, entry);
     r->root = entry;
     return found == RLX_MATCH_FAILED ? NULL
@@ -237,10 +302,11 @@ static const rlx_function *rewritten(rewriting *r, const rlx_function *f, const 
     r->num_entries = r->scene.entries.len;
     r->loose = rlx_mem_alloc_zero(memory, r->num_entries + 1);
     r->now = rlx_mem_alloc_zero(memory, (r->num_entries + 1) * sizeof *r->now);
+    r->instead = rlx_mem_alloc_zero(memory, (r->num_entries + 1) * sizeof *r->instead);
     rlx_mutator_init(&r->mutator, r->ctx, rlx_module_builder_env(r->mb), r);
     r->mutator.binding = at_binding;
     r->replaced = false;
-    if (!r->loose || !r->now)
+    if (!r->loose || !r->now || !r->instead)
         rlx_no_memory(r->ctx);
     else
         out = rlx_mutate_function(&r->mutator, f, gv);
@@ -251,6 +317,7 @@ static const rlx_function *rewritten(rewriting *r, const rlx_function *f, const 
         out = without_dead(r, out, gv);
     rlx_mem_free(memory, r->loose, r->loose ? r->num_entries + 1 : 0);
     rlx_mem_free(memory, r->now, r->now ? (r->num_entries + 1) * sizeof *r->now : 0);
+    rlx_mem_free(memory, r->instead, r->instead ? (r->num_entries + 1) * sizeof *r->instead : 0);
     return out;
 }
 
@@ -286,6 +353,7 @@ static const rlx_module *one_round(rlx_context *ctx, const rlx_module *m,
         r.matcher = (rlx_matcher){ 0 };
         good = rewrite_function(&r, plan, m, i, steps);
     }
+    rlx_vec_free(&ctx->memory, &r.also);
     const rlx_module *out = good && r.mb ? rlx_module_builder_finish(r.mb, m->place) : m;
     if (r.mb)
         rlx_module_builder_free(r.mb);

@@ -99,11 +99,14 @@ const rlx_module *rlx_bind_shape_vars(rlx_context *ctx, const rlx_module *m, rlx
  * root's binding: it gives the value to be bound instead, or NULL to leave it (unless errors
  * were raised). Matches taken do not overlap; bindings of a match that nothing uses any more
  * go. The same pointer if nothing was replaced. */
+typedef struct rlx_match_swap { const rlx_var *old; const rlx_expr *with; } rlx_match_swap;
+typedef RLX_VEC(rlx_match_swap) rlx_match_swaps;
 typedef struct rlx_pattern_rewrite {
     const rlx_pattern *pattern;
     const rlx_global_var *gv;
+    /* also: other variables of the match that are replaced with the root */
     const rlx_expr *(*replace)(void *user, rlx_module_builder *mb, rlx_builder *b,
-                               const rlx_matcher *match);
+                               const rlx_matcher *match, rlx_match_swaps *also);
     void *user;
     uint64_t max_steps;
     int32_t max_rounds;

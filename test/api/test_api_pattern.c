@@ -736,6 +736,133 @@ static void replaced_by_leaf(void **state)
                                 "4,") ") -> R.Object:\n    a = R.exp(x)\n    return a\n"));
 }
 
+/* Three products of one matrix: one product with all weights, and a slice of it for each. */
+typedef struct parallel { relax_context *ctx; pat x, weights[3], products[3]; int order, wrong; } parallel;
+
+static const relax_expr *slice(relax_context *ctx, const relax_expr *of, int64_t i)
+{
+    const relax_expr *args[] = { of };
+    const relax_attr *attrs = one_attr(ctx, "indices_or_sections", relax_attr_int(ctx, 3));
+    attrs = relax_attr_map_with(ctx, attrs, Z("axis"), relax_attr_int(ctx, 1));
+    return relax_tuple_get_item(ctx, relax_call_op(ctx, Z("split"), args, 1, attrs, 0), i);
+}
+
+static const relax_expr *combine(void *user, relax_module_builder *mb, relax_builder *builder,
+                                 const relax_match *match)
+{
+    parallel *p = user;
+    relax_context *ctx = p->ctx;
+    const relax_expr *weights[3], *all;
+    for (int i = 0; i < 3; i++)
+        weights[i] = relax_match_expr(match, p->weights[i]);
+    all = relax_tuple(ctx, weights, 3);
+    all = relax_call_op(ctx, Z("concat"), &all, 1, one_attr(ctx, "axis", relax_attr_int(ctx, 1)), 0);
+    all = relax_r_matmul(ctx, relax_match_expr(match, p->x), all);
+    all = relax_builder_emit(builder, all, Z("all"), 0);
+    for (int i = 0; i < 3; i++)
+        if (i != p->order)
+            assert_int_equal(relax_match_replace(match, p->products[i], slice(ctx, all, i)),
+                             RELAX_OK);
+    if (p->wrong == 1) /* a parameter is bound nowhere */
+        assert_int_equal(relax_match_replace(match, p->x, all), RELAX_OK);
+    if (p->wrong == 2) /* another shape */
+        assert_int_equal(relax_match_replace(match, p->products[1], all), RELAX_OK);
+    return p->wrong == 3 ? NULL : slice(ctx, all, p->order);
+}
+
+static parallel parallel_products(relax_context *ctx, int order)
+{
+    parallel p = { .ctx = ctx, .x = any(ctx), .order = order };
+    for (int i = 0; i < 3; i++) {
+        p.weights[i] = any(ctx);
+        p.products[i] = op2(ctx, "matmul", p.x, p.weights[i], 0);
+    }
+    return p;
+}
+
+static relax_module *combined(parallel *p, const relax_module *m)
+{
+    pat parts[] = { p->products[p->order], p->products[(p->order + 1) % 3],
+                    p->products[(p->order + 2) % 3] };
+    return relax_pattern_rewrite(p->ctx, m, NULL, 0, relax_pattern_graph(p->ctx, parts, 3), combine,
+                                 p, NULL);
+}
+
+#define SPLIT "R.split(all, indices_or_sections=3, axis=1)"
+static void several_values(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = body(ctx, "        q = R.matmul(x, w)\n        e = R.exp(q)\n"
+                                "        k = R.matmul(x, z)\n        v = R.matmul(x, x)\n"
+                                "        s = R.add(e, k)\n        gv = R.add(s, v)\n");
+    parallel p = parallel_products(ctx, 0);
+    assert_same(ctx, combined(&p, m),
+                body(ctx, "        t = R.concat((w, z, x), axis=1)\n        all = R.matmul(x, t)\n"
+                          "        c = " SPLIT "\n"
+                          "        a = " SPLIT "\n        k = a[1]\n"
+                          "        b = " SPLIT "\n        v = b[2]\n        q = c[0]\n"
+                          "        e = R.exp(q)\n"
+                          "        s = R.add(e, k)\n        gv = R.add(s, v)\n"));
+    /* nothing is taken from what is left as it is */
+    p.wrong = 3;
+    assert_ptr_equal(combined(&p, m), m);
+    for (p.wrong = 1; p.wrong < 3; p.wrong++) {
+        assert_null(combined(&p, m));
+        assert_said(ctx, "OP17");
+    }
+    /* an output before the root and one behind it: they leave the block */
+    m = parsed(ctx, HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T("4, 4")
+               ") -> R.Object:\n    with R.dataflow():\n        q = R.matmul(x, w)\n"
+               "        e = R.exp(q)\n        k = R.matmul(x, z)\n        v = R.matmul(x, x)\n"
+               "        f = R.exp(k)\n        R.output(q, e, f, v)\n"
+               "    r = R.add(q, e)\n    return (r, f, v)\n");
+    p = parallel_products(ctx, 1);
+    for (int i = 0; i < 3; i++) {
+        const relax_expr *param = relax_expr_operand(relax_base_func_as_expr(main_of(m)),
+                                                     (size_t)(i + 1) % 3);
+        p.weights[i] = relax_pattern_expr(ctx, param);
+        p.products[i] = op2(ctx, "matmul", p.x, p.weights[i], 0);
+    }
+    relax_module *out = combined(&p, m);
+    assert_quiet(ctx);
+    assert_non_null(out);
+    assert_int_equal(relax_well_formed(ctx, out, RELAX_CHECK_ALL), 1);
+    char *text = printed(ctx, relax_module_as_node(out));
+    /* the product before the root is still used there, by e */
+    assert_int_equal(count(ctx, out, op2(ctx, "matmul", any(ctx), any(ctx), 0)), 2);
+    relax_module *again = parsed(ctx, text);
+    assert_same(ctx, again, out);
+    free(text);
+    /* only while a rewriting asks */
+    const relax_block *block =
+        relax_seq_block(relax_expr_operand(relax_base_func_as_expr(main_of(m)), 3), 0);
+    relax_match *match = relax_pattern_match_block(ctx, p.products[0], m, main_of(m), block);
+    assert_int_not_equal(relax_match_replace(match, p.products[0],
+                                             relax_match_expr(match, p.x)), RELAX_OK);
+    assert_said(ctx, "OP09");
+    relax_match_destroy(match);
+}
+
+/* Replacements per block and per function, also in branches and local functions in them. */
+static void many_replacements(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+#define BRANCHES(f)                                                                            \
+    HEAD "@R.function\ndef main(x: " T("4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> R.Object:\n" \
+         "    with R.dataflow():\n        a = R." f "(x)\n        b = R." f "(a)\n"           \
+         "        R.output(b)\n    if c:\n        d = R." f "(b)\n        if c:\n"            \
+         "            e = R." f "(d)\n            g = e\n        else:\n"                      \
+         "            h = R.cos(d)\n            g = R." f "(h)\n        r = g\n    else:\n"   \
+         "        @R.function\n        def local(y: " T("4, 4") ") -> " T("4, 4") ":\n"        \
+         "            u = R." f "(y)\n            return u\n        r = local(b)\n"           \
+         "    with R.dataflow():\n        k = R." f "(r)\n        R.output(k)\n    return k\n"
+    plan p = { .ctx = ctx, .a = any(ctx), .op = "sin" };
+    p.root = op1(ctx, "exp", p.a);
+    assert_same(ctx, rewrite(&p, parsed(ctx, BRANCHES("exp")), to_unary),
+                parsed(ctx, BRANCHES("sin")));
+    assert_int_equal(p.calls, 7);
+}
+
 enum { FUNCTIONS = 1000 };
 
 static relax_module *many(relax_context *ctx)
@@ -1016,6 +1143,8 @@ int main(void)
         CASE(inside_branches),
         CASE(places),
         CASE(replaced_by_leaf),
+        CASE(several_values),
+        CASE(many_replacements),
         CASE(many_functions),
         CASE(deep),
         CASE(too_many_ways),
