@@ -23,6 +23,8 @@
 #else
 #define RLX_HAS_LABELS 0
 #endif
+/* Brings the line of the cache with this byte nearer. Any pointer will do. */
+#define RLX_FETCH(p) __builtin_prefetch(p)
 /* Number of the lowest bit that is set; bits is not 0. */
 #define RLX_LOWEST_BIT(bits) ((unsigned)__builtin_ctzll(bits))
 #define RLX_COUNT(array) (sizeof(array) / sizeof((array)[0]))

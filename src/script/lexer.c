@@ -987,6 +987,20 @@ void rlx_lexer_next(rlx_lexer *lx)
     token_at(lx, lx->pos + (lx->text[lx->pos] == ' '));
 }
 
+/* Smaller tables stay in the cache by themselves. */
+#define LARGE_TABLE ((size_t)64 * 1024 / sizeof(rlx_word_slot))
+
+void rlx_lexer_fetch_line(const rlx_lexer *lx)
+{
+    const rlx_words *t = lx->names;
+    if (t->cap < LARGE_TABLE)
+        return;
+    uint32_t at = next_physical(lx->text, lx->pos, lx->len);
+    at += blanks_at(lx->text, at, lx->len);
+    if (at < lx->len && class_of(lx->text[at]) == C_NAME)
+        RLX_FETCH(&t->slots[name_at(lx->text + at).hash & (t->cap - 1)]);
+}
+
 void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t source,
                     const char *text, uint32_t begin, uint32_t end, bool single)
 {

@@ -159,6 +159,9 @@ void rlx_lexer_init(rlx_lexer *lx, rlx_context *ctx, rlx_words *names, uint32_t 
                     const char *text, uint32_t begin, uint32_t end, bool single);
 /* Moves on to the next token. */
 void rlx_lexer_next(rlx_lexer *lx);
+/* The current token begins a line: the line after it will begin with a name, as a rule a new one,
+ * whose place in a large table is in no cache. Has it brought there meanwhile. */
+void rlx_lexer_fetch_line(const rlx_lexer *lx);
 /* Behind the bracket that closes the one that opens next from `at` on; or where the line, or the
  * text, ends before that. */
 uint32_t rlx_lexer_group_end(const rlx_lexer *lx, uint32_t at);

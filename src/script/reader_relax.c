@@ -1477,6 +1477,7 @@ static void read_statements(rlx_reader *r, rlx_suite *s, relax_scope *scope)
     while (!rlx_suite_at_end(&r->parser, s) && !r->ctx->diags.out_of_memory) {
         rlx_line line;
         rlx_parse_line(&r->parser, &line);
+        rlx_lexer_fetch_line(&r->parser.lexer);
         if (line.kind == RLX_LINE_IF) {
             read_if(r, scope, &line, false);
         } else {
