@@ -988,7 +988,7 @@ void rlx_lexer_next(rlx_lexer *lx)
 }
 
 /* Smaller tables stay in the cache by themselves. */
-#define LARGE_TABLE ((size_t)64 * 1024 / sizeof(rlx_word_slot))
+#define LARGE_TABLE ((size_t)512 * 1024 / sizeof(rlx_word_slot))
 
 void rlx_lexer_fetch_line(const rlx_lexer *lx)
 {
