@@ -112,8 +112,34 @@ static bool take_alone(struct alone *a, const rlx_node *n)
     return v ? rlx_vec_push(a->m, a->out, v) : push_parts(a, n);
 }
 
+/* A tensor of few dimensions, as nearly all are: their variables, each once. */
+#define FEW_DIMS 8
+static const rlx_shape_expr *few_dims(const rlx_node *n)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(n);
+    const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
+    return s && s->num_values <= FEW_DIMS ? s : NULL;
+}
+
+static bool collect_dims(rlx_memory *m, const rlx_shape_expr *s, rlx_prim_vars *out)
+{
+    size_t first = out->len;
+    for (size_t i = 0; i < s->num_values; i++) {
+        const rlx_prim_var *v = rlx_alone(s->values[i]);
+        size_t k = first;
+        while (v && k < out->len && out->data[k] != v)
+            k++;
+        if (v && k == out->len && !rlx_vec_push(m, out, v))
+            return false;
+    }
+    return true;
+}
+
 static bool collect_alone(rlx_memory *m, const rlx_node *n, rlx_prim_vars *out)
 {
+    const rlx_shape_expr *dims = few_dims(n);
+    if (dims)
+        return collect_dims(m, dims, out);
     struct alone a = { .m = m, .out = out };
     rlx_ptrmap_init(&a.seen, m);
     bool ok = start_alone(&a, n);

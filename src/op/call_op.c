@@ -68,7 +68,9 @@ static const rlx_attr *list_attr(rlx_context *ctx, const rlx_attr *a, convert_fn
                                    : shape ? shape->values
                                            : &a;
     size_t n = list ? list->num_items : tuple ? tuple->num_fields : shape ? shape->num_values : 1;
-    const rlx_attr **out = rlx_mem_alloc(&ctx->memory, (n + 1) * sizeof *out);
+    const rlx_attr *few[8], **out = n <= RLX_COUNT(few)
+                                        ? few
+                                        : rlx_mem_alloc(&ctx->memory, n * sizeof *out);
     if (!out)
         return rlx_no_memory(ctx), NULL;
     bool changed = !list, good = true;
@@ -78,7 +80,8 @@ static const rlx_attr *list_attr(rlx_context *ctx, const rlx_attr *a, convert_fn
         good = out[i] != NULL;
     }
     const rlx_attr *result = !good ? NULL : changed ? rlx_attr_list_new(ctx, out, n) : a;
-    rlx_mem_free(&ctx->memory, out, (n + 1) * sizeof *out);
+    if (out != few)
+        rlx_mem_free(&ctx->memory, out, n * sizeof *out);
     return result;
 }
 

@@ -1,28 +1,40 @@
 #include "sinfo/sinfo_int.h"
 
-/* Shape variables standing alone in the list's struct infos, outside function descriptions;
- * those that are bound outside are taken out again. */
-static bool collect_binders(rlx_context *ctx, const rlx_sinfo *const *params, size_t count,
-                            bool (*bound)(void *user, const rlx_prim_var *v), void *user,
-                            rlx_prim_vars *out)
+/* Keeps the first of each variable that is not bound outside. */
+static bool keep_binders(rlx_context *ctx, bool (*bound)(void *user, const rlx_prim_var *v),
+                         void *user, rlx_prim_vars *out)
 {
+    enum { FEW = 8 }; /* are compared with each other */
     rlx_ptrmap seen;
-    size_t kept = 0;
+    size_t kept = 0, all = out->len;
     bool ok = true;
     rlx_ptrmap_init(&seen, &ctx->memory);
-    for (size_t i = 0; ok && i < count; i++)
-        if (params[i] && (params[i]->flags & RLX_FLAG_HAS_VARS))
-            ok = rlx_collect_prim_vars(&ctx->memory, params[i], true, out);
-    for (size_t i = 0; ok && i < out->len; i++) {
+    for (size_t i = 0; ok && i < all; i++) {
         const rlx_prim_var *v = out->data[i];
-        if (rlx_ptrmap_has(&seen, v) || (bound && bound(user, v)))
+        bool again = false;
+        for (size_t k = 0; all <= FEW && k < kept && !again; k++)
+            again = out->data[k] == v;
+        if (again || rlx_ptrmap_has(&seen, v) || (bound && bound(user, v)))
             continue;
-        ok = rlx_ptrmap_put(&seen, v, 1);
+        ok = all <= FEW || rlx_ptrmap_put(&seen, v, 1);
         out->data[kept++] = v;
     }
     out->len = kept;
     rlx_ptrmap_free(&seen);
     return ok || rlx_no_memory(ctx);
+}
+
+/* Shape variables standing alone in the list's struct infos, outside function descriptions,
+ * without those that are bound outside. */
+static bool collect_binders(rlx_context *ctx, const rlx_sinfo *const *params, size_t count,
+                            bool (*bound)(void *user, const rlx_prim_var *v), void *user,
+                            rlx_prim_vars *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (params[i] && (params[i]->flags & RLX_FLAG_HAS_VARS) &&
+            !rlx_collect_prim_vars(&ctx->memory, params[i], true, out))
+            return rlx_no_memory(ctx);
+    return keep_binders(ctx, bound, user, out);
 }
 
 static bool in_scope(void *user, const rlx_prim_var *v)
