@@ -7,8 +7,37 @@
  */
 #include "runtime/runtime_int.h"
 
+/* Work between two questions whether to go on: keys compared or elements moved. */
+enum { FUEL = 1 << 15 };
+
+typedef struct work {
+    const rlx_pool *pool;
+    int64_t fuel;
+    bool stopped;
+} work;
+
+static bool ask(work *w)
+{
+    w->stopped = w->stopped || (w->pool->poll && w->pool->poll(w->pool->poll_user));
+    w->fuel = w->stopped ? 0 : FUEL;
+    return !w->stopped;
+}
+
+/* False: the call has been stopped, for good. */
+static inline bool goes_on(work *w, size_t done)
+{
+    w->fuel -= (int64_t)done;
+    return RLX_LIKELY(w->fuel > 0) || ask(w);
+}
+
+static bool say_stopped(const char *who, rlx_fault *why)
+{
+    return rlx_fail(why, RLX_RT12, "%s was stopped", who);
+}
+
 typedef struct sorter {
     rlx_memory *memory;
+    work work;
     uint64_t *keys;                /* width keys for each position */
     int64_t *at, *spare;           /* positions, in order after the sort */
     size_t count, width, bytes;
@@ -23,7 +52,10 @@ static bool open_sorter(sorter *s, rlx_pool *p, int64_t count, int64_t width, co
                         rlx_fault *why)
 {
     size_t keys, cells;
-    *s = (sorter){ .memory = &p->memory->memory, .count = (size_t)count, .width = (size_t)width };
+    *s = (sorter){ .memory = &p->memory->memory,
+                   .work = { p, FUEL, false },
+                   .count = (size_t)count,
+                   .width = (size_t)width };
     if (!rlx_mul_size(s->count + 1, s->width, &keys) ||
         !rlx_add_size(keys, 2 * (s->count + 1), &cells) ||
         !rlx_mul_size(cells, sizeof *s->keys, &s->bytes))
@@ -79,24 +111,26 @@ static int compare(const sorter *s, int64_t a, int64_t b)
     return 0;
 }
 
-static void merge(const sorter *s, size_t low, size_t middle, size_t high)
+static void merge(sorter *s, size_t low, size_t middle, size_t high)
 {
     size_t i = low, k = middle, out = low;
-    while (i < middle && k < high)
+    while (i < middle && k < high && goes_on(&s->work, s->width))
         s->spare[out++] = compare(s, s->at[k], s->at[i]) < 0 ? s->at[k++] : s->at[i++];
+    if (s->work.stopped)
+        return;
     while (i < middle)
         s->spare[out++] = s->at[i++];
     while (k < high)
         s->spare[out++] = s->at[k++];
 }
 
-/* Positions in the order of their keys, equal ones as they are. */
+/* Positions in the order of their keys, equal ones as they are; once stopped they are none. */
 static void sort_positions(sorter *s)
 {
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count && goes_on(&s->work, 1); i++)
         s->at[i] = (int64_t)i;
-    for (size_t run = 1; run < s->count; run *= 2) {
-        for (size_t low = 0; low < s->count; low += 2 * run) {
+    for (size_t run = 1; run < s->count && !s->work.stopped; run *= 2) {
+        for (size_t low = 0; low < s->count && goes_on(&s->work, 1); low += 2 * run) {
             size_t middle = low + run < s->count ? low + run : s->count,
                    high = middle + run < s->count ? middle + run : s->count;
             merge(s, low, middle, high);
@@ -198,6 +232,15 @@ static bool give(rlx_pool *p, rlx_tensor_object *const *parts, size_t n, relax_v
     return true;
 }
 
+static bool give_unless(const work *w, rlx_pool *p, rlx_tensor_object *t, const char *who,
+                        relax_value *result, rlx_fault *why)
+{
+    if (!w->stopped)
+        return give(p, &t, 1, result, why);
+    drop(p, t);
+    return say_stopped(who, why);
+}
+
 static void store_number(rlx_dtype t, unsigned char *to, int64_t v)
 {
     size_t bytes = rlx_dtype_bytes(t);
@@ -245,12 +288,12 @@ typedef struct order {
 
 static void sort_line(sorter *s, const lines *l, const order *r, int64_t o, int64_t i)
 {
-    for (int64_t k = 0; k < l->count; k++) {
+    for (int64_t k = 0; k < l->count && goes_on(&s->work, 1); k++) {
         uint64_t key = key_of(l->dtype, element(l, o, k, i));
         s->keys[k] = r->descending ? ~key : key;
     }
     sort_positions(s);
-    for (int64_t k = 0; k < r->taken; k++) {
+    for (int64_t k = 0; k < r->taken && goes_on(&s->work, 1); k++) {
         size_t to = (size_t)((o * r->taken + k) * l->inner + i);
         if (r->values)
             memcpy((unsigned char *)r->values->view.data + to * l->bytes,
@@ -285,10 +328,14 @@ static bool sort_lines(rlx_pool *p, const DLTensor *x, int64_t axis, order *r, b
         return false;
     }
     for (int64_t o = 0; o < l.outer && l.count; o++)
-        for (int64_t i = 0; i < l.inner; i++)
+        for (int64_t i = 0; i < l.inner && !s.work.stopped; i++)
             sort_line(&s, &l, r, o, i);
     close_sorter(&s);
-    return give(p, parts, 2, result, why);
+    if (!s.work.stopped)
+        return give(p, parts, 2, result, why);
+    drop(p, r->values);
+    drop(p, r->positions);
+    return say_stopped(who, why);
 }
 
 bool rlx_builtin_sort(rlx_pool *p, const relax_value *args, int32_t n, relax_value *result,
@@ -342,19 +389,18 @@ bool rlx_builtin_topk(rlx_pool *p, const relax_value *args, int32_t n, relax_val
 /* ---- unique --------------------------------------------------------------------------------- */
 
 /* Groups of equal items after the sort; starts go to spare. */
-static int64_t find_groups(const sorter *s)
+static int64_t find_groups(sorter *s)
 {
     int64_t groups = 0;
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count && goes_on(&s->work, s->width); i++)
         if (i == 0 || compare(s, s->at[i - 1], s->at[i]) != 0)
             s->spare[groups++] = (int64_t)i;
     return groups;
 }
 
-static void fill_unique(const sorter *s, const lines *l, int64_t groups,
-                        rlx_tensor_object *const *out)
+static void fill_unique(sorter *s, const lines *l, int64_t groups, rlx_tensor_object *const *out)
 {
-    for (int64_t g = 0; g < groups; g++) {
+    for (int64_t g = 0; g < groups && goes_on(&s->work, s->width); g++) {
         int64_t begin = s->spare[g], end = g + 1 < groups ? s->spare[g + 1] : (int64_t)s->count;
         for (int64_t o = 0; o < l->outer; o++)
             for (int64_t i = 0; i < l->inner; i++)
@@ -363,7 +409,7 @@ static void fill_unique(const sorter *s, const lines *l, int64_t groups,
                        element(l, o, s->at[begin], i), l->bytes);
         if (out[1])
             ((int64_t *)out[1]->view.data)[g] = s->at[begin];
-        for (int64_t k = begin; out[2] && k < end; k++)
+        for (int64_t k = begin; out[2] && k < end && goes_on(&s->work, 1); k++)
             ((int64_t *)out[2]->view.data)[s->at[k]] = g;
         if (out[3])
             ((int64_t *)out[3]->view.data)[g] = end - begin;
@@ -391,9 +437,9 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
         l.count = all, l.outer = l.inner = 1;
     if (!open_sorter(&s, p, l.count, l.outer * l.inner, "unique", why))
         return false;
-    for (int64_t k = 0; k < l.count; k++)
+    for (int64_t k = 0; k < l.count && !s.work.stopped; k++)
         for (int64_t o = 0; o < l.outer; o++)
-            for (int64_t i = 0; i < l.inner; i++)
+            for (int64_t i = 0; i < l.inner && goes_on(&s.work, 1); i++)
                 s.keys[(size_t)k * s.width + (size_t)(o * l.inner + i)] =
                     key_of(l.dtype, element(&l, o, k, i));
     sort_positions(&s);
@@ -412,6 +458,8 @@ bool rlx_builtin_unique(rlx_pool *p, const relax_value *args, int32_t n, relax_v
     if (good)
         fill_unique(&s, &l, groups, out);
     close_sorter(&s);
+    if (s.work.stopped)
+        good = say_stopped("unique", why);
     for (int i = 0; i < 4 && !good; i++)
         drop(p, out[i]);
     return good && give(p, out, 4, result, why);
@@ -439,11 +487,12 @@ bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_
     int64_t all = rlx_shape_elements(x->ndim, x->shape);
     const unsigned char *data = rlx_view_data(x);
     size_t bytes = rlx_dtype_bytes(t);
-    for (int64_t i = 0; i < all; i++)
+    work w = { p, FUEL, false };
+    for (int64_t i = 0; i < all && goes_on(&w, 1); i++)
         count += !is_zero(t, data + (size_t)i * bytes);
     int64_t dims[2] = { x->ndim, count };
     rlx_tensor_object *out = new_tensor(p, RELAX_INT64, 2, dims, "nonzero", why);
-    for (int64_t i = 0; out && i < all; i++) {
+    for (int64_t i = 0; out && i < all && goes_on(&w, 1); i++) {
         int64_t rest = i;
         if (is_zero(t, data + (size_t)i * bytes))
             continue;
@@ -451,7 +500,7 @@ bool rlx_builtin_nonzero(rlx_pool *p, const relax_value *args, int32_t n, relax_
             ((int64_t *)out->view.data)[d * count + at] = rest % x->shape[d];
         at++;
     }
-    return out && give(p, &out, 1, result, why);
+    return out && give_unless(&w, p, out, "nonzero", result, why);
 }
 
 /* Bounds of one axis by Python's rule; how many elements. */
@@ -469,12 +518,12 @@ static int64_t slice_bounds(int64_t size, int64_t *begin, int64_t end, int64_t s
     return (int64_t)((span - 1) / step + 1);
 }
 
-static void copy_slice(const DLTensor *x, const int64_t *begin, const int64_t *stride,
+static void copy_slice(work *w, const DLTensor *x, const int64_t *begin, const int64_t *stride,
                        const rlx_tensor_object *out, size_t bytes)
 {
     int64_t index[RLX_MAX_RANK] = { 0 },
             total = rlx_shape_elements(out->view.ndim, out->view.shape);
-    for (int64_t k = 0; k < total; k++) {
+    for (int64_t k = 0; k < total && goes_on(w, 1); k++) {
         int64_t from = 0;
         for (int32_t d = 0; d < x->ndim; d++)
             from = from * x->shape[d] + begin[d] + index[d] * stride[d];
@@ -514,7 +563,8 @@ bool rlx_builtin_dynamic_slice(rlx_pool *p, const relax_value *args, int32_t n,
         dims[d] = slice_bounds(x->shape[d], &begin[d], end, stride[d]);
     }
     rlx_tensor_object *out = new_tensor(p, rlx_dl_dtype(x), x->ndim, dims, who, why);
+    work w = { p, FUEL, false };
     if (out)
-        copy_slice(x, begin, stride, out, rlx_dtype_bytes(rlx_dl_dtype(x)));
-    return out && give(p, &out, 1, result, why);
+        copy_slice(&w, x, begin, stride, out, rlx_dtype_bytes(rlx_dl_dtype(x)));
+    return out && give_unless(&w, p, out, who, result, why);
 }

@@ -54,8 +54,8 @@ relax_vm *rlx_vm_make(relax_executable *exe, rlx_shared_memory *memory, relax_re
     vm->env.names = &exe->names;
     rlx_pool_init(&vm->pool, memory);
     rlx_kernel_env_init(&vm->kernels, &memory->memory);
-    vm->kernels.poll = rlx_vm_poll_kernel;
-    vm->kernels.poll_user = vm;
+    vm->kernels.poll = vm->pool.poll = rlx_vm_poll_kernel;
+    vm->kernels.poll_user = vm->pool.poll_user = vm;
     if (exe->num_packed)
         vm->packed = rlx_mem_alloc_zero(&memory->memory, exe->num_packed * sizeof *vm->packed);
     vm->args = rlx_mem_alloc_zero(&memory->memory, (exe->max_args + (size_t)1) * sizeof *vm->args);

@@ -361,6 +361,14 @@ static RLX_NOINLINE bool writes_constant(relax_vm *vm, uint32_t number, int32_t 
     return false;
 }
 
+/* A kernel or builtin was stopped: by whom? Returns false. */
+static bool say_which(relax_vm *vm, rlx_fault *why)
+{
+    if (why->code == RLX_RT12)
+        rlx_vm_poll_slow(vm, why);
+    return false;
+}
+
 static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_fault *why)
 {
     if (writes_constant(vm, number, num_args, why))
@@ -368,9 +376,7 @@ static bool run_kernel(relax_vm *vm, uint32_t number, int32_t num_args, rlx_faul
     if (RLX_LIKELY(
             rlx_kernel_call(vm->exe->kernels[number], &vm->kernels, vm->args, num_args, why)))
         return true;
-    if (why->code == RLX_RT12) /* say which it was */
-        rlx_vm_poll_slow(vm, why);
-    return false;
+    return say_which(vm, why);
 }
 
 bool rlx_step_kernel(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
@@ -397,7 +403,7 @@ bool rlx_step_builtin(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     if (!rlx_vm_poll(vm, why) || !rlx_vm_args(vm, pc + 3, count, false, vm->args, why))
         return false;
     if (!vm->exe->builtins[pc[2]]->fn(&vm->pool, vm->args, (int32_t)count, &result, why))
-        return false;
+        return say_which(vm, why);
     put_result(vm, pc[1], result);
     return true;
 }
