@@ -47,7 +47,8 @@ typedef struct relax_match relax_match;     /* what matched what */
 
 enum relax_pattern_flag {
     RELAX_PATTERN_OPEN = 1,       /* more arguments or fields may follow */
-    RELAX_PATTERN_COMMUTATIVE = 2 /* the first two arguments in either order */
+    RELAX_PATTERN_COMMUTATIVE = 2, /* the first two arguments in either order */
+    RELAX_PATTERN_UNORDERED = 4    /* fields of a tuple, at most 64, in any order */
 };
 
 /* ---- leaves --------------------------------------------------------------------------------- */
@@ -119,7 +120,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_call_packed(relax_context *ctx,
         RELAX_NULLABLE const char *name, size_t name_len, const relax_pattern *const *args,
         size_t num_args, int32_t flags);
-/* A tuple with these fields. `flags`: 0 or RELAX_PATTERN_OPEN. */
+/* A tuple with these fields, each matched by a field of its own. `flags`: RELAX_PATTERN_OPEN,
+ * RELAX_PATTERN_UNORDERED. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_tuple(relax_context *ctx,
         const relax_pattern *const *fields, size_t count, int32_t flags);

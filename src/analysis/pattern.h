@@ -38,7 +38,11 @@ enum rlx_pattern_kind {
     RLX_PATTERN_SAME_SHAPE, /* parts: that, the other */
     RLX_PATTERN_USE        /* parts: that, used, user */
 };
-enum { RLX_PATTERN_OPEN = 1, RLX_PATTERN_COMMUTATIVE = 2, RLX_PATTERN_ONLY = 4 };
+enum {
+    RLX_PATTERN_OPEN = 1, RLX_PATTERN_COMMUTATIVE = 2, RLX_PATTERN_UNORDERED = 4,
+    RLX_PATTERN_ONLY = 8
+};
+#define RLX_PATTERN_FIELDS 64 /* of an unordered tuple */
 /* Looks like a node of no kind, so that a pattern and a node are told from each other. */
 typedef struct rlx_pattern {
     rlx_node node;

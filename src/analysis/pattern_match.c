@@ -23,6 +23,7 @@ enum goal_kind {
     GOAL_MATCH,   /* pattern matches expr */
     GOAL_CHECK,   /* expr matched a part of pattern; its condition */
     GOAL_PLACE,   /* part `at` of a graph */
+    GOAL_FIELD,   /* the next part of an unordered tuple, whose fields `taken` have theirs */
     GOAL_CUT /* the inside of a `not` matched: forget choice `at` and what came after it, and fail
               */
 };
@@ -32,21 +33,24 @@ typedef struct rlx_goal {
     const rlx_pattern *pattern;
     const rlx_expr *expr;
     size_t at;
+    uint64_t taken;
 } goal;
 
 enum choice_kind {
-    CHOICE_PART, CHOICE_EXCHANGE, CHOICE_USER, CHOICE_OPERAND, CHOICE_BLOCK, CHOICE_NOT
+    CHOICE_PART, CHOICE_EXCHANGE, CHOICE_FIELD, CHOICE_USER, CHOICE_OPERAND, CHOICE_BLOCK, CHOICE_NOT
 };
 typedef struct rlx_choice {
     uint8_t kind;
     uint32_t rest, waiting;        /* goals after the choice; those that wait */
     size_t num_trail, num_goals;
-    /* PART: the `or`. EXCHANGE: the call. Others: what a candidate must match */
+    /* PART: the `or`. EXCHANGE: the call. FIELD: the tuple. Others: what a candidate must match */
     const rlx_pattern *pattern;
-    const rlx_expr *expr;          /* PART, OPERAND */
+    const rlx_expr *expr;          /* PART, FIELD, OPERAND */
     const rlx_expr *const *args;   /* EXCHANGE */
     size_t at;                     /* the next alternative; BLOCK: an entry */
     uint32_t entry;                /* USER */
+    size_t part;                   /* FIELD: whose field is looked for */
+    uint64_t taken;                /* FIELD: by parts before it */
 } choice;
 
 /* ---- steps */
@@ -209,6 +213,21 @@ static bool exchanged(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *cons
            must_match(m, parts[0], args[1]);
 }
 
+/* The next field that no part before has for the part of this choice. */
+static bool next_field(rlx_matcher *m, choice *c)
+{
+    const rlx_tuple *t = rlx_as_tuple(c->expr);
+    while (c->at < t->num_fields && c->taken >> c->at & 1)
+        c->at++;
+    if (c->at >= t->num_fields)
+        return false;
+    size_t at = c->at++, part = c->part;
+    const rlx_pattern *p = c->pattern;
+    goal rest = { .kind = GOAL_FIELD, .pattern = p, .expr = c->expr, .at = part + 1,
+                  .taken = c->taken | (uint64_t)1 << at };
+    return before_head(m, rest) && must_match(m, p->parts[part], t->fields[at]);
+}
+
 /* Operands of a value by number; tuples inside are gone into one level deep. */
 static const rlx_expr *operand(const rlx_expr *value, size_t at)
 {
@@ -264,6 +283,8 @@ static bool advance(rlx_matcher *m)
         return m->choices.len--, true; /* the inside did not match: so it does */
     if (c->kind == CHOICE_EXCHANGE)
         return c->at++ == 0 && exchanged(m, c->pattern, c->args);
+    if (c->kind == CHOICE_FIELD)
+        return next_field(m, c);
     if (c->kind == CHOICE_PART)
         return c->at < c->pattern->num_parts && must_match(m, c->pattern->parts[c->at++], c->expr);
     const rlx_expr *e = candidate(m, c);
@@ -312,6 +333,26 @@ static bool match_args(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *con
     return (!either ||
             push_choice(m, (choice){ .kind = CHOICE_EXCHANGE, .pattern = p, .args = args })) &&
            match_all(m, parts, args, count);
+}
+
+/* Fields for the parts from g.at on. */
+static bool field_step(rlx_matcher *m, goal g)
+{
+    if (g.at == g.pattern->num_parts)
+        return true;
+    return push_choice(m, (choice){ .kind = CHOICE_FIELD, .pattern = g.pattern, .expr = g.expr,
+                                    .part = g.at, .taken = g.taken }) &&
+           advance(m);
+}
+
+/* A tuple's fields, in order or in any. */
+static bool match_fields(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *value)
+{
+    const rlx_tuple *t = rlx_as_tuple(value);
+    if (!t || !(p->flags & RLX_PATTERN_UNORDERED))
+        return t && match_args(m, p, t->fields, t->num_fields);
+    return t->num_fields <= RLX_PATTERN_FIELDS && arity_fits(p, p->num_parts, t->num_fields) &&
+           field_step(m, (goal){ .pattern = p, .expr = value });
 }
 
 static bool match_tuple(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
@@ -420,9 +461,7 @@ static bool match_step(rlx_matcher *m, const rlx_pattern *p, const rlx_expr *e)
     case RLX_PATTERN_OP:
     case RLX_PATTERN_CALL_TIR:
     case RLX_PATTERN_PACKED: return match_call(m, p, value);
-    case RLX_PATTERN_TUPLE:
-        return rlx_as_tuple(value) &&
-               match_args(m, p, rlx_as_tuple(value)->fields, rlx_as_tuple(value)->num_fields);
+    case RLX_PATTERN_TUPLE: return match_fields(m, p, value);
     case RLX_PATTERN_ITEM:
         return item && (p->index < 0 || p->index == item->index) &&
                must_match(m, p->parts[0], item->tuple);
@@ -583,6 +622,7 @@ static bool step(rlx_matcher *m, bool *done)
     switch (g.kind) {
     case GOAL_MATCH: return match_step(m, g.pattern, g.expr);
     case GOAL_CHECK: return check_step(m, g, false);
+    case GOAL_FIELD: return field_step(m, g);
     default: return place_step(m, g, false);
     }
 }

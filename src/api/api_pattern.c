@@ -254,7 +254,7 @@ const relax_pattern *relax_pattern_tuple(relax_context *ctx, const relax_pattern
     if (!API_CONTEXT(ctx))
         return NULL;
     bool good = are_patterns(ctx, fields, count, "fields") &&
-                are_flags(ctx, flags, RELAX_PATTERN_OPEN, count);
+                are_flags(ctx, flags, RELAX_PATTERN_OPEN | RELAX_PATTERN_UNORDERED, count);
     return make(ctx, good, list_of(RLX_PATTERN_TUPLE, fields, count, flags), NULL);
 }
 

@@ -366,6 +366,40 @@ static void conditions(void **state)
     assert_quiet(ctx);
 }
 
+/* Fields in any order: each part has one of its own, and what was chosen early is given up. */
+static void unordered_tuples(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(x)\n        d = R.sin(a)\n"
+                                "        gv = (b, d, a)\n");
+    pat exp_ = op1(ctx, "exp", any(ctx)), sin_ = op1(ctx, "sin", any(ctx)),
+        both = op1(ctx, "sin", exp_);
+    const struct { pat parts[3]; size_t count; int32_t flags; int want; } cases[] = {
+        { { exp_, sin_, both }, 3, RELAX_PATTERN_UNORDERED, 1 },
+        { { exp_, both, sin_ }, 3, RELAX_PATTERN_UNORDERED, 1 },
+        { { exp_, sin_, both }, 3, 0, 0 },
+        { { sin_, both, exp_ }, 3, 0, 1 },
+        /* one part in two places is one expression; two parts are two fields */
+        { { sin_, sin_, exp_ }, 3, RELAX_PATTERN_UNORDERED, 0 },
+        { { exp_, op1(ctx, "exp", any(ctx)), sin_ }, 3, RELAX_PATTERN_UNORDERED, 0 },
+        { { op1(ctx, "sin", any(ctx)), exp_, op1(ctx, "sin", any(ctx)) }, 3,
+          RELAX_PATTERN_UNORDERED, 1 },
+        { { exp_, sin_ }, 2, RELAX_PATTERN_UNORDERED, 0 },
+        { { exp_, sin_ }, 2, RELAX_PATTERN_UNORDERED | RELAX_PATTERN_OPEN, 1 },
+        { { exp_ }, 1, RELAX_PATTERN_UNORDERED | RELAX_PATTERN_OPEN, 1 },
+    };
+    for (size_t i = 0; i < N(cases); i++) {
+        int got = count(ctx, m, relax_pattern_tuple(ctx, cases[i].parts, cases[i].count,
+                                                    cases[i].flags));
+        if (got != cases[i].want)
+            fail_msg("row %zu: %d", i, got);
+    }
+    assert_null(relax_pattern_tuple(ctx, cases[0].parts, 3, RELAX_PATTERN_COMMUTATIVE));
+    assert_said(ctx, "OP03");
+    assert_null(relax_pattern_op(ctx, Z("exp"), &exp_, 1, RELAX_PATTERN_UNORDERED));
+    assert_said(ctx, "OP03");
+}
+
 static const char symbolic_text[] = HEAD
     "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), dtype=\"float32\"), y: R.Tensor((\"n\", "
     "\"m\"), dtype=\"float32\"), s: R.Tensor((\"m\", \"m\"), dtype=\"float32\")) -> R.Object:\n"
@@ -1143,6 +1177,7 @@ int main(void)
         CASE(inside_branches),
         CASE(places),
         CASE(replaced_by_leaf),
+        CASE(unordered_tuples),
         CASE(several_values),
         CASE(many_replacements),
         CASE(many_functions),
