@@ -20,7 +20,8 @@ extern "C" {
 /* ---- functions ------------------------------------------------------------------------------ */
 
 /* With `func` as a new function called `name`. A public one gets the name as link name. WX05 if
- * the name is taken. */
+ * the name is taken. One that is in the module already goes in as relax_copy_renewed gives it: two
+ * functions do not share parameters (WX03). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_add(relax_context *ctx,
         const relax_module *module, const char *name, size_t name_len,
