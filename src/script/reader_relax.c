@@ -716,7 +716,11 @@ static void read_assign(rlx_reader *r, relax_scope *scope, const rlx_line *line,
 {
     const rlx_ast *t = line->target;
     if (t->kind == RLX_AST_NAME) {
-        assign_one(r, scope, line, t, line->value, last);
+        bool done = assign_one(r, scope, line, t, line->value, last);
+        if (last && done && !scope->value)
+            rlx_read_error_at(r, RLX_PA32, line->begin, line->end,
+                              "a branch ends by binding its value to a name; %s stands for "
+                              "something else", t->name->text->data);
         if (last)
             fail_branch(scope, t->name);
         return;
