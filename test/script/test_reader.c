@@ -133,6 +133,92 @@ static void places_are_kept(void **state)
     done(r);
 }
 
+/* ---- spacing -------------------------------------------------------------------------------- */
+
+static const char usual[] =
+    "@R.function\n"
+    "def main(x: R.Tensor((\"n\", 64), dtype=\"float32\"), w: R.Tensor((64, 64), dtype=\"float32\")) -> R.Tensor((\"n\", 64), dtype=\"float32\"):\n"
+    "    n = T.int64()\n"
+    "    with R.dataflow():\n"
+    "        a0: R.Tensor((n, 64), dtype=\"float32\") = R.matmul(x, w, out_dtype=\"void\")\n"
+    "        a1: R.Tensor((n, 64), dtype=\"float32\") = R.add(a0, R.const(0.25, \"float32\"))\n"
+    "        b0: R.Tensor((64, n), dtype=\"float32\") = R.permute_dims(a1, axes=[1, 0])\n"
+    "        b1: R.Tensor((n, 64), dtype=\"float32\") = R.permute_dims(b0, axes=[1, 0])\n"
+    "        c0: R.Tensor((n + 2, 4), dtype=\"float32\") = R.zeros(R.shape([n + 2, 4]), dtype=\"float32\")\n"
+    "        c1: R.Tensor((n + 2, 2, 2), dtype=\"float32\") = R.reshape(c0, R.shape([n + 2, 2, 2]))\n"
+    "        d0: R.Tuple(R.Tensor((n, 64), dtype=\"float32\"), R.Tensor((n + 2, 4), dtype=\"float32\")) = b1, c0\n"
+    "        d1: R.Tensor((n, 64), dtype=\"float32\") = d0[0]\n"
+    "        e0: R.Tensor((n, 64), dtype=\"float32\") = R.nn.softmax(d1, axis=-1)\n"
+    "        R.output(e0)\n"
+    "    return e0\n";
+
+/* One more blank behind every comma and opening bracket: not the usual form any more. to: where
+ * each byte went. */
+static void spread(const char *text, char *out, uint32_t *to)
+{
+    size_t n = 0;
+    for (size_t i = 0; text[i]; i++) {
+        to[i] = (uint32_t)n;
+        out[n++] = text[i];
+        if (strchr(",([", text[i]))
+            out[n++] = ' ';
+    }
+    out[n] = 0;
+}
+
+typedef struct place_list { rlx_place at[2000]; size_t len; } place_list;
+
+static void list_places(place_list *l, const rlx_place *places, size_t count)
+{
+    for (size_t i = 0; i < count && l->len < RLX_COUNT(l->at); i++)
+        l->at[l->len++] = places[i];
+}
+
+static enum rlx_step list_node(void *user, const rlx_node *n, const rlx_field *via,
+                               const rlx_node *parent)
+{
+    const rlx_var *v = rlx_as_var(n);
+    rlx_place place = rlx_place_of(n);
+    if (place)
+        list_places(user, &place, 1);
+    if (v)
+        list_places(user, v->sinfo_places, v->num_sinfo_places);
+    return RLX_STEP_ON;
+}
+
+static place_list places_of(reading r)
+{
+    place_list l = { .len = 0 };
+    rlx_walker w = { .enter = list_node, .user = &l, .annotations = true, .unique = true };
+    rlx_walk(&r.ctx->memory, &r.parsed.module->node, &w, NULL);
+    return l;
+}
+
+static void spacing_changes_places_only(void **state)
+{
+    static char text[2 * sizeof usual];
+    static uint32_t to[sizeof usual];
+    bool out_of_memory = false;
+    spread(usual, text, to);
+    reading r = read_text(usual), s = read_text(text);
+    assert_true(r.ok && s.ok);
+    assert_int_equal(r.ctx->diags.num_diags + s.ctx->diags.num_diags, 0);
+    assert_true(rlx_equal(&r.ctx->memory, &r.parsed.module->node, &s.parsed.module->node, false,
+                          &out_of_memory));
+    place_list a = places_of(r), b = places_of(s);
+    assert_true(a.len > 60);
+    assert_int_equal(a.len, b.len);
+    for (size_t i = 0; i < a.len; i++) {
+        uint32_t begin = rlx_place_begin(a.at[i]), len = rlx_place_len(a.at[i]);
+        assert_int_equal(rlx_place_begin(b.at[i]), to[begin]);
+        if (len)
+            assert_int_equal(rlx_place_begin(b.at[i]) + rlx_place_len(b.at[i]),
+                             to[begin + len - 1] + 1);
+    }
+    done(r);
+    done(s);
+}
+
 /* Everything the text binds to n is one variable per function. */
 static void shape_variables_are_per_function(void **state)
 {
@@ -570,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_module_is_read),
         cmocka_unit_test(blocks_are_completed),
         cmocka_unit_test(places_are_kept),
+        cmocka_unit_test(spacing_changes_places_only),
         cmocka_unit_test(shape_variables_are_per_function),
         cmocka_unit_test(several_units_and_spellings),
         cmocka_unit_test(one_annotation_or_expression),
