@@ -235,8 +235,8 @@ const rlx_stmt *rlx_tir_add_root(rlx_context *ctx, const rlx_stmt *body,
 /* language D16: a PrimFunc with no effect on memory it was given and no opaque call. */
 bool rlx_tir_is_pure(rlx_context *ctx, const rlx_prim_func *f);
 /* Every variable and buffer defined before use, also in sizes of buffers; indices as many as
- * dimensions; dtypes of stores, conditions, let bindings and operands agree. False with WX08 diagnostics, with none
- * when `quiet`. */
+ * dimensions; dtypes of stores, conditions, let bindings and operands agree. False with WX08
+ * diagnostics, with none when `quiet`. */
 bool rlx_tir_verify(rlx_context *ctx, const rlx_prim_func *f, bool quiet);
 /* Warns of parallel and vectorized loops all of whose iterations surely write one element
  * (WX11). False: out of memory. */
