@@ -238,6 +238,8 @@ void rlx_wf_use_size(rlx_wf *w, const rlx_prim_var *v, const rlx_wf_spot *spot, 
     rlx_finding *f = rlx_wf_found(w, (enum rlx_code_id)code, detail, rlx_wf_place(spot), &v->node);
     if (f)
         f->b = spot->owner;
+    if (code == RLX_WF06) /* its uses in the function follow from that */
+        rlx_wf_bind_size(w, v, rlx_wf_place(spot));
 }
 
 /* ---- scopes --------------------------------------------------------------------------------- */

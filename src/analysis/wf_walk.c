@@ -407,10 +407,11 @@ static void bind_variable(rlx_wf *w, const rlx_var_binding *b)
     const rlx_var *v = rlx_as_var(b->var);
     if (!v)
         return;
-    /* What was derived from a scalar complained of is not complained of too. */
+    /* What was derived from a value complained of is not complained of too. */
+    rlx_place at = place_or(b->value, b->place);
     bool said = !v->num_sinfo_places && w->findings.len &&
-                rlx_vec_last(&w->findings).code == RLX_WF18 &&
-                rlx_vec_last(&w->findings).place == place_or(b->value, b->place);
+                (at || rlx_vec_last(&w->findings).code == RLX_WF18) &&
+                rlx_vec_last(&w->findings).place == at;
     rlx_wf_sinfo(w, said ? NULL : v->sinfo,
                  (rlx_wf_spot){ .role = RLX_WF_IN_VAR,
                                 .owner = b->var,

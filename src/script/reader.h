@@ -167,7 +167,7 @@ const char *rlx_nearest(const rlx_reader *r, rlx_slice text,
                         const char *(*name_at)(void *user, size_t i), void *user, size_t count);
 
 /* A name that means nothing here: says why as exactly as it can (WF01 - WF06, else PA10).
- * Returns false. */
+ * True: it has got a meaning (a shape variable, in a parameter), so that reading goes on. */
 bool rlx_read_missing(rlx_reader *r, const rlx_ast *a);
 
 /* ---- scopes */
@@ -215,6 +215,9 @@ const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, 
 const rlx_expr *rlx_read_expr(rlx_reader *r, const rlx_ast *a, bool convert);
 /* a shape expression or a list of dimensions */
 const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
+/* The same, and a scalar, as a value of the program: its shape variables are bound (WF05). */
+const rlx_expr *rlx_to_shape_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
+const rlx_expr *rlx_to_scalar_value(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 /* Literals and operators of Python, and of IR where an operand is IR. */
 bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
@@ -321,6 +324,8 @@ bool rlx_read_file(rlx_reader *r, rlx_parsed *out);
 /* Header of a Relax function: parameters and result into f; bindings made are kept in f->names. */
 bool rlx_relax_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);
 bool rlx_relax_body(rlx_reader *r, rlx_pending *f);
+/* WF05 for shape variables of p that no statement so far has bound. */
+void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* Does the local function that is being read capture the dataflow variable that w names? False for
  * outputs of the block, and for names of functions around what is read. */
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);

@@ -274,18 +274,18 @@ static bool tensor_shape(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
     return *shape != NULL;
 }
 
-/* The criterion is another one for variables (language 4.2). */
-static bool rank_differs(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, int64_t says,
+/* The criterion is another one for variables (language 4.2). The dimensions count then. */
+static void rank_differs(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of, int64_t says,
                          size_t gives)
 {
     if (r->annotated)
-        return rlx_read_error(r, RLX_WF10, a,
-                              "annotation of %s says rank %lld but gives %zu dimensions",
-                              r->annotated->text->data, (long long)says, gives);
-    return rlx_read_error(r, of == RLX_NODE_SHAPE_SINFO ? RLX_WF15 : RLX_WF14, a,
-                          "%s says rank %lld but gives %zu dimensions",
-                          of == RLX_NODE_SHAPE_SINFO ? "shape annotation" : "annotation",
-                          (long long)says, gives);
+        rlx_read_error(r, RLX_WF10, a, "annotation of %s says rank %lld but gives %zu dimensions",
+                       r->annotated->text->data, (long long)says, gives);
+    else
+        rlx_read_error(r, of == RLX_NODE_SHAPE_SINFO ? RLX_WF15 : RLX_WF14, a,
+                       "%s says rank %lld but gives %zu dimensions",
+                       of == RLX_NODE_SHAPE_SINFO ? "shape annotation" : "annotation",
+                       (long long)says, gives);
 }
 
 static bool read_rank(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
@@ -299,8 +299,10 @@ static bool read_rank(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
     if (n < -1 || n > INT32_MAX)
         return rlx_read_error(r, RLX_PA17, a, "ndim is %lld, expected -1 (unknown) or a rank",
                               (long long)n);
-    if (a && s && n != -1 && (size_t)n != s->num_values)
-        return rank_differs(r, a, of, n, s->num_values);
+    if (a && s && n != -1 && (size_t)n != s->num_values) {
+        rank_differs(r, a, of, n, s->num_values);
+        n = -1;
+    }
     const rlx_var *of_var = rlx_as_var(shape);
     const rlx_shape_sinfo *known = of_var ? rlx_as_shape_sinfo(of_var->sinfo) : NULL;
     if (known && n >= 0 && known->ndim >= 0 && n != known->ndim)

@@ -88,9 +88,9 @@ static const rlx_expr *read_argument(rlx_reader *r, const rlx_ast *a, uint8_t ki
             rlx_val one = {
                 .kind = RLX_VAL_LIST, .begin = v.begin, .end = v.end, .list = { &v, 1 }
             };
-            return rlx_to_shape(r, a, &one);
+            return rlx_to_shape_value(r, a, &one);
         }
-        return rlx_to_shape(r, a, &v);
+        return rlx_to_shape_value(r, a, &v);
     case RLX_ARG_PRIM: case RLX_ARG_ANY: case RLX_ARG_STRING: return rlx_to_expr(r, a, &v, true);
     case RLX_ARG_TUPLE: return tuple_argument(r, a, &v);
     case RLX_ARG_FUNC: return function_argument(r, a, &v);
@@ -683,7 +683,7 @@ static bool call_prim_value(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast
     const rlx_prim *p = (v.kind == RLX_VAL_INT && !v.sub) || v.kind == RLX_VAL_BOOL
                             ? rlx_int64(r->ctx, v.i)
                             : rlx_to_prim(r, slot[0], &v);
-    return rlx_val_set(out, RLX_VAL_EXPR, p ? rlx_prim_value_new(r->ctx, p) : NULL, call);
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_to_scalar_value(r, slot[0], p), call);
 }
 
 static bool call_str(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)
@@ -714,7 +714,7 @@ static bool call_shape(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *cal
     if (!rlx_bind_args(r, call, "R.shape", RLX_PARAMS("values"), 1, slot) ||
         !rlx_read_value(r, slot[0], &v))
         return false;
-    return rlx_val_set(out, RLX_VAL_EXPR, rlx_to_shape(r, slot[0], &v), call);
+    return rlx_val_set(out, RLX_VAL_EXPR, rlx_to_shape_value(r, slot[0], &v), call);
 }
 
 static bool call_tuple(rlx_reader *r, const rlx_relax_fn *fn, const rlx_ast *call, rlx_val *out)

@@ -28,6 +28,8 @@ static bool unknown(rlx_reader *r, const rlx_ast *a)
 
 /* ---- headers: dimensions that no parameter binds */
 
+/* In a parameter the name is a shape variable all the same, so that the rest of the annotation
+ * counts; the checker knows what was said of it. */
 static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
 {
     const char *name = a->name->text->data, *function = r->where.function->name->text->data;
@@ -36,13 +38,16 @@ static bool missing_in_header(rlx_reader *r, const rlx_ast *a)
                        "shape variable %s of %s has no dimension of its own in any parameter",
                        name, function);
         rlx_note(r->ctx, RLX_NO_PLACE, "add a parameter such as R.Shape([\"%s\"])", name);
-    } else {
-        rlx_read_error(
-            r, RLX_WF04, a,
-            "return annotation of %s uses shape variable %s, which is not bound by its parameters",
-            function, name);
-        rlx_note(r->ctx, RLX_NO_PLACE, "leave the size open: R.Tensor(dtype=..., ndim=...)");
+        const rlx_prim_var *v =
+            rlx_prim_var_new(r->ctx, a->name->text, RELAX_INT64, rlx_read_place(r, a));
+        rlx_val value = rlx_val_node(RLX_VAL_PRIM, v ? &v->node : NULL, a);
+        return v && rlx_word_bind(r, a->name, &value);
     }
+    rlx_read_error(
+        r, RLX_WF04, a,
+        "return annotation of %s uses shape variable %s, which is not bound by its parameters",
+        function, name);
+    rlx_note(r->ctx, RLX_NO_PLACE, "leave the size open: R.Tensor(dtype=..., ndim=...)");
     return false;
 }
 

@@ -276,6 +276,24 @@ static bool begin(rlx_reader *r)
     return s->begun;
 }
 
+void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
+{
+    rlx_prim_vars vars = { 0 };
+    int64_t literal;
+    if (r->dialect != RLX_DIALECT_RELAX || r->where.part != RLX_PART_BODY ||
+        rlx_int_literal(p, &literal) || !begin(r))
+        return;
+    const rlx_scope *scope = rlx_builder_scope(r->builder);
+    if (!rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars))
+        rlx_no_memory(r->ctx);
+    for (size_t i = 0; i < vars.len; i++)
+        if (!rlx_scope_has(scope, vars.data[i]))
+            rlx_error(r->ctx, RLX_WF05, rlx_read_place(r, at),
+                      "shape variable %s is used before it is bound",
+                      rlx_show(r->ctx, &vars.data[i]->node));
+    rlx_vec_free(&r->ctx->memory, &vars);
+}
+
 static bool is_leaf(const rlx_expr *e)
 {
     switch (e->kind) {
@@ -567,7 +585,7 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
         return emit(r, scope, line, t, as_bound_expr(r, at, v, t->annotation));
     }
     if (t->annotation && v->kind == RLX_VAL_PRIM)
-        return emit(r, scope, line, t, rlx_prim_value_new(r->ctx, v->node));
+        return emit(r, scope, line, t, rlx_to_scalar_value(r, at, v->node));
     if (t->annotation)
         return rlx_read_expected(r, at, "a Relax expression", v), bind_error(r, t->word);
     if (rlx_is_operator(r, v))

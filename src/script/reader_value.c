@@ -213,7 +213,7 @@ static const rlx_expr *converted(rlx_reader *r, const rlx_ast *at, const rlx_val
     case RLX_VAL_BOOL: return rlx_prim_value_new(r->ctx, rlx_int64(r->ctx, v->i != 0));
     case RLX_VAL_FLOAT: return rlx_prim_value_new(r->ctx, rlx_float(r->ctx, RELAX_FLOAT64, v->f));
     case RLX_VAL_STR: return rlx_string_imm_new(r->ctx, v->s);
-    case RLX_VAL_PRIM: return rlx_prim_value_new(r->ctx, v->node);
+    case RLX_VAL_PRIM: return rlx_to_scalar_value(r, at, v->node);
     case RLX_VAL_FUNC: case RLX_VAL_DTYPE:
         return rlx_to_dtype(r, at, v, &t) ? rlx_dtype_imm_new(r->ctx, t) : NULL;
     default: break;
@@ -274,6 +274,28 @@ const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
                                : NULL;
     r->stack.len = mark;
     return shape;
+}
+
+const rlx_expr *rlx_to_shape_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
+{
+    bool list = v->kind == RLX_VAL_TUPLE || v->kind == RLX_VAL_LIST;
+    const rlx_expr *e = rlx_to_shape(r, at, v);
+    const rlx_shape_expr *shape = list ? rlx_as_shape_expr(e) : NULL;
+    for (size_t i = 0; shape && i < shape->num_values; i++) {
+        const rlx_val *item = &v->list.items[i];
+        const rlx_ast part = { .begin = item->begin, .end = item->end };
+        if (item->begin >= at->begin && item->end <= at->end)
+            rlx_relax_check_size(r, &part, shape->values[i]);
+    }
+    return e;
+}
+
+const rlx_expr *rlx_to_scalar_value(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
+{
+    if (!p)
+        return NULL;
+    rlx_relax_check_size(r, at, p);
+    return rlx_prim_value_new(r->ctx, p);
 }
 
 /* ---- attribute values ----------------------------------------------------------------------- */
@@ -373,7 +395,12 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
                       n->text->data, r->module_name ? r->module_name->text->data : "Module");
         return rlx_val_set(out, RLX_VAL_EXPR, &gv->node, a);
     }
-    return rlx_read_missing(r, a);
+    if (!rlx_read_missing(r, a))
+        return false;
+    *out = n->value;
+    out->begin = a->begin;
+    out->end = a->end;
+    return true;
 }
 
 /* Longer ones name nothing, and would be written once more for each further part. */

@@ -243,8 +243,9 @@ static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const r
     return fit == RLX_FIT_VALUE;
 }
 
+/* Where another argument is wrong, sizes that it would have given are not known. */
 static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
-                           const rlx_sinfo *want)
+                           const rlx_sinfo *want, bool after_error)
 {
     rlx_fit_reason why;
     if (!have || !want)
@@ -252,7 +253,7 @@ static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rl
     enum rlx_fit fit = rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, want, &why);
     bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
     if (fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, c->args[i])) ||
-        (fit == RLX_FIT_VALUE && b->options.quiet_values))
+        (fit == RLX_FIT_VALUE && (b->options.quiet_values || after_error)))
         return true; /* devices are judged after they have spread */
     return report_argument(b, c, i, have, want, fit, &why);
 }
@@ -282,7 +283,7 @@ static const rlx_sinfo *instantiate(rlx_builder *b, const rlx_call *c, const rlx
     bool ok = true;
     for (size_t i = 0; i < c->num_args; i++)
         ok = check_argument(b, c, i, leaf_sinfo(b, c->args[i]),
-                            rlx_mapping_apply(m, f->params[i])) &&
+                            rlx_mapping_apply(m, f->params[i]), !ok) &&
              ok;
     return ok ? rlx_builder_erase(b, rlx_mapping_result(m, f->ret)) : NULL;
 }

@@ -219,18 +219,29 @@ static const rlx_sinfo *settled(rlx_builder *b, const rlx_sinfo *s, const rlx_em
     return RLX_LIKELY(!ordinary || !rlx_top_frame(b)->in_dataflow) ? s : after_block(b, s);
 }
 
-/* TY15 for what inference gave: literals only, so that it costs nothing. */
+/* Is the size surely negative? The prover is asked of differences only, so that it costs next to
+ * nothing. */
+static bool is_negative(rlx_builder *b, const rlx_prim *p)
+{
+    int64_t low, high;
+    if (rlx_int_literal(p, &high))
+        return high < 0;
+    if (p->kind != RLX_NODE_SUB)
+        return false;
+    rlx_bounds(b->ctx, &rlx_top_frame(b)->scope, p, &low, &high);
+    return high < 0;
+}
+
+/* TY15 for what inference gave. */
 static bool sizes_are_sane(rlx_builder *b, const rlx_sinfo *s, rlx_place place)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
     const rlx_shape_expr *dims = t ? rlx_as_shape_expr(t->shape) : NULL;
-    for (size_t i = 0; dims && i < dims->num_values; i++) {
-        int64_t v;
-        if (rlx_int_literal(dims->values[i], &v) && v < 0)
+    for (size_t i = 0; dims && i < dims->num_values; i++)
+        if (is_negative(b, dims->values[i]))
             return rlx_error(b->ctx, RLX_TY15, place,
-                             "dimension %zu is %lld; sizes are never negative", i,
-                             (long long)v) != NULL;
-    }
+                             "dimension %zu is %s; sizes are never negative", i,
+                             rlx_show(b->ctx, dims->values[i])) != NULL;
     return true;
 }
 
