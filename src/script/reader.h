@@ -269,8 +269,6 @@ const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_wo
 struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end);
 /* Shape variables that strings in a parameter annotation define (4.1). */
 bool rlx_define_dims(rlx_reader *r, const rlx_ast *annotation);
-/* Those of function descriptions in a result annotation: all others are bound by parameters. */
-bool rlx_define_result_dims(rlx_reader *r, const rlx_ast *annotation);
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
 const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
 

@@ -71,6 +71,9 @@ static bool define_dim(rlx_reader *r, rlx_word *w, const rlx_ast *at)
 {
     if (!w || rlx_word_in_frame(r, w))
         return w != NULL;
+    /* of a function in the result, where parameters have been read */
+    if (r->where.part == RLX_PART_RETURN && w->value.kind == RLX_VAL_PRIM)
+        return true;
     const rlx_prim_var *v = rlx_prim_var_new(r->ctx, w->text, RELAX_INT64, rlx_read_place(r, at));
     rlx_val value = {
         .kind = RLX_VAL_PRIM, .begin = at->begin, .end = at->end, .node = v ? &v->node : NULL
@@ -132,19 +135,6 @@ bool rlx_define_dims(rlx_reader *r, const rlx_ast *a)
     if (dims && dims->kind == RLX_AST_STRING && !rlx_slice_is(name, "Prim"))
         return true; /* a lone string is the dtype */
     return !dims || define_in_list(r, dims, older);
-}
-
-bool rlx_define_result_dims(rlx_reader *r, const rlx_ast *a)
-{
-    bool call = a->kind == RLX_AST_CALL && a->base->kind == RLX_AST_ATTR;
-    rlx_slice name = call ? rlx_string_slice(a->base->name->text) : (rlx_slice){ "", 0 };
-    if (rlx_slice_is(name, "Callable"))
-        return rlx_define_dims(r, a);
-    if (rlx_slice_is(name, "Tuple") || is_list(a))
-        for (const rlx_ast *i = a->first; i; i = i->next)
-            if (!rlx_define_result_dims(r, i))
-                return false;
-    return true;
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */
@@ -456,7 +446,7 @@ static const rlx_sinfo *opaque_callable(rlx_reader *r, const rlx_ast *const *slo
                                 ret ? ret : r->ctx->object, pure);
 }
 
-static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
+static const rlx_sinfo *read_description(rlx_reader *r, const rlx_ast *call)
 {
     const rlx_ast *slot[4] = { NULL };
     if (call && !rlx_bind_args(r, call, "R.Callable",
@@ -473,6 +463,17 @@ static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
         s = rlx_func_info(r->ctx, NULL, 0, (const rlx_sinfo *const *)(r->stack.data + mark),
                           r->stack.len - mark, ret, pure);
     r->stack.len = mark;
+    return s;
+}
+
+/* Sizes of a function in a result that no parameter binds are its own. */
+static const rlx_sinfo *read_callable(rlx_reader *r, const rlx_ast *call)
+{
+    if (!call || r->where.part != RLX_PART_RETURN)
+        return read_description(r, call);
+    uint32_t frame = rlx_frame_enter(r);
+    const rlx_sinfo *s = rlx_define_dims(r, call) ? read_description(r, call) : NULL;
+    rlx_frame_leave(r, frame);
     return s;
 }
 

@@ -189,7 +189,6 @@ static bool read_header(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     r->where = (rlx_whereabouts){ f, RLX_PART_HEADER, 0, NULL };
     for (const rlx_ast *p = def->target; p && ok; p = p->next, n++)
         ok = !p->base || rlx_define_dims(r, p->base);
-    ok = ok && (!def->annotation || rlx_define_result_dims(r, def->annotation));
     const rlx_sinfo **infos = rlx_region_array(&r->parser.region, n + 1, sizeof *infos);
     f->params = rlx_new(r->ctx, (n + 1) * sizeof *f->params);
     const rlx_place **places = rlx_region_array(&r->parser.region, n + 1, sizeof *places);

@@ -149,6 +149,8 @@ def long_chains(n):
     yield "axes of one block", prim("        for i in range(4):\n            with T.block(\"b\"):\n" + "".join(f"                v{i} = T.axis.spatial(4, i)\n" for i in range(n)) + "                B[v0] = A[v0]\n")
     yield "chained bindings", relax("        y0 = x\n" + "".join(f"        y{i + 1} = R.add(y{i}, x)\n" for i in range(n)) + f"        return y{n}")
     yield "chained tuples", relax("        y0 = (x, x)\n" + "".join(f"        y{i + 1} = (y{i}, y{i})\n" for i in range(12)) + "        return x")
+    yield "doubled tuples in every annotation", relax("        y0 = (x, x)\n" + "".join(f"        y{i + 1} = (y{i}, y{i})\n" for i in range(15)) + "        z = y15\n" * (n // 100) + "        return x")
+    yield "tuples in tuples", relax("        y0 = (x,)\n" + "".join(f"        y{i + 1} = (y{i},)\n" for i in range(n // 10)) + "        return x")
     yield "doubled tensors", relax("        y0 = x\n" + "".join(f"        y{i + 1} = R.concat((y{i}, y{i}), axis=0)\n" for i in range(min(n, 2000))) + "        return y0")
     yield "doubled products", relax("        y0 = R.reshape(x, (n * 3,))\n" + "".join(f"        y{i + 1} = R.reshape(R.outer(y{i}, y{i}), R.shape([-1]))\n" for i in range(40)) + "        return y0")
 
