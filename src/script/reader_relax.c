@@ -390,7 +390,8 @@ static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const
         return bind_error(r, t->word);
     if (t->last && scope->suffix) {
         scope->name = t->word;
-        scope->value = &v->node;
+        scope->value = is_void(v->sinfo) ? rlx_tuple_new(r->ctx, NULL, 0, line_place(r, line))
+                                         : &v->node;
     }
     return bind_var(r, t->word, &v->node, t->begin, t->end);
 }
