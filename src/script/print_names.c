@@ -309,14 +309,24 @@ static const rlx_string *hint_of(const rlx_node *node)
     }
 }
 
+/* n of n_1: what has got a suffix in one text is the same as what gets it in the next. */
+static rlx_slice without_suffix(rlx_slice s)
+{
+    size_t n = s.len;
+    while (n && s.data[n - 1] >= '0' && s.data[n - 1] <= '9')
+        n--;
+    return n > 1 && n < s.len && s.data[n - 1] == '_' ? (rlx_slice){ s.data, n - 1 } : s;
+}
+
 const rlx_bound *rlx_hint_name(rlx_printer *p, const rlx_node *var)
 {
     draft d;
     uint32_t at = 0;
     const rlx_string *hint = hint_of(var);
-    if (!draft_open(p, &d, hint ? hint->len : 0))
+    rlx_slice text = hint ? without_suffix(rlx_string_slice(hint)) : (rlx_slice){ "", 0 };
+    if (!draft_open(p, &d, text.len))
         return NULL;
-    draft_hint(&d, hint ? rlx_string_slice(hint) : (rlx_slice){ "", 0 }, -1, "v");
+    draft_hint(&d, text, -1, "v");
     const rlx_bound *b = get_name(p, &d, &at);
     draft_close(p, &d);
     return b;
