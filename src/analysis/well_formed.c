@@ -440,14 +440,15 @@ static bool overlap(rlx_place a, rlx_place b)
            from_b <= from_a + rlx_place_len(a);
 }
 
-/* Was it reported at this place before the check began? The diagnostics that are kept are few. */
+/* Was it reported at this place before the check began, and not only warned of? The diagnostics
+ * that are kept are few. */
 static bool is_known(const rlx_wf *w, const rlx_finding *f)
 {
     const rlx_code *code = rlx_code_row((enum rlx_code_id)f->code);
     if (f->code == RLX_WX08 && rlx_is(f->a, RLX_NODE_TUPLE_GET_ITEM))
         code = rlx_code_row(RLX_TY05); /* inference has refused the index */
     for (const rlx_diag *d = w->known; d && f->place; d = d == w->known_end ? NULL : d->next)
-        if (d->code == code && overlap(d->place, f->place))
+        if (d->code == code && d->severity <= code->severity && overlap(d->place, f->place))
             return true;
     return false;
 }

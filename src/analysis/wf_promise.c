@@ -146,7 +146,7 @@ void rlx_wf_call_promises(rlx_wf *w, const rlx_call *call, const rlx_function *c
         if (have)
             rlx_mapping_add(&m, s->params[i], have, (int32_t)i);
     }
-    for (size_t i = 0; i < promised.len; i++)
+    for (size_t i = 0; i < promised.len && !m.conflict; i++)
         for (size_t k = 0; k < m.list.len; k++)
             if (m.list.data[k].var == promised.data[i].var)
                 check_pair(w, call, callee, &promised.data[i], &m.list.data[k]);

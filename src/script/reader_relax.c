@@ -1274,7 +1274,7 @@ static void read_dataflow(rlx_reader *r, const rlx_line *line)
     bool usable = !s->block && !misplaced(r, line) && begin(r);
     if (!usable || !rlx_suite_enter(&r->parser, &suite)) {
         if (!usable)
-            rlx_lexer_skip_suite(&r->parser.lexer);
+            fail_suite(r);
         else
             r->syntax_errors++;
         return;
