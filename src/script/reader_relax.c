@@ -934,6 +934,16 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
                        rlx_show(r->ctx, var->sinfo));
 }
 
+/* A call without a value is a statement of its own, as it prints, and its value the empty tuple. */
+static const rlx_expr *returned(rlx_reader *r, const rlx_expr *e)
+{
+    if (!rlx_as_call(e))
+        return e;
+    const rlx_expr *leaf = begin(r) ? rlx_builder_operand(r->builder, e) : NULL;
+    const rlx_var *v = rlx_as_var(leaf);
+    return v && is_void(v->sinfo) ? rlx_tuple_new(r->ctx, NULL, 0, rlx_place_of(e)) : leaf;
+}
+
 static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *scope)
 {
     rlx_relax_state *s = r->relax;
@@ -952,7 +962,7 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
     if (line->value && !rlx_read_value(r, line->value, &v))
         return;
     const rlx_ast at = { .begin = line->begin, .end = line->end };
-    s->result = rlx_to_expr(r, line->value ? line->value : &at, &v, true);
+    s->result = returned(r, rlx_to_expr(r, line->value ? line->value : &at, &v, true));
 }
 
 /* ---- if ------------------------------------------------------------------------------------- */
