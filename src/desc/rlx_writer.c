@@ -252,7 +252,11 @@ void rlx_writer_place(rlx_writer *w, uint32_t binding, uint32_t file, uint32_t l
                       uint32_t column)
 {
     rlx_file_place p = { rlx_writer_here(w), binding, file, line, column };
-    if (w->places.len && rlx_vec_last(&w->places).word == p.word)
+    const rlx_file_place *last = w->places.len ? &rlx_vec_last(&w->places) : NULL;
+    bool same = last && last->word == p.word;
+    bool border = same && last->binding == RLX_NO_INDEX && binding != RLX_NO_INDEX &&
+                  (w->places.len < 2 || last[-1].word != p.word);
+    if (same && !border)
         rlx_vec_last(&w->places) = p;
     else
         PUSH(w, &w->places, p);

@@ -168,7 +168,9 @@ static uint32_t first_place(const relax_executable *e, uint32_t word)
 static void put_place(const listing *l, uint32_t word, uint32_t *next)
 {
     const relax_executable *e = l->e;
-    while (*next < e->num_places && e->places[*next].word < word)
+    while (*next < e->num_places &&
+           (e->places[*next].word < word ||
+            (*next + 1 < e->num_places && e->places[*next + 1].word == word)))
         ++*next;
     if (*next >= e->num_places || e->places[*next].word != word)
         return;

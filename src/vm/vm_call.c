@@ -160,12 +160,20 @@ static const rlx_file_place *place_of(const relax_executable *e, uint32_t at)
     return low ? &e->places[low - 1] : NULL;
 }
 
+/* The place of the function itself comes before that of its first binding. */
+static const rlx_file_place *place_of_border(const relax_executable *e, uint32_t code)
+{
+    const rlx_file_place *p = place_of(e, code);
+    return p && p > e->places && p[-1].word == code ? p - 1 : p;
+}
+
 static void put_frame(const relax_vm *vm, const rlx_frame *f, bool innermost, rlx_buf *out)
 {
     const relax_executable *e = vm->exe;
-    uint32_t at = (uint32_t)(f->pc - e->code);
+    uint32_t at = f->pc ? (uint32_t)(f->pc - e->code) : f->fn->code;
     /* A caller waits behind its call. */
-    const rlx_file_place *p = place_of(e, innermost || at == 0 ? at : at - 1);
+    const rlx_file_place *p = !f->pc ? place_of_border(e, at)
+                                     : place_of(e, innermost || at == 0 ? at : at - 1);
     rlx_buf_format(out, "  in %s", rlx_name(&e->names, f->fn->name).data);
     if (p && p->word >= f->fn->code) {
         if (p->binding != RLX_NO_INDEX)

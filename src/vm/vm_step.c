@@ -89,8 +89,11 @@ bool rlx_vm_frame_enter(relax_vm *vm, bool proved, rlx_fault *why)
     const rlx_frame *f = vm->frame;
     if (proved && !rlx_desc_binds(vm->exe->descs, f->fn->params))
         return true;
-    return rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params,
-                                 rlx_name(&vm->exe->names, f->fn->name), why);
+    if (RLX_LIKELY(rlx_desc_match_params(&vm->env, f->fn->params, f->regs, f->fn->num_params,
+                                         rlx_name(&vm->exe->names, f->fn->name), why)))
+        return true;
+    vm->frame->pc = NULL; /* it fails at its border */
+    return false;
 }
 
 /* ---- stopping ------------------------------------------------------------------------------- */
