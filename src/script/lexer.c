@@ -161,7 +161,8 @@ static inline uint32_t hash_of_more(uint64_t first, uint64_t second, size_t len)
 
 static RLX_NOINLINE uint32_t hash_of_long(rlx_slice text)
 {
-    uint64_t hash = load_some(text.data, 8), low = (unsigned char)text.data[text.len - 1] & LOW_BITS;
+    uint64_t hash = load_some(text.data, 8),
+             low = (unsigned char)text.data[text.len - 1] & LOW_BITS;
     for (size_t at = 8; at < text.len; at += 8) {
         uint64_t part = load_some(text.data + at, text.len - at);
         hash = mixed(hash, text.len - at > 8 ? part : part ^ low << end_shift(text.len));

@@ -165,10 +165,11 @@ void rlx_lexer_fetch_line(const rlx_lexer *lx);
 /* Behind the bracket that closes the one that opens next from `at` on; or where the line, or the
  * text, ends before that. */
 uint32_t rlx_lexer_group_end(const rlx_lexer *lx, uint32_t at);
-/* The word of the name at `at`, made on first use, and where the name ends. NULL: there is no name,
- * or it is perhaps the prefix of a string. */
+/* The word of the name at `at`, made on first use, and where the name ends. NULL: there is no
+ * name, or it is perhaps the prefix of a string. */
 rlx_word *rlx_lexer_word(const rlx_lexer *lx, uint32_t at, uint32_t *end);
-/* Where the string whose quote is at `at` ends, if it is on one line, with nothing hidden; else 0. */
+/* Where the string whose quote is at `at` ends, if it is on one line, with nothing hidden; else
+ * 0. */
 uint32_t rlx_lexer_plain_string(const rlx_lexer *lx, uint32_t at);
 /* Where the name at `at` ends; `at` itself if there is none. */
 uint32_t rlx_name_end(const char *text, uint32_t at);

@@ -4,8 +4,8 @@
  *
  * Names, calls, one index, plain strings, short numbers, lists, tuples, one operator between two
  * of these; one line, at most one blank behind a comma. The trees are those that the parser of
- * tokens makes of the same text. Whatever else there is, a mistake above all, is left to that parser
- * from the beginning, so that nothing is reported here.
+ * tokens makes of the same text. Whatever else there is, a mistake above all, is left to that
+ * parser from the beginning, so that nothing is reported here.
  *
  * Heights are not set: these trees are flat, and no other tree holds one. */
 #include "script/parser_int.h"
@@ -282,7 +282,8 @@ static rlx_ast *line_of_items(plain *s, rlx_ast *first)
     return finish(s, tuple);
 }
 
-/* Does one of `ends` follow, and not as the first half of an operator? A blank: in front of '='. */
+/* Does one of `ends` follow, and not as the first half of an operator? A blank: in front of
+ * '='. */
 static bool ends_here(const plain *s, const char *ends)
 {
     const char *at = s->text + s->at;

@@ -18,8 +18,8 @@ bool rlx_short_number(const char *digits, size_t len, uint64_t *out);
 /* The tree of R.Tensor(...) and its like among arguments, whose first name is begin..name_end, if
  * its text is known, and where it ends. */
 rlx_ast *rlx_known_item(rlx_parser *p, uint32_t begin, uint32_t name_end, uint32_t *end);
-/* Keywords repeat themselves, too: axes=[1, 0]. The tree of all keywords of the call, whose first is
- * the name begin..name_end, if their text up to the first ')' is known, and where they end. */
+/* Keywords repeat themselves, too: axes=[1, 0]. The tree of all keywords of the call, whose first
+ * is the name begin..name_end, if their text up to the first ')' is known, and where they end. */
 rlx_ast *rlx_known_keywords(rlx_parser *p, rlx_ast *call, uint32_t begin, uint32_t name_end,
                             uint32_t *end);
 /* The expression behind the current token, if it is of the usual form (see parse_plain.c) and a
