@@ -967,10 +967,29 @@ static RLX_NOINLINE void white_then_token(rlx_lexer *lx, uint32_t begin, bool fi
     }
 }
 
+/* The next line, if it goes on with the block and begins with a name, as most do: blanks up to
+ * the block's column, nothing to be said about them. */
+static bool usual_line(rlx_lexer *lx)
+{
+    if (!lx->line_start || lx->dedents)
+        return false;
+    uint32_t column = blanks_at(lx->text, lx->pos, lx->len), begin = lx->pos + column;
+    if (column != lx->indents[lx->num_indents - 1] || begin >= lx->len ||
+        class_of(lx->text[begin]) != C_NAME)
+        return false;
+    lx->line = lx->pos;
+    lx->line_start = false;
+    token_at(lx, begin);
+    lx->tok.first = true;
+    return true;
+}
+
 /* After a token that is no text: the end of a line, of a block. */
 static RLX_NOINLINE void token_after_line(rlx_lexer *lx)
 {
     uint8_t before = lx->tok.kind;
+    if (before == RLX_TOK_NEWLINE && usual_line(lx))
+        return;
     bool first = before == RLX_TOK_INDENT || before == RLX_TOK_DEDENT;
     if (lx->tok.end > lx->prev_end && before != RLX_TOK_NEWLINE)
         lx->prev_end = lx->tok.end;
