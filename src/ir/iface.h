@@ -124,6 +124,7 @@ struct rlx_infer {
     void *user;
     bool failed;
     bool quiet;                       /* no diagnostics, only the failure */
+    bool quiet_values;                /* no warnings of what is not proved */
 };
 
 #endif

@@ -48,6 +48,8 @@ static void doubt(rlx_infer *in, const char *format, ...) RLX_PRINTF(2, 3);
 static void doubt(rlx_infer *in, const char *format, ...)
 {
     va_list args;
+    if (in->quiet_values)
+        return;
     va_start(args, format);
     misuse_as(in, RLX_SEVERITY_WARNING, format, args);
     va_end(args);

@@ -181,7 +181,8 @@ static const rlx_sinfo *operator_call(rlx_builder *b, const rlx_call *c, const r
                      .scope = &rlx_top_frame(b)->scope,
                      .sinfo_of = sinfo_for_rule,
                      .value_of = value_for_rule,
-                     .user = b };
+                     .user = b,
+                     .quiet_values = b->options.quiet_values };
     return row->infer(&in);
 }
 

@@ -375,6 +375,9 @@ const rlx_module *rlx_rewrite_pattern(rlx_context *ctx, const rlx_module *m,
         old = now;
         now = one_round(ctx, now, how, &plan, count, &steps);
     }
+    /* what the host gives may mention what is not there */
+    if (now && now != m && !rlx_well_formed_since(ctx, now, m))
+        now = NULL;
     ctx->origin = before;
     rlx_pattern_plan_free(&plan);
     return rlx_error_count(ctx) == errors ? now : NULL;

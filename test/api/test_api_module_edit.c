@@ -464,6 +464,39 @@ static void parameters_become_constants(void **state)
     assert_said(ctx, "OP15");
 }
 
+/* What an edit leaves wrong elsewhere is found where everything is derived anew. */
+static void calls_of_what_was_replaced_are_checked(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const struct { const char *f, *code; } others[] = {
+        { "x: R.Tensor((4,), dtype=\"float32\"), y: R.Tensor((4,), dtype=\"float32\")", "TY03" },
+        { "x: R.Tensor((5,), dtype=\"float32\")", "TY04" },
+        { "x: R.Tensor((4,), dtype=\"float32\")", NULL },
+    };
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(
+        "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Tensor((4,), \"float32\")):\n"
+        "        a = R.exp(x)\n        return a\n"
+        "    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        cls = M\n"
+        "        a = cls.f(x)\n        return a\n"));
+    assert_quiet(ctx);
+    assert_ptr_equal(relax_infer(ctx, m), m);
+    for (size_t i = 0; i < N(others); i++) {
+        char text[512];
+        snprintf(text, sizeof text, "@R.function\ndef f(%s):\n    return x\n", others[i].f);
+        relax_module *other = relax_module_parse(ctx, Z("f.py"), Z(text));
+        relax_module *now = relax_module_replace(ctx, m, Z("f"), relax_module_function(other, 0));
+        assert_quiet(ctx);
+        relax_module *again = relax_infer(ctx, now);
+        if (others[i].code) {
+            assert_null(again);
+            assert_said(ctx, others[i].code);
+        } else {
+            assert_quiet(ctx);
+            assert_ptr_equal(again, now);
+        }
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
@@ -480,7 +513,7 @@ int main(void)
         TEST(attributes_are_set),
         TEST(shape_variables_are_bound),
         TEST(what_cannot_be_bound_is_refused),
-        TEST(parameters_become_constants),
+        TEST(parameters_become_constants), TEST(calls_of_what_was_replaced_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

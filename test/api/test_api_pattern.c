@@ -1034,6 +1034,35 @@ static const relax_expr *bad_callback(void *user, relax_module_builder *mb, rela
     }
 }
 
+/* Replacements that mention what is not bound there: later variables, those of other functions, the
+ * root itself. */
+static const relax_expr *to_abs_of(void *user, relax_module_builder *mb, relax_builder *builder,
+                                   const relax_match *match)
+{
+    plan *p = user;
+    const relax_expr *a = p->calls == 0 ? relax_match_root(match) : relax_match_expr(match, p->b);
+    return relax_r_abs(p->ctx, p->calls == 2 ? (const relax_expr *)(const void *)p->op : a);
+}
+
+static void replacements_out_of_reach(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const char *const codes[] = { "WF02", "WF03", "WF02" };
+    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(a)\n        gv = R.cos(b)\n"),
+                 *other = body(ctx, "        gv = R.exp(x)\n");
+    plan p = { .ctx = ctx, .a = any(ctx) };
+    p.b = op1(ctx, "cos", any(ctx));
+    pat parts[] = { op1(ctx, "exp", p.a), p.b };
+    p.root = relax_pattern_graph(ctx, parts, 2);
+    /* a foreign variable comes as `op` */
+    p.op = (const char *)(const void *)relax_expr_operand(relax_base_func_as_expr(main_of(other)),
+                                                          0);
+    for (p.calls = 0; p.calls < 3; p.calls++) {
+        assert_null(rewrite(&p, m, to_abs_of));
+        assert_said(ctx, codes[p.calls]);
+    }
+}
+
 static void misuse(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
@@ -1178,6 +1207,7 @@ int main(void)
         CASE(places),
         CASE(replaced_by_leaf),
         CASE(unordered_tuples),
+        CASE(replacements_out_of_reach),
         CASE(several_values),
         CASE(many_replacements),
         CASE(many_functions),
