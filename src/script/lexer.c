@@ -459,6 +459,25 @@ static inline uint32_t skip_string(const char *text, uint32_t at, uint32_t len)
     return RLX_LIKELY(plain) ? plain : skip_odd_string(text, at, len);
 }
 
+rlx_slice rlx_next_name(const char *text, uint32_t *at, uint32_t end)
+{
+    uint32_t i = *at;
+    while (i < end) {
+        char c = text[i];
+        uint32_t stop = rlx_name_end(text, i);
+        if (stop > i && !(c >= '0' && c <= '9')) {
+            *at = stop;
+            return (rlx_slice){ text + i, stop - i };
+        }
+        i = c == '#'                ? line_end(text, i, end)
+            : c == '"' || c == '\'' ? skip_string(text, i, end)
+            : stop > i              ? stop
+                                    : i + 1;
+    }
+    *at = end;
+    return (rlx_slice){ text + end, 0 };
+}
+
 /* Characters that decide where a logical line, or a group in brackets, ends: newlines, quotes,
  * '#', brackets, backslashes; and $ % & |, which do not, but go with the others. */
 static inline uint64_t stops_in(uint64_t v)

@@ -200,6 +200,9 @@ typedef struct rlx_lines {
 /* finds the next line that is not blank or a comment; false at the end */
 bool rlx_lines_next(rlx_lines *l);
 void rlx_lines_skip(rlx_lines *l);  /* passes over the logical line found */
+/* The next name in [at, end) that stands in no comment and in no string; where there is none, an
+ * empty one. at: where to look on. */
+rlx_slice rlx_next_name(const char *text, uint32_t *at, uint32_t end);
 
 rlx_place rlx_lexer_place(const rlx_lexer *lx, uint32_t begin, uint32_t end);
 const char *rlx_tok_text(uint8_t kind);

@@ -15,27 +15,16 @@ typedef struct search {
 
 static bool states_no_result(const rlx_pending *f) { return !f->tir && !f->broken && !f->ret; }
 
-static bool is_letter(char c)
-{
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
-}
-
 /* The next function without a result that the text of v mentions and that was not seen yet;
  * UINT32_MAX: none. */
 static uint32_t next_mention(search *s, visit *v)
 {
     const rlx_pending *f = s->r->pending.data[v->function];
     const char *text = s->r->parser.lexer.text;
-    while (v->at < f->body_end) {
-        if (!is_letter(text[v->at])) {
-            v->at++;
-            continue;
-        }
-        uint32_t end = rlx_name_end(text, v->at);
-        rlx_slice name = { text + v->at, end - v->at };
+    rlx_slice name;
+    while ((name = rlx_next_name(text, &v->at, f->body_end)).len) {
         const rlx_word *w = rlx_words_find(&s->r->names, name);
         uintptr_t function;
-        v->at = end > v->at ? end : v->at + 1;
         if (w && rlx_ptrmap_find(&s->unstated, w, &function) && !s->seen[function - 1])
             return (uint32_t)function - 1;
     }

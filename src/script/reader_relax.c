@@ -1122,12 +1122,6 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
 
 /* ---- dataflow ------------------------------------------------------------------------------- */
 
-static bool in_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || (c & 0x80);
-}
-
 /* The identifier at `at`; an empty slice if there is none. */
 static rlx_slice word_at(const char *text, uint32_t at, uint32_t end)
 {
@@ -1336,15 +1330,13 @@ static bool calls_itself(rlx_reader *r, const rlx_word *name)
     else
         while (rlx_lines_next(&l) && l.column > top)
             rlx_lines_skip(&l);
-    const char *text = lx->text, *word = name->text->data;
-    size_t len = name->text->len;
-    for (uint32_t at = from; at + len < l.pos; at++) {
-        const char *hit = memchr(text + at, word[0], l.pos - at);
-        if (!hit)
-            return false;
-        at = (uint32_t)(hit - text);
-        if (at + len < l.pos && memcmp(hit, word, len) == 0 && hit[len] == '(' &&
-            (at == 0 || (!in_word(text[at - 1]) && text[at - 1] != '.')))
+    rlx_slice found;
+    while ((found = rlx_next_name(lx->text, &from, l.pos)).len) {
+        uint32_t next = from;
+        while (next < l.pos && lx->text[next] == ' ')
+            next++;
+        if (rlx_slice_equal(found, rlx_string_slice(name->text)) && next < l.pos &&
+            lx->text[next] == '(' && found.data[-1] != '.')
             return true;
     }
     return false;
