@@ -214,6 +214,41 @@ static void test_nothing_known(void **state)
     assert_int_equal(rlx_prove(f->ctx, &f->scope, parse(f, "n >= 0")), RLX_TRUE);
 }
 
+/* A chain of facts v1 = v0 + 1, v2 = v1 + 1 ... Those beyond the limit are not used, and prove
+ * nothing; forgetting some makes room. */
+static void test_more_facts_than_are_kept(void **state)
+{
+    fixture *f = *state;
+    enum { KEPT = 64, ALL = 300 };
+    const rlx_prim_var *v[ALL + 1];
+    const rlx_prim *next[ALL + 1];
+    rlx_scope inner;
+    rlx_scope_init(&inner, f->ctx, &f->scope);
+    for (size_t i = 0; i <= ALL; i++) {
+        v[i] = rlx_prim_var_new(f->ctx, rlx_string_z(f->ctx, "v"), RELAX_INT64, RLX_NO_PLACE);
+        next[i] = rlx_fold_add(f->ctx, &v[i]->node, rlx_int64(f->ctx, 1));
+        rlx_scope_add(&f->scope, v[i], true);
+    }
+    for (size_t i = 0; i < ALL; i++) /* two scopes share the limit */
+        assert_int_equal(rlx_scope_equal(i < KEPT / 2 ? &f->scope : &inner, &v[i + 1]->node,
+                                         next[i]),
+                         i < KEPT ? RLX_FACT_TAKEN : RLX_FACT_UNUSED);
+    for (size_t i = 0; i < ALL; i++) {
+        enum rlx_answer known = i < KEPT ? RLX_EQUAL : RLX_UNKNOWN,
+                        other = i < KEPT ? RLX_DIFFERENT : RLX_UNKNOWN;
+        assert_int_equal(rlx_prove_equal(f->ctx, &inner, &v[i + 1]->node, next[i]), known);
+        assert_int_equal(rlx_prove_equal(f->ctx, &inner, &v[i + 1]->node, &v[i]->node), other);
+        const rlx_prim *sum = rlx_fold_add(f->ctx, &v[0]->node, rlx_int64(f->ctx, (int64_t)i + 1));
+        assert_int_equal(rlx_prove_equal(f->ctx, &inner, &v[i + 1]->node, sum), known);
+    }
+    assert_int_equal(rlx_scope_equal(&inner, &v[4]->node, &v[2]->node), RLX_FACT_FALSE);
+    assert_int_equal(rlx_scope_equal(&inner, &v[4]->node, next[3]), RLX_FACT_KNOWN);
+    rlx_scope_forget_equals(&inner, KEPT / 2 - 1);
+    assert_int_equal(rlx_scope_equal(&inner, &v[ALL]->node, next[0]), RLX_FACT_TAKEN);
+    assert_int_equal(rlx_scope_equal(&inner, &v[ALL - 1]->node, next[0]), RLX_FACT_UNUSED);
+    rlx_scope_free(&inner);
+}
+
 static void test_upper_bound(void **state)
 {
     fixture *f = *state;
@@ -707,6 +742,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_required_equalities), CASE(test_required_claims),
         CASE(test_nothing_known),       CASE(test_upper_bound),
+        CASE(test_more_facts_than_are_kept),
         CASE(test_variable_divisors),   CASE(test_scopes),
         CASE(test_divisible),           CASE(test_limits),
         CASE(test_hard_proofs_cost_once), CASE(test_random_expressions),
