@@ -4,38 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #define DEFAULT_ALIGN ((size_t)16)
-#define HUGE_PAGE ((size_t)2 * 1024 * 1024)
-
-/* First touch of memory costs as much per small page as the work on it: large blocks ask for
- * large pages, where the system gives them to who asks. An advice only, whatever comes of it. */
-static void advise_huge(void *block, size_t size)
-{
-#ifdef MADV_HUGEPAGE
-    uintptr_t begin = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-    uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HUGE_PAGE - 1);
-    if (block && begin < end)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#endif
-}
 
 /* The default allocator. malloc may write errno when it fails; hosts do not expect that of us. */
 static void *system_alloc(void *user, size_t size, size_t align)
 {
     int saved = errno;
     void *p = NULL;
-    if (size >= HUGE_PAGE && align < HUGE_PAGE)
-        align = HUGE_PAGE;
     if (align <= _Alignof(max_align_t))
         p = malloc(size);
     else if (posix_memalign(&p, align, size) != 0)
         p = NULL;
-    if (size >= HUGE_PAGE)
-        advise_huge(p, size);
     errno = saved;
     return p;
 }
@@ -49,9 +28,7 @@ static void system_free(void *user, void *ptr, size_t size, size_t align)
 
 static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
 {
-    bool grows_huge = new_size >= HUGE_PAGE && new_size > old_size;
-    /* realloc would lose the alignment, or take small pages */
-    if (align > _Alignof(max_align_t) || grows_huge) {
+    if (align > _Alignof(max_align_t)) { /* realloc would lose it */
         void *moved = system_alloc(user, new_size, align);
         if (!moved)
             return NULL;
@@ -156,8 +133,7 @@ void *rlx_mem_alloc(rlx_memory *m, size_t size)
     return alloc_raw(m, size, DEFAULT_ALIGN);
 }
 
-/* Fresh pages of the system are zero: calloc need not touch them. Blocks of huge pages are
- * touched as a whole in any case. */
+/* Fresh pages of the system are zero: calloc need not touch them. */
 static void *system_alloc_zero(size_t size)
 {
     int saved = errno;
@@ -168,7 +144,7 @@ static void *system_alloc_zero(size_t size)
 
 void *rlx_mem_alloc_zero(rlx_memory *m, size_t size)
 {
-    if (m->host.alloc != system_alloc || size >= HUGE_PAGE) {
+    if (m->host.alloc != system_alloc) {
         void *p = alloc_raw(m, size, DEFAULT_ALIGN);
         return p ? memset(p, 0, size) : NULL;
     }

@@ -6,10 +6,12 @@
  * refuse requests or watch the ends of blocks. */
 #ifdef RLX_TINY_REGIONS
 #define FIRST_CHUNK ((size_t)64)
+#define MIDDLE_CHUNK ((size_t)64)
 #define LARGEST_CHUNK ((size_t)64)
 #else
-#define FIRST_CHUNK ((size_t)16 * 1024)
-#define LARGEST_CHUNK ((size_t)2 * 1024 * 1024) /* a huge page, see memory.c */
+#define FIRST_CHUNK ((size_t)1024)
+#define MIDDLE_CHUNK ((size_t)4 * 1024)
+#define LARGEST_CHUNK ((size_t)2 * 1024 * 1024)
 #endif
 
 /* The payload follows the header. Chunks hang newest first. A chunk of its own ("single") holds
@@ -141,10 +143,13 @@ static rlx_chunk *next_bump_chunk(rlx_region *r, size_t size)
     return take(&r->spare);
 }
 
-/* An eighth of what there is: little is left over at any size, and chunks are few. */
+/* Half of what there is, of much a sixteenth: little is left over at any size, chunks are few. */
 static void choose_next_chunk(rlx_region *r)
 {
-    size_t next = r->bytes / 8 / FIRST_CHUNK * FIRST_CHUNK;
+    size_t half = r->bytes / 2, next = half < MIDDLE_CHUNK ? half : MIDDLE_CHUNK;
+    if (next < r->bytes / 16)
+        next = r->bytes / 16;
+    next = next / FIRST_CHUNK * FIRST_CHUNK;
     r->next_chunk = next < FIRST_CHUNK ? FIRST_CHUNK : next < LARGEST_CHUNK ? next : LARGEST_CHUNK;
 }
 

@@ -5,8 +5,8 @@
  * A region is used by one thread at a time. It must be made by rlx_region_init (all zero is not
  * enough).
  *
- * Chunks grow with the region, a quarter of it each, from 16 KiB to 2 MiB; a request larger
- * than a quarter of a chunk gets one of its own.
+ * Chunks grow with the region: half of it each, from 1 KiB to 4 KiB, then a sixteenth, to
+ * 2 MiB. A request larger than a quarter of a chunk gets one of its own.
  */
 #ifndef RLX_BASE_REGION_H
 #define RLX_BASE_REGION_H

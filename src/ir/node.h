@@ -114,7 +114,7 @@ enum rlx_family {
 #define I32(s, n) int32_t n;
 #define DTYPE(s, n) rlx_dtype n;
 #define PLACE(s) rlx_place place;
-#define PLACES(s, n) const rlx_place *n; size_t num_##n;
+#define PLACES(s, n) const rlx_place *n; uint32_t num_##n;
 #define DIMS(s, n) const int64_t *n; size_t num_##n;
 #define BLOB(s, n) rlx_blob *n;
 #define ROW(s, n) const rlx_op_row *n;

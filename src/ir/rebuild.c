@@ -178,9 +178,8 @@ static bool drop_binders(rlx_context *ctx, rlx_func_sinfo *f)
     return true;
 }
 
-static bool copy_array(rlx_context *ctx, rlx_node *n, const rlx_field *f, size_t item)
+static bool copy_array(rlx_context *ctx, rlx_node *n, const rlx_field *f, size_t bytes)
 {
-    size_t bytes = RLX_AT(n, f->count_offset, size_t) * item;
     if (!bytes)
         return true;
     void *copy = rlx_new_copy(ctx, RLX_AT(n, f->offset, const void *), bytes);
@@ -220,16 +219,18 @@ static bool take_along(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool f
     switch (f->type) {
     case RLX_FIELD_STR:
     case RLX_FIELD_HINT: return take_string(ctx, n, f);
-    case RLX_FIELD_DIMS: return copy_array(ctx, n, f, sizeof(int64_t));
+    case RLX_FIELD_DIMS:
+        return copy_array(ctx, n, f, RLX_AT(n, f->count_offset, size_t) * sizeof(int64_t));
     case RLX_FIELD_BLOB: return take_blob(ctx, n, f, foreign);
     case RLX_FIELD_PLACE:
         RLX_AT(n, f->offset, rlx_place) = map_place(places, RLX_AT(n, f->offset, rlx_place));
         return true;
     case RLX_FIELD_PLACES: {
-        if (!copy_array(ctx, n, f, sizeof(rlx_place)))
+        size_t count = RLX_AT(n, f->count_offset, uint32_t);
+        if (!copy_array(ctx, n, f, count * sizeof(rlx_place)))
             return false;
         rlx_place *p = RLX_AT(n, f->offset, rlx_place *);
-        for (size_t i = 0; i < RLX_AT(n, f->count_offset, size_t); i++)
+        for (size_t i = 0; i < count; i++)
             p[i] = map_place(places, p[i]);
         return true;
     }
@@ -248,7 +249,8 @@ static const rlx_node *copy_plain(rlx_context *ctx, const rlx_node *key, enum rl
     memcpy(n, key, k->size);
     for (int i = 0; i < k->num_fields; i++) {
         const rlx_field *f = &k->fields[i];
-        if (rlx_field_is_list(f) && !copy_array(ctx, n, f, sizeof key))
+        if (rlx_field_is_list(f) &&
+            !copy_array(ctx, n, f, RLX_AT(n, f->count_offset, size_t) * sizeof key))
             return NULL;
     }
     uint8_t origin = key->origin;

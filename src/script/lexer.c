@@ -92,7 +92,7 @@ void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len)
     size_t names = text_len / BYTES_A_NAME < MANY_NAMES ? text_len / BYTES_A_NAME : MANY_NAMES;
     memset(t, 0, sizeof *t);
     t->ctx = ctx;
-    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 2 < names;)
+    for (t->first_cap = 2 * FEW_NAMES; t->first_cap / 3 * 2 < names;)
         t->first_cap *= 2;
     rlx_region_init(&t->region, &ctx->memory);
 }
@@ -255,7 +255,7 @@ static RLX_NOINLINE rlx_word *new_name(rlx_words *t, const name_key *key)
 
 static inline rlx_word *get_name(rlx_words *t, const name_key *key)
 {
-    if (t->len >= t->cap / 2 && !grow_names(t))
+    if (t->len >= t->cap / 3 * 2 && !grow_names(t))
         return NULL;
     rlx_word_slot *slot = slot_of(t, key);
     if (RLX_LIKELY(slot->number))

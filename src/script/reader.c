@@ -489,6 +489,17 @@ static const rlx_source *source_of(rlx_context *ctx, uint32_t source)
     return s && s->text ? s : RLX_BUG(ctx, "source %u has no text", (unsigned)source);
 }
 
+/* Tables of what is remembered by its text have a slot for every so many bytes. */
+enum { FEW_KNOWN = 64, MANY_KNOWN = 1024, BYTES_A_KNOWN = 1024 };
+
+static size_t choose_known(size_t text_len)
+{
+    size_t slots = FEW_KNOWN;
+    while (slots < MANY_KNOWN && slots < text_len / BYTES_A_KNOWN)
+        slots *= 2;
+    return slots;
+}
+
 static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_source *s,
                   const rlx_parse_options *options, bool single)
 {
@@ -498,6 +509,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     r->source = source;
     r->notes = !options || !options->no_notes;
     r->next_frame = r->frame = 1;
+    r->num_known = choose_known(s->len);
     rlx_ptrmap_init(&r->broken, &ctx->memory);
     rlx_words_init(&r->names, ctx, s->len);
     rlx_region_init(&r->unit, &ctx->memory);

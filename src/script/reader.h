@@ -136,6 +136,7 @@ typedef struct rlx_reader {
     rlx_region kept;                    /* metadata: lives as long as the reader */
 
     struct rlx_known_annotation *known; /* annotations by their text; see rlx_annotation_of */
+    size_t num_known;                   /* slots, a power of two */
     /* attributes by the text of keywords; see reader_call.c */
     struct rlx_known_keywords *keywords;
     /* changes with the meaning of any name that is not a Relax value */
@@ -342,7 +343,7 @@ const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx
                                    rlx_pending *f, const char *what);
 /* Where the body of f states each of `attrs`; NULL: nothing to tell, or no memory. */
 const rlx_place *rlx_attr_places(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs,
-                                 size_t *count);
+                                 uint32_t *count);
 
 /* ---- metadata */
 /* Text of tvm.ir.load_json. NULL after a report. */

@@ -697,7 +697,6 @@ static const rlx_sinfo *older_index(rlx_reader *r, const rlx_ast *a, rlx_slice n
 /* ---- annotations by their text -------------------------------------------------------------- */
 
 /* One slot of a direct-mapped table. places: relative to the text's begin. */
-#define KNOWN_SLOTS 1024
 typedef struct rlx_known_annotation {
     uint32_t begin, len, epoch;
     uint32_t num_places;
@@ -717,7 +716,7 @@ typedef struct known_ast { rlx_ast ast; known_value known; } known_ast;
 
 static rlx_known_annotation *slot_of(rlx_reader *r, uint32_t begin, uint32_t len)
 {
-    return &r->known[rlx_hash_bytes(r->parser.lexer.text + begin, len) & (KNOWN_SLOTS - 1)];
+    return &r->known[rlx_hash_bytes(r->parser.lexer.text + begin, len) & (r->num_known - 1)];
 }
 
 rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end)
@@ -856,7 +855,7 @@ static bool can_remember(const rlx_sinfo *s)
 static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const rlx_place *places,
                      size_t count)
 {
-    if (!r->known && !(r->known = rlx_region_zero(&r->kept, KNOWN_SLOTS * sizeof *r->known)))
+    if (!r->known && !(r->known = rlx_region_zero(&r->kept, r->num_known * sizeof *r->known)))
         return;
     uint32_t len = a->end - a->begin;
     if (memchr(r->parser.lexer.text + a->begin, '\n', len))

@@ -249,8 +249,7 @@ static bool bind_op_args(rlx_reader *r, op_call *c)
 
 /* ---- keywords by their text: axes=[1, 0] gives the same attributes every time */
 
-/* One slot of a direct-mapped table. */
-#define KNOWN_KEYWORDS 256
+/* One slot of a direct-mapped table, which has a quarter of the slots for annotations. */
 typedef struct rlx_known_keywords {
     uint32_t begin, len;
     size_t before;            /* how many arguments stand before them */
@@ -261,8 +260,8 @@ typedef struct rlx_known_keywords {
 static rlx_known_keywords *keywords_slot(rlx_reader *r, const rlx_word *path, uint32_t begin,
                                          uint32_t len)
 {
-    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->text->hash) %
-                        KNOWN_KEYWORDS];
+    return &r->keywords[(rlx_hash_bytes(r->parser.lexer.text + begin, len) ^ path->text->hash) &
+                        (r->num_known / 4 - 1)];
 }
 
 /* R.add, R.nn.relu: the path below R, if it was looked up before; else NULL. */
@@ -346,8 +345,8 @@ static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *p
              len = c->call->end - 1 - begin;
     if (!begin || memchr(text + begin, ')', len) || memchr(text + begin, '\n', len))
         return;
-    if (!r->keywords &&
-        !(r->keywords = rlx_region_zero(&r->kept, KNOWN_KEYWORDS * sizeof *r->keywords)))
+    size_t bytes = r->num_known / 4 * sizeof *r->keywords;
+    if (!r->keywords && !(r->keywords = rlx_region_zero(&r->kept, bytes)))
         return; /* nothing is lost */
     *keywords_slot(r, path, begin, len) = (rlx_known_keywords){ begin, len, before, path, given };
 }

@@ -820,7 +820,7 @@ static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
 }
 
 const rlx_place *rlx_attr_places(rlx_reader *r, const rlx_pending *f, const rlx_attr *attrs,
-                                 size_t *count)
+                                 uint32_t *count)
 {
     const rlx_attrs *map = rlx_as_attrs(attrs);
     *count = 0;
