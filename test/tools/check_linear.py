@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Costs grow with the size of a program: memory and instructions of every stage at one size and at four times that size.
+"""Costs grow with the size of a program: memory and instructions of every stage at one size and at four times that size. To read and
+check a program takes at most six bytes of memory for each of its text.
 
 No times: bytes and blocks come from the allocator's counters, instructions from callgrind, function by function, where valgrind is
 installed. A function whose cost grows with the square of the size grows sixteenfold.
@@ -20,6 +21,7 @@ SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed", "branche
 TIMES = 4
 COUNTED_SIZES = {"kernels": 80, "mirrored": 500}    # the others: COUNTED_SIZE
 MEMORY_SIZE, COUNTED_SIZE = 4000, 160
+TEXT_SHAPES, MOST_FOR_TEXT = ("deep", "wide", "functions", "symbols"), 6.0
 CHUNK = 2 << 20             # memory comes in chunks of up to that size
 MOST_BYTES, MOST_BLOCKS = 5.0, 5.0
 MOST_INSTRUCTIONS, MOST_OF_ONE = 5.0, 7.0
@@ -51,13 +53,24 @@ def text_of(folder, shape, size):
 
 
 def memory(program, folder, shape, size):
-    """{stage: (peak, kept, blocks)}"""
+    """{stage: (peak, kept, blocks)}; bytes of the text"""
     lines = run(program, text_of(folder, shape, size), 1).splitlines()
-    return {f[0]: tuple(map(int, f[2:])) for f in (line.split("\t") for line in lines) if f[0] != "text"}
+    fields = {f[0]: f[1:] for f in (line.split("\t") for line in lines)}
+    return {stage: tuple(map(int, f[2:])) for stage, f in fields.items() if stage not in ("text", "touch")}, int(fields["text"][0])
+
+
+def text_faults(shape, size, figures, text):
+    """Read, then check what is kept of that."""
+    peak, kept, _ = figures["parse"]
+    held = max(peak, kept + figures["check"][0])
+    if shape in TEXT_SHAPES and held > MOST_FOR_TEXT * text:
+        yield f"{shape}, {size} bindings: {held} bytes to read and check a text of {text}, {held / text:.2f} for each"
 
 
 def memory_faults(program, folder, shape):
-    small, large = (memory(program, folder, shape, n) for n in (MEMORY_SIZE, MEMORY_SIZE * TIMES))
+    (small, text), (large, large_text) = (memory(program, folder, shape, n) for n in (MEMORY_SIZE, MEMORY_SIZE * TIMES))
+    yield from text_faults(shape, MEMORY_SIZE, small, text)
+    yield from text_faults(shape, MEMORY_SIZE * TIMES, large, large_text)
     for stage, figures in large.items():
         for what, one, four, most, slack in zip(("most bytes held", "bytes kept", "blocks asked for"), small[stage], figures,
                                                 (MOST_BYTES, MOST_BYTES, MOST_BLOCKS), (5 * CHUNK, 5 * CHUNK, 100)):
