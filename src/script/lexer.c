@@ -85,7 +85,7 @@ static const struct { char text[LONGEST_KEYWORD]; uint8_t kind;
 static const uint8_t first_of_length[LONGEST_KEYWORD + 2] = { 0, 0, 0, 5, 11, 18, 26, 31, 31, 33 };
 
 /* A name for every so many bytes; tables do not start larger than for MANY_NAMES. */
-enum { BYTES_A_NAME = 96, FEW_NAMES = 256, MANY_NAMES = 128 * 1024 };
+enum { BYTES_A_NAME = 96, FEW_NAMES = 256, MANY_NAMES = 32 * 1024 };
 
 void rlx_words_init(rlx_words *t, rlx_context *ctx, size_t text_len)
 {
