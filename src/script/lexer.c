@@ -1034,7 +1034,9 @@ void rlx_lexer_fetch_line(const rlx_lexer *lx)
     const rlx_words *t = lx->names;
     if (t->cap < LARGE_TABLE)
         return;
-    uint32_t at = next_physical(lx->text, lx->pos, lx->len);
+    /* not far: a line may hold a million statements */
+    uint32_t end = lx->len - lx->pos > 1000 ? lx->pos + 1000 : lx->len;
+    uint32_t at = next_physical(lx->text, lx->pos, end);
     at += blanks_at(lx->text, at, lx->len);
     if (at < lx->len && class_of(lx->text[at]) == C_NAME)
         RLX_FETCH(&t->slots[name_at(lx->text + at).hash & (t->cap - 1)]);
