@@ -1355,6 +1355,9 @@ static const rlx_function *finish_function(rlx_reader *r, rlx_relax_state *s,
     if (fn && f->ret) {
         fn->ret_places = f->ret_places;
         fn->num_ret_places = f->num_ret_places;
+    } else if (fn && rlx_as_var(s->self)) { /* what its calls of itself took its result for */
+        fn->ret_sinfo = r->ctx->object;
+        fn->sinfo = ((const rlx_var *)s->self)->sinfo;
     }
     return fn;
 }
