@@ -22,7 +22,7 @@ typedef struct text_case_result {
 
 /* Holds: nothing crashes, memory goes back, internal errors do not occur, what is refused has
  * an error with a place, what is accepted prints, reads again as an equal module and prints the
- * same, also after passes. */
+ * same (or is ill-formed), also after passes. */
 text_case_result text_case(const char *text, size_t len, enum text_case_way way);
 
 #endif
