@@ -200,6 +200,7 @@ static bool bind_cast(cw_fn *n, const rlx_match_cast *c)
         return false;
     if (check && !cw_match(n, reg, c->sinfo, RLX_MATCH_CAST, name))
         return false;
+    rlx_scope_assume_cast(&n->scope, have, c->sinfo);
     return !again || cw_match(n, reg, var->sinfo, RLX_MATCH_ASSUME, var);
 }
 
@@ -227,6 +228,7 @@ static bool begin_if(cw_fn *n, cw_part *opened)
     opened->target = RLX_NO_INDEX;
     opened->branch_at = RLX_EMIT(n->out, RLX_OP_BRANCH, cond, 0);
     opened->num_facts = n->scope.facts.len;
+    opened->num_equals = n->scope.equals.len;
     opened->num_bound = n->bound_list.len;
     if (!opened->tail && (check || y->used) && !cw_define(n, y, &opened->target))
         return false;
@@ -270,6 +272,7 @@ static bool write_return(cw_fn *n, const rlx_expr *result)
 static void leave_scope(cw_fn *n, const cw_part *p)
 {
     rlx_scope_forget(&n->scope, p->num_facts);
+    rlx_scope_forget_equals(&n->scope, p->num_equals);
     while (n->bound_list.len > p->num_bound)
         rlx_ptrmap_remove(&n->bound, rlx_vec_pop(&n->bound_list));
 }
@@ -345,6 +348,7 @@ static void hand_over(cw_part *to, const cw_part *from)
     to->target = from->target;
     to->branch_at = from->branch_at;
     to->num_facts = from->num_facts;
+    to->num_equals = from->num_equals;
     to->num_bound = from->num_bound;
 }
 

@@ -78,7 +78,7 @@ typedef struct cw_part {
     bool tail;                    /* its end is the end of the function */
     uint32_t target;              /* register of the result; RLX_NO_INDEX: nobody wants it */
     uint32_t branch_at, jump_at;  /* to be patched */
-    size_t num_facts, num_bound;  /* of the function when it began */
+    size_t num_facts, num_equals, num_bound; /* of the function when it began */
 } cw_part;
 typedef struct cw_order {
     RLX_VEC(cw_part) parts;

@@ -366,16 +366,16 @@ static const rlx_sinfo *cast_sinfo(rlx_builder *b, const rlx_expr *value, const 
 
 #define MOST_DIMS 16 /* looked at in one cast */
 
-static void assume_dims(rlx_builder *b, const rlx_prim *const *have, size_t num_have,
+static void assume_dims(rlx_scope *scope, const rlx_prim *const *have, size_t num_have,
                         const rlx_prim *const *want, size_t num_want)
 {
     for (size_t i = 0; num_have == num_want && i < num_have && i < MOST_DIMS; i++)
         if (have[i] != want[i])
-            (void)rlx_scope_equal(&rlx_top_frame(b)->scope, have[i], want[i]);
+            (void)rlx_scope_equal(scope, have[i], want[i]);
 }
 
 /* No tuples: facts are worth little there. */
-static void assume_cast(rlx_builder *b, const rlx_sinfo *have, const rlx_sinfo *want)
+void rlx_scope_assume_cast(rlx_scope *scope, const rlx_sinfo *have, const rlx_sinfo *want)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(have), *u = rlx_as_tensor_sinfo(want);
     const rlx_shape_sinfo *s = rlx_as_shape_sinfo(have), *r = rlx_as_shape_sinfo(want);
@@ -383,11 +383,11 @@ static void assume_cast(rlx_builder *b, const rlx_sinfo *have, const rlx_sinfo *
     const rlx_shape_expr *td = rlx_as_shape_expr(t ? t->shape : NULL),
                          *ud = rlx_as_shape_expr(u ? u->shape : NULL);
     if (td && ud)
-        assume_dims(b, td->values, td->num_values, ud->values, ud->num_values);
+        assume_dims(scope, td->values, td->num_values, ud->values, ud->num_values);
     else if (s && r)
-        assume_dims(b, s->values, s->num_values, r->values, r->num_values);
+        assume_dims(scope, s->values, s->num_values, r->values, r->num_values);
     else if (p && o && p->value && o->value)
-        assume_dims(b, &p->value, 1, &o->value, 1);
+        assume_dims(scope, &p->value, 1, &o->value, 1);
 }
 
 /* Values are compared before the cast's own variables are known: they take whatever size is
@@ -412,7 +412,7 @@ const rlx_var *rlx_builder_bind_match(rlx_builder *b, const rlx_expr *value,
         return NULL;
     const rlx_var *source = rlx_as_var(value);
     if (source && source->sinfo)
-        assume_cast(b, source->sinfo, sinfo);
+        rlx_scope_assume_cast(&rlx_top_frame(b)->scope, source->sinfo, sinfo);
     return v ? v : &no_variable;
 }
 

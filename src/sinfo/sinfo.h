@@ -127,6 +127,8 @@ bool rlx_promised_of_params(rlx_context *ctx, const rlx_attr *attrs,
 /* The facts of s from number `first` on are the variables of a signature: what is promised of
  * those that are not captured bounds them. */
 bool rlx_scope_believe(rlx_scope *s, size_t first, const rlx_attr *attrs);
+/* A cast of a value described by `have` to `want` has passed: sizes at one place are equal. */
+void rlx_scope_assume_cast(rlx_scope *scope, const rlx_sinfo *have, const rlx_sinfo *want);
 /* The upper bound that an entry states; negative: it is malformed. */
 int64_t rlx_promised_limit(const rlx_attr *value);
 /* The attributes without promises of variables that the parameters do not bind (any more). */

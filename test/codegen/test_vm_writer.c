@@ -327,6 +327,40 @@ static void test_casts(void **state)
     }
 }
 
+/* What a cast has checked is not checked again behind it; the other branch knows nothing of it. */
+static void test_behind_casts(void **state)
+{
+    static const char source[] = HEAD
+        "    @R.function\n"
+        "    def main(c: R.Tensor((), dtype=\"bool\"), x: " VEC ", y: R.Tensor((\"m\",), "
+        "\"float32\")) -> R.Tensor(dtype=\"float32\", ndim=1):\n"
+        "        n = T.int64()\n"
+        "        m = T.int64()\n"
+        "        if c:\n"
+        "            q = R.match_cast(x, R.Tensor((m,), \"float32\"))\n"
+        "            w: R.Tensor((m,), \"float32\") = R.exp(x)\n"
+        "        else:\n"
+        "            w: R.Tensor((m,), \"float32\") = R.exp(x)\n"
+        "        return w\n";
+    EACH_LEVEL(p, source) {
+        for (int c = 0; c < 2; c++)
+            for (int64_t m = 2; m < 4; m++) {
+                program_bool(p, c);
+                program_f32(p, 2, (const float[]){ 0, 0 });
+                program_f32(p, m, NULL);
+                if (m == 2)
+                    program_ok(p, "main");
+                else
+                    program_fails(p, "main", "RT06", "RT05",
+                                  c ? "match_cast of q: dimension 0 is 2, expected m = 3"
+                                    : "dimension 0 is 2, expected m = 3");
+            }
+        assert_true(program_shows(p, "R.Tensor((m,), dtype=\"float32\"), 0, q"));
+        assert_true(program_shows(p, "R.Tensor((m,), dtype=\"float32\"), 1, w_else"));
+        assert_false(program_shows(p, "R.Tensor((m,), dtype=\"float32\"), 1, w_then"));
+    }
+}
+
 static void test_scalars(void **state)
 {
     static const char source[] = HEAD "    @R.function\n"
@@ -937,6 +971,7 @@ int main(void)
         cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_tail_call_with_buffers),
         cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_behind_casts),
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_boundary),
         cmocka_unit_test(test_host_functions),
