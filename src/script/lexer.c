@@ -1155,6 +1155,10 @@ static uint32_t quick_end(const rlx_lexer *lx, uint32_t from, uint32_t top, bool
     const char *text = lx->text;
     uint32_t at = from;
     while (at < lx->len) {
+        if (*any && top < 8 && rlx_load8(text + at) == RLX_EACH_BYTE(' ')) {
+            at = next_physical(text, at, lx->len); /* deeper, or blank */
+            continue;
+        }
         uint32_t begin = at, column = indentation(text, &begin, lx->len);
         if (!blank_from(text, begin, lx->len)) {
             if (column <= top && !starts_statement(text, begin, lx->len))

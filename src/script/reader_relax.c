@@ -275,6 +275,14 @@ static bool begin(rlx_reader *r)
     return s->begun;
 }
 
+/* A literal, or a variable in scope. */
+static bool is_known_size(const rlx_scope *scope, const rlx_prim *p)
+{
+    const rlx_prim_var *v = rlx_as_prim_var(p);
+    int64_t literal;
+    return v ? rlx_scope_has(scope, v) : rlx_int_literal(p, &literal);
+}
+
 void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
 {
     rlx_prim_vars vars = { 0 };
@@ -283,6 +291,9 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
         rlx_int_literal(p, &literal) || !begin(r))
         return;
     const rlx_scope *scope = rlx_builder_scope(r->builder);
+    const rlx_binary *b = rlx_as_binary(p);
+    if (b ? is_known_size(scope, b->a) && is_known_size(scope, b->b) : is_known_size(scope, p))
+        return; /* nearly all are n or n + 1 */
     if (!rlx_collect_prim_vars(&r->ctx->memory, p, false, &vars))
         rlx_no_memory(r->ctx);
     for (size_t i = 0; i < vars.len; i++)
