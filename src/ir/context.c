@@ -218,10 +218,13 @@ const rlx_node *rlx_scratch_end(rlx_context *ctx, const rlx_node *root)
     if (!ctx->top)
         return RLX_BUG(ctx, "no scratch layer to end");
     uint8_t old = ctx->top--;
-    const rlx_node *kept = root ? rlx_copy_down(ctx, root, old) : NULL;
+    rlx_layer *l = &ctx->layers[old];
     forget_layer(ctx, old);
-    layer_free(&ctx->layers[old], &ctx->memory);
-    layer_init(&ctx->layers[old], &ctx->memory);
+    rlx_intern_free(&l->nodes); /* nothing is looked up there while root is copied */
+    rlx_intern_free(&l->strings);
+    const rlx_node *kept = root ? rlx_copy_down(ctx, root, old) : NULL;
+    layer_free(l, &ctx->memory);
+    layer_init(l, &ctx->memory);
     return kept;
 }
 
