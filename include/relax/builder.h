@@ -89,9 +89,9 @@ RELAX_OWN RELAX_NULLABLE relax_builder *relax_builder_create(relax_context *ctx,
 /* Drops it with everything open. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 void relax_builder_destroy(relax_builder *builder);
-/* Opens a function called `name`; shape variables standing alone in the parameters are bound by
- * them. Inside an open function: a local function, whose variable the matching end returns.
- * `options` NULL: defaults.
+/* Opens a function called `name` (in a module an identifier as Python has them, OP03); shape
+ * variables standing alone in the parameters are bound by them. Inside an open function: a local
+ * function, whose variable the matching end returns. `options` NULL: defaults.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_builder_begin_function(relax_builder *builder, const char *name,

@@ -5,6 +5,9 @@
  * NULL and a diagnostic if it refuses. What is derived from a function elsewhere, the struct
  * info of variables bound to its results above all, is not looked at again: see relax_infer.
  *
+ * Functions are called by names that text can give them: letters, digits and '_', no digit first
+ * and no word of Python (OP03).
+ *
  * A public function has a link name (the attribute global_symbol), which is its name in the
  * module; a private one has none and is seen by this module alone.
  */

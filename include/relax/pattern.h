@@ -263,8 +263,8 @@ relax_status relax_rewrite_options_init(relax_rewrite_options *options, size_t s
 typedef const relax_expr *(*relax_rewrite_fn)(void *user, relax_module_builder *mb,
                                               relax_builder *builder, const relax_match *match);
 /* From such a callback that gives a replacement: what `pattern` matched, another binding of the
- * match, is replaced by `with` as well, which is evaluated where the root is and fits it as far. Its
- * uses behind the root follow, those before it stay. So one match may give several values: three
+ * match, is replaced by `with` as well, which is evaluated where the root is and fits it as far.
+ * Its uses behind the root follow, those before it stay. So one match may give several values: three
  * products of one matrix become one product and three slices of it, at the first of them. OP09
  * outside of the callback, OP02 for what is no variable, OP17 for what the match does not look
  * into. */

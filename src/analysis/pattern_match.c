@@ -37,7 +37,8 @@ typedef struct rlx_goal {
 } goal;
 
 enum choice_kind {
-    CHOICE_PART, CHOICE_EXCHANGE, CHOICE_FIELD, CHOICE_USER, CHOICE_OPERAND, CHOICE_BLOCK, CHOICE_NOT
+    CHOICE_PART, CHOICE_EXCHANGE, CHOICE_FIELD, CHOICE_USER, CHOICE_OPERAND, CHOICE_BLOCK,
+    CHOICE_NOT
 };
 typedef struct rlx_choice {
     uint8_t kind;

@@ -38,7 +38,8 @@ relax_module *relax_infer(relax_context *ctx, const relax_module *module)
     if (!api_family(ctx, module, RLX_FAMILY_MODULE, "module"))
         return give(ctx, NULL);
     rlx_float_env host = rlx_float_enter();
-    const rlx_module *inferred = rlx_infer_module_again(ctx, rlx_as_module(node_of(module)), false);
+    const rlx_module *m = rlx_as_module(node_of(module)),
+                     *inferred = rlx_infer_module_again(ctx, m, false);
     rlx_float_leave(host);
     return give(ctx, inferred);
 }

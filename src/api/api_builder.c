@@ -98,7 +98,7 @@ relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *n
     if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
-    if (!api_name(ctx, name, name_len, "name", &slice) ||
+    if (!api_function_name(ctx, name, name_len, "name", &slice) ||
         (signature && !api_family(ctx, signature, RLX_FAMILY_SINFO, "signature")))
         return give(ctx, NULL);
     return give(ctx, rlx_module_builder_declare(mb->mb, slice, node_of(signature), RLX_NO_PLACE));
@@ -123,7 +123,7 @@ relax_expr *relax_module_builder_add(relax_module_builder *mb, const char *name,
     if (!API_IS(mb, API_MODULE_BUILDER))
         return NULL;
     relax_context *ctx = mb->ctx;
-    if (!api_name(ctx, name, name_len, "name", &slice) || !api_node(ctx, func, "func"))
+    if (!api_function_name(ctx, name, name_len, "name", &slice) || !api_node(ctx, func, "func"))
         return give(ctx, NULL);
     if (!relax_base_func_kind(func))
         return give(ctx, rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "func is no function"));
@@ -374,7 +374,9 @@ relax_status relax_builder_begin_function(relax_builder *builder, const char *na
                 .ret = node_of(o.ret),
                 .place = o.place,
                 .errors = rlx_errors_mark(ctx) };
-    if (!api_name(ctx, name, name_len, "name", &slice) ||
+    bool named = builder->frames.len ? api_name(ctx, name, name_len, "name", &slice)
+                                     : api_function_name(ctx, name, name_len, "name", &slice);
+    if (!named ||
         !params_are_vars(ctx, params, num_params) || !api_map_or_null(ctx, o.attrs, "attrs") ||
         (o.ret && !api_family(ctx, o.ret, RLX_FAMILY_SINFO, "ret")))
         return begin_dead(builder, FRAME_FUNCTION, errors);

@@ -113,15 +113,9 @@ static const rlx_sinfo *ask_read(const rlx_host_kind *k, rlx_context *ctx,
     return node_of(options_of(k)->read(k->row.user, ctx, handles, names, count));
 }
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 bool api_is_identifier(rlx_slice s)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if (!is_letter(s.data[i]) && s.data[i] != '_' &&
-            (i == 0 || s.data[i] < '0' || s.data[i] > '9'))
-            return false;
-    return s.len > 0 && s.len <= API_LONGEST_NAME;
+    return s.len <= API_LONGEST_NAME && rlx_is_identifier(s);
 }
 
 static bool kind_name(relax_context *ctx, const relax_kind_options *o, rlx_slice *name)
@@ -150,7 +144,8 @@ static bool kind_is_sane(relax_context *ctx, const relax_kind_options *o, rlx_sl
         return false;
     if (!o->print != !o->read)
         return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
-                         "print and read of a kind go together: what is printed reads back") != NULL;
+                         "print and read of a kind go together: what is printed reads back") !=
+               NULL;
     if (o->min_operands <= o->max_operands)
         return true;
     return rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "min_operands %zu is above max_operands %zu",

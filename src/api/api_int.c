@@ -86,6 +86,18 @@ bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, 
     return false;
 }
 
+bool api_function_name(rlx_context *ctx, const char *text, size_t len, const char *what,
+                       rlx_slice *out)
+{
+    if (!api_name(ctx, text, len, what, out))
+        return false;
+    if (rlx_is_identifier(*out))
+        return true;
+    misused(ctx, RLX_OP03, "%s is \"%.*s\", expected letters, digits and '_', no digit first and "
+            "no word of Python: text could not name it", what, api_width(*out), out->data);
+    return false;
+}
+
 bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what,
                       const rlx_string **out)
 {

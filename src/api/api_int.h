@@ -47,6 +47,9 @@ bool api_array(rlx_context *ctx, const void *const *items, size_t count, const c
 bool api_text(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out);
 /* not empty either */
 bool api_name(rlx_context *ctx, const char *text, size_t len, const char *what, rlx_slice *out);
+/* and a name that text can give to a function of a module */
+bool api_function_name(rlx_context *ctx, const char *text, size_t len, const char *what,
+                       rlx_slice *out);
 /* NULL text: NULL */
 bool api_name_or_null(rlx_context *ctx, const char *text, size_t len, const char *what,
                       const rlx_string **out);

@@ -30,8 +30,8 @@ relax_module *relax_module_add(relax_context *ctx, const relax_module *module, c
     rlx_slice n;
     if (!API_CONTEXT(ctx))
         return NULL;
-    bool good = is_module(ctx, module, "module") && api_name(ctx, name, name_len, "name", &n) &&
-                is_function(ctx, func);
+    bool good = is_module(ctx, module, "module") &&
+                api_function_name(ctx, name, name_len, "name", &n) && is_function(ctx, func);
     return give(ctx, good ? rlx_module_add(ctx, in(module), n, node_of(func)) : NULL);
 }
 
@@ -63,7 +63,7 @@ relax_module *relax_module_rename(relax_context *ctx, const relax_module *module
     if (!API_CONTEXT(ctx))
         return NULL;
     bool good = is_module(ctx, module, "module") && api_name(ctx, from, from_len, "from", &old) &&
-                api_name(ctx, to, to_len, "to", &now);
+                api_function_name(ctx, to, to_len, "to", &now);
     return give(ctx, good ? rlx_module_rename(ctx, in(module), old, now) : NULL);
 }
 

@@ -640,7 +640,8 @@ relax_status relax_match_replace(const relax_match *match, const relax_pattern *
         return api_failed(ctx, errors);
     const rlx_var *v = rlx_as_var(node_of(relax_match_expr(match, pattern)));
     if (!match->also)
-        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE, "a match is replaced while a rewriting asks for it");
+        rlx_error(ctx, RLX_OP09, RLX_NO_PLACE,
+                  "a match is replaced while a rewriting asks for it");
     else if (!v)
         rlx_error(ctx, RLX_OP02, RLX_NO_PLACE, "the pattern matched no variable");
     else if (!rlx_vec_push(&ctx->memory, match->also,

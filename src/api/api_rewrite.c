@@ -154,7 +154,7 @@ relax_module *relax_extract_function(relax_context *ctx, const relax_module *mod
     if (!api_family(ctx, first, RLX_FAMILY_BINDING, "first") ||
         !api_family(ctx, last, RLX_FAMILY_BINDING, "last") ||
         !is_function_of(ctx, module, function, function_len, &gv) ||
-        !api_name(ctx, name, name_len, "name", &slice))
+        !api_function_name(ctx, name, name_len, "name", &slice))
         return give(ctx, NULL);
     rlx_float_env host = rlx_float_enter();
     const rlx_module *out = rlx_extract_function(ctx, rlx_as_module(node_of(module)), gv,

@@ -92,4 +92,9 @@ size_t rlx_utf8_encode(uint32_t c, char out[4]);
  * you mean". Names that still differ over more than 120 bytes count as limit + 1. */
 size_t rlx_edit_distance(rlx_slice a, rlx_slice b, size_t limit);
 
+/* Is it a word that Python keeps for itself? Is it a name: ASCII letters, digits and '_', no
+ * digit first, and no such word? */
+bool rlx_is_keyword(const char *text, size_t len);
+bool rlx_is_identifier(rlx_slice s);
+
 #endif

@@ -239,3 +239,32 @@ size_t rlx_edit_distance(rlx_slice a, rlx_slice b, size_t limit)
     size_t distance = rows[a.len % 3][b.len];
     return distance > limit ? limit + 1 : distance;
 }
+
+/* ---- names as Python has them */
+
+bool rlx_is_keyword(const char *text, size_t len)
+{
+    static const char *const words[] = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"
+    };
+    if (len < 2 || len > 8)
+        return false;
+    for (size_t i = 0; i < RLX_COUNT(words); i++)
+        if (words[i][0] == text[0] && strlen(words[i]) == len && memcmp(words[i], text, len) == 0)
+            return true;
+    return false;
+}
+
+bool rlx_is_identifier(rlx_slice s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.data[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && (i == 0 || c < '0' || c > '9'))
+            return false;
+    }
+    return s.len > 0 && !rlx_is_keyword(s.data, s.len);
+}

@@ -13,22 +13,6 @@ static const bool word_chars[256] = {
     ['0' ... '9'] = true, ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['_'] = true
 };
 
-static bool is_keyword(const char *text, size_t len)
-{
-    static const char *const words[] = {
-        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"
-    };
-    if (len < 2 || len > 8 || is_digit(text[len - 1]))
-        return false;
-    for (size_t i = 0; i < RLX_COUNT(words); i++)
-        if (words[i][0] == text[0] && strlen(words[i]) == len && memcmp(words[i], text, len) == 0)
-            return true;
-    return false;
-}
-
 /* ---- text of one name under construction; long ones leave the stack */
 typedef struct draft { char room[NAME_ROOM]; char *text; size_t len, cap; } draft;
 
@@ -68,7 +52,7 @@ static void draft_hint(draft *d, rlx_slice hint, int32_t number, const char *emp
         d->text[d->len++] = word_chars[(unsigned char)hint.data[i]] ? hint.data[i] : '_';
     if (number >= 0)
         draft_number(d, (uint32_t)number);
-    if (is_keyword(d->text, d->len))
+    if (rlx_is_keyword(d->text, d->len))
         d->text[d->len++] = '_';
 }
 

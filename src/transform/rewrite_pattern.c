@@ -75,8 +75,8 @@ static void note_in_match(void *user, uint32_t entry, bool into)
     r->is_in_match |= entry == r->asked;
 }
 
-/* From here on `leaf` stands for v, which is bound already. An output of a dataflow block needs one
- * that leaves the block. */
+/* From here on `leaf` stands for v, which is bound already. An output of a dataflow block needs
+ * one that leaves the block. */
 static bool replace_bound(rewriting *r, const rlx_var *v, const rlx_expr *leaf)
 {
     rlx_builder *b = r->mutator.builder;

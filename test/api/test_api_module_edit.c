@@ -464,6 +464,47 @@ static void parameters_become_constants(void **state)
     assert_said(ctx, "OP15");
 }
 
+/* What no text could name is no name of a function, an operator, an argument or a kind. */
+static void names_are_identifiers(void **state)
+{
+    relax_context *ctx = ((fixture *)*state)->ctx;
+    static const char *const names[] = { "", "a b", "1a", "class", "None", "a.b", "\xc3\xa4", "a-" };
+    relax_module *m = relax_module_parse(
+        ctx, Z("m.py"), Z("@R.function\ndef main(x: R.Tensor):\n    return x\n"));
+    const relax_base_func *f = relax_module_function(m, 0);
+    relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
+    relax_builder *b = relax_builder_create(ctx, mb);
+    assert_quiet(ctx);
+    for (size_t i = 0; i < N(names); i++) {
+        relax_op_options o;
+        char op[32];
+        assert_null(relax_module_rename(ctx, m, Z("main"), Z(names[i])));
+        assert_said(ctx, "OP03");
+        assert_null(relax_module_add(ctx, m, Z(names[i]), f));
+        assert_said(ctx, "OP03");
+        assert_null(relax_module_builder_add(mb, Z(names[i]), f));
+        assert_said(ctx, "OP03");
+        assert_null(relax_module_builder_declare(mb, Z(names[i]), NULL));
+        assert_said(ctx, "OP03");
+        assert_int_not_equal(relax_builder_begin_function(b, Z(names[i]), NULL, 0, NULL), RELAX_OK);
+        assert_said(ctx, "OP03");
+        relax_builder_end_function(b, NULL);
+        relax_context_clear_diagnostics(ctx);
+        relax_op_options_init(&o, sizeof o);
+        snprintf(op, sizeof op, "host.%s", names[i]);
+        o.name = op;
+        o.name_len = strlen(op);
+        if (strchr(names[i], '.') == NULL) {
+            assert_int_not_equal(relax_register_op(ctx, &o), RELAX_OK);
+            assert_said(ctx, "OP03");
+        }
+    }
+    assert_non_null(relax_module_rename(ctx, m, Z("main"), Z("_Class1")));
+    assert_quiet(ctx);
+    relax_builder_destroy(b);
+    relax_module_builder_destroy(mb);
+}
+
 /* What an edit leaves wrong elsewhere is found where everything is derived anew. */
 static void calls_of_what_was_replaced_are_checked(void **state)
 {
@@ -514,6 +555,7 @@ int main(void)
         TEST(shape_variables_are_bound),
         TEST(what_cannot_be_bound_is_refused),
         TEST(parameters_become_constants), TEST(calls_of_what_was_replaced_are_checked),
+        TEST(names_are_identifiers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -771,7 +771,11 @@ static void replaced_by_leaf(void **state)
 }
 
 /* Three products of one matrix: one product with all weights, and a slice of it for each. */
-typedef struct parallel { relax_context *ctx; pat x, weights[3], products[3]; int order, wrong; } parallel;
+typedef struct parallel {
+    relax_context *ctx;
+    pat x, weights[3], products[3];
+    int order, wrong;
+} parallel;
 
 static const relax_expr *slice(relax_context *ctx, const relax_expr *of, int64_t i)
 {
@@ -790,7 +794,8 @@ static const relax_expr *combine(void *user, relax_module_builder *mb, relax_bui
     for (int i = 0; i < 3; i++)
         weights[i] = relax_match_expr(match, p->weights[i]);
     all = relax_tuple(ctx, weights, 3);
-    all = relax_call_op(ctx, Z("concat"), &all, 1, one_attr(ctx, "axis", relax_attr_int(ctx, 1)), 0);
+    all = relax_call_op(ctx, Z("concat"), &all, 1,
+                        one_attr(ctx, "axis", relax_attr_int(ctx, 1)), 0);
     all = relax_r_matmul(ctx, relax_match_expr(match, p->x), all);
     all = relax_builder_emit(builder, all, Z("all"), 0);
     for (int i = 0; i < 3; i++)
@@ -1034,8 +1039,8 @@ static const relax_expr *bad_callback(void *user, relax_module_builder *mb, rela
     }
 }
 
-/* Replacements that mention what is not bound there: later variables, those of other functions, the
- * root itself. */
+/* Replacements that mention what is not bound there: later variables, those of other functions,
+ * the root itself. */
 static const relax_expr *to_abs_of(void *user, relax_module_builder *mb, relax_builder *builder,
                                    const relax_match *match)
 {

@@ -1,5 +1,5 @@
-/* test_api_sharing: in a module of 1,000 functions one changes; the other 999 come back by pointer,
- * whatever changed it, and nothing but the module itself comes back where nothing changes. */
+/* test_api_sharing: in a module of 1,000 functions one changes; the other 999 come back by
+ * pointer, whatever changed it, and nothing but the module itself comes back where nothing changes. */
 #include "checked_module.h"
 
 #include <relax/ops.h>
