@@ -868,7 +868,8 @@ const rlx_attr *rlx_read_attr_dict(rlx_reader *r, const rlx_ast *call, const rlx
 
 static void read_func_attr(rlx_reader *r, const rlx_ast *call)
 {
-    const rlx_attr *attrs = rlx_read_attr_dict(r, call, r->relax->attrs, r->relax->f, "R.func_attr");
+    const rlx_attr *attrs =
+        rlx_read_attr_dict(r, call, r->relax->attrs, r->relax->f, "R.func_attr");
     if (!attrs)
         return;
     const rlx_attr_string *symbol = rlx_as_attr_string(rlx_attrs_get(attrs, "global_symbol"));

@@ -89,7 +89,8 @@ static void test_a_weight_within_the_bounds(void **state)
     relax_module *m = parsed(ctx, program);
     static const float zeros[9];
     for (int64_t rows = 8; rows <= 9; rows++) {
-        const relax_expr *y = relax_expr_operand(relax_base_func_as_expr(relax_module_function(m, 0)), 1);
+        const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
+        const relax_expr *y = relax_expr_operand(f, 1);
         const relax_expr *w = relax_constant(ctx, RELAX_FLOAT32, &rows, 1, zeros,
                                              (size_t)rows * sizeof *zeros);
         relax_module *out = relax_module_bind_constants(ctx, m, &y, &w, 1);
