@@ -1186,6 +1186,7 @@ bool rlx_rt_body(rlx_reader *r, rlx_pending *f)
     r->dialect = RLX_DIALECT_TIR;
     r->tir = &state;
     rlx_ptrmap_init(&state.loops, m);
+    rlx_ptrmap_init(&state.params, m);
     uint32_t frame = rlx_frame_enter(r);
     if (rlx_restore_names(r, f)) {
         const rlx_stmt *body = rlx_rt_read_suite(r);
@@ -1197,6 +1198,7 @@ bool rlx_rt_body(rlx_reader *r, rlx_pending *f)
     rlx_vec_free(m, &state.root_allocs);
     rlx_vec_free(m, &state.unfinished);
     rlx_ptrmap_free(&state.loops);
+    rlx_ptrmap_free(&state.params);
     r->tir = NULL;
     return p && rlx_module_builder_define(r->module, f->gvar, &p->node);
 }

@@ -27,6 +27,7 @@ struct rlx_rt_state {
     rlx_ptrs root_allocs;
     rlx_ptrs unfinished;                /* realizations of blocks without axes at function level */
     rlx_ptrmap loops;                   /* loop variable -> RANGE */
+    rlx_ptrmap params;                  /* parameter -> index, once one is matched */
 };
 
 /* Functions of T by name. expr: a value; stmt: a statement, target is the name (or names) it

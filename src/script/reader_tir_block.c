@@ -568,14 +568,22 @@ static bool match_region(rlx_reader *r, const rlx_ast *at, const rlx_ast *target
     return rlx_rt_push(r, &block->matches, m) && rlx_rt_define(r, target, &v);
 }
 
+static bool number_params(rlx_reader *r)
+{
+    const rlx_pending *f = r->tir->f;
+    for (size_t i = 0; i < f->num_params; i++)
+        if (!rlx_ptrmap_put(&r->tir->params, f->params[i], i))
+            return rlx_no_memory(r->ctx);
+    return true;
+}
+
 static bool match_param(rlx_reader *r, const rlx_ast *at, const rlx_ast *target,
                         const rlx_ast *const *slot, const rlx_prim *param)
 {
-    const rlx_pending *f = r->tir->f;
-    size_t i = 0;
-    while (i < f->num_params && f->params[i] != param)
-        i++;
-    if (i == f->num_params || rlx_prim_dtype(param) != RELAX_HANDLE)
+    uintptr_t i = 0;
+    if (!r->tir->params.len && !number_params(r))
+        return false;
+    if (!rlx_ptrmap_find(&r->tir->params, param, &i) || rlx_prim_dtype(param) != RELAX_HANDLE)
         return rlx_read_error(
             r, RLX_PA12, at,
             "T.match_buffer takes a handle parameter or, in a block, a region of a buffer");
