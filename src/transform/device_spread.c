@@ -403,6 +403,14 @@ static const rlx_function *called_function(const rlx_device_spread *d, const rlx
     return rlx_as_function(callee_of(d, c));
 }
 
+/* Does the function that is called alone decide where its result is, whoever uses it? */
+static bool gives(const rlx_device_spread *d, const rlx_expr *e)
+{
+    const rlx_call *c = rlx_as_call(e);
+    const rlx_op_row *row = rlx_callee_op(e);
+    return c && (row ? is_opaque(row) : !rlx_as_prim_func(callee_of(d, c)));
+}
+
 static bool call(rlx_device_spread *d, const rlx_call *c, const rlx_sinfo *s, uint32_t base)
 {
     const rlx_var *v = rlx_as_var(c->op);
@@ -502,6 +510,9 @@ static bool binding(rlx_device_spread *d, const rlx_binding *b)
         return rlx_ptrmap_put(&d->constants, v, (uintptr_t)e) || rlx_no_memory(d->ctx);
     if (v)
         unsay_inferred(d, e, v->sinfo, base);
+    if (v && gives(d, e) &&
+        !rlx_ptrmap_put(&d->given, v, (uintptr_t)called_function(d, rlx_as_call(e))))
+        return rlx_no_memory(d->ctx);
     return !v || value(d, e, v->sinfo, base);
 }
 
@@ -794,6 +805,7 @@ bool rlx_device_spread_find(rlx_device_spread *d, rlx_context *ctx, const rlx_mo
     rlx_ptrmap_init(&d->literals, &ctx->memory);
     rlx_ptrmap_init(&d->constants, &ctx->memory);
     rlx_ptrmap_init(&d->scattered, &ctx->memory);
+    rlx_ptrmap_init(&d->given, &ctx->memory);
     for (size_t i = 0; i < m->num_functions; i++)
         if (rlx_as_function(m->functions[i]) &&
             !look_at_function(d, rlx_as_function(m->functions[i])))
@@ -820,6 +832,7 @@ void rlx_device_spread_free(rlx_device_spread *d)
     rlx_ptrmap_free(&d->literals);
     rlx_ptrmap_free(&d->constants);
     rlx_ptrmap_free(&d->scattered);
+    rlx_ptrmap_free(&d->given);
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
@@ -857,6 +870,18 @@ const rlx_sinfo *rlx_device_spread_sinfo(rlx_device_spread *d, const rlx_node *o
         num_tensors(d, like) != num_tensors(d, s))
         return s;
     return with_devices(d, s, (uint32_t)base - 1);
+}
+
+bool rlx_device_spread_assumes(rlx_device_spread *d, const rlx_var *v)
+{
+    uintptr_t given;
+    if (!v || !v->sinfo || !rlx_ptrmap_find(&d->given, v, &given))
+        return false;
+    const rlx_function *f = (const rlx_function *)given;
+    const rlx_sinfo *said =
+        f ? rlx_device_spread_sinfo(d, &f->node, rlx_device_result_info(d->ctx, f), v->sinfo)
+          : v->sinfo;
+    return rlx_device_spread_sinfo(d, &v->node, v->sinfo, v->sinfo) != said;
 }
 
 bool rlx_device_spread_is_on(rlx_device_spread *d, const rlx_expr *operand,

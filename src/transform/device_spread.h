@@ -57,6 +57,7 @@ typedef struct rlx_device_spread {
     rlx_ptrmap literals;   /* variable of a function literal: the literal */
     rlx_ptrmap constants;  /* variable: the constant it is bound to */
     rlx_ptrmap scattered;  /* of these: those that are used on several devices */
+    rlx_ptrmap given;      /* variable of a call that takes no device: the function, or NULL */
 } rlx_device_spread;
 
 /* Finds the devices of all tensors of a module that lists devices; reports VD01, VD02, VD03.
@@ -68,6 +69,9 @@ void rlx_device_spread_free(rlx_device_spread *d);
  * them, or if it has other tensors. */
 const rlx_sinfo *rlx_device_spread_sinfo(rlx_device_spread *d, const rlx_node *owner,
                                          const rlx_sinfo *like, const rlx_sinfo *s);
+/* Do uses of v, the result of a function that takes no device from its caller, say more of where it
+ * is than the function does? */
+bool rlx_device_spread_assumes(rlx_device_spread *d, const rlx_var *v);
 /* Is this operand of a hint on the device? */
 bool rlx_device_spread_is_on(rlx_device_spread *d, const rlx_expr *operand,
                              const rlx_node *device);

@@ -180,6 +180,9 @@ static bool realize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_b
     const rlx_expr *value = realized_value(p, old, now);
     if (!value)
         return false;
+    const rlx_var *v = cast ? NULL : rlx_binding_var(now);
+    if (v && rlx_device_spread_assumes(&r->spread, rlx_binding_var(old)))
+        return rlx_seq_emit(p, rlx_match(p->ctx, v, v->sinfo, value, rlx_place_of(now)));
     if (!cast)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, value));
     const rlx_sinfo *target =
