@@ -1,5 +1,6 @@
-/* reader_order.c: the order in which bodies are read. A function that states no result is read
- * before those that mention it (language 5.9 D1): then its result is known to them.
+/* reader_order.c: the order in which bodies are read. A function that states no result, or one
+ * that says nothing, is read before those that mention it (language 5.9 D1): then its result is
+ * known to them, wherever they stand.
  *
  * Mentions are looked for in the text, as identifiers: one too many, in a comment say, only makes
  * the order another one. Every text is looked through once. */
@@ -13,7 +14,10 @@ typedef struct search {
     RLX_VEC(visit) open;
 } search;
 
-static bool states_no_result(const rlx_pending *f) { return !f->tir && !f->broken && !f->ret; }
+static bool states_no_result(const rlx_pending *f)
+{
+    return !f->tir && !f->broken && (!f->ret || f->ret->kind == RLX_NODE_OBJECT_SINFO);
+}
 
 /* The next function without a result that the text of v mentions and that was not seen yet;
  * UINT32_MAX: none. */
