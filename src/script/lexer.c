@@ -136,6 +136,9 @@ static uint64_t load_some(const char *p, size_t len)
 /* The low bits of the last character of a name, whose last eight bytes or fewer are in `last`,
  * and where they are. They decide alone about the low bits of the hash. */
 #define LOW_BITS ((uint32_t)7)
+/* From a slot that is taken to the next one to try: beyond the names that are numbered alike, which
+ * lie side by side. Odd, so that every slot is tried. */
+#define NEXT_SLOT ((size_t)9)
 static inline uint32_t end_shift(size_t len) { return (uint32_t)(len - 1) % 8 * 8; }
 static inline uint64_t low_bits(uint64_t last, size_t len)
 {
@@ -195,7 +198,7 @@ static RLX_NOINLINE bool grow_names(rlx_words *t)
         if (!t->slots[i].number)
             continue;
         while (slots[at].number)
-            at = (at + 1) & (cap - 1);
+            at = (at + NEXT_SLOT) & (cap - 1);
         slots[at] = t->slots[i];
     }
     rlx_mem_free(&t->ctx->memory, t->slots, t->cap * sizeof *t->slots);
@@ -215,7 +218,7 @@ static inline bool is_called(const rlx_word *w, const name_key *key)
 /* Where the entry is, or belongs. */
 static inline rlx_word_slot *slot_of(const rlx_words *t, const name_key *key)
 {
-    for (size_t at = key->hash;; at++) {
+    for (size_t at = key->hash;; at += NEXT_SLOT) {
         rlx_word_slot *slot = &t->slots[at & (t->cap - 1)];
         if (!slot->number || (slot->hash == key->hash &&
                               is_called(rlx_words_at(t, slot->number - 1), key)))
