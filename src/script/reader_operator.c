@@ -182,11 +182,22 @@ static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *len
     return *begin != NULL;
 }
 
+/* What begins at 0 prints without its begin, which is then as wide as the end. */
+static bool begins_at_0(rlx_reader *r, const rlx_prim **begin, const rlx_prim *end)
+{
+    rlx_dtype t = rlx_prim_dtype(end);
+    if (!rlx_is_int_value(*begin, 0))
+        return false;
+    if (rlx_dtype_bits(t) > rlx_dtype_bits(rlx_prim_dtype(*begin)))
+        *begin = rlx_int(r->ctx, t, 0);
+    return true;
+}
+
 const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start,
                               const rlx_prim *stop)
 {
     const rlx_prim *length = length_of(r->ctx, *start, stop);
-    if (length || rlx_is_int_value(*start, 0))
+    if (length || begins_at_0(r, start, stop))
         return length ? length : stop;
     const rlx_prim *d = rlx_fold_sub(r->ctx, stop, *start);
     if (!d)
@@ -203,7 +214,7 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
         return NULL;
     if (!end)
         return rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(begin), 0), begin);
-    const rlx_prim *length = rlx_is_int_value(begin, 0) ? end : length_of(r->ctx, begin, end);
+    const rlx_prim *length = begins_at_0(r, &begin, end) ? end : length_of(r->ctx, begin, end);
     if (length)
         return rlx_range_new(r->ctx, begin, length);
     if (!(length = rlx_fold_sub(r->ctx, end, begin)))
@@ -387,12 +398,24 @@ static bool number_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx
                           "this calculation has no result that fits into 64 bits");
 }
 
+/* 0 - a: there is no -1 of an unsigned type. */
+static bool unsigned_minus(rlx_reader *r, const rlx_ast *at, const rlx_prim *a, rlx_val *out)
+{
+    const rlx_int_imm *literal = rlx_as_int_imm(a);
+    if (literal && literal->value)
+        return rlx_read_error(r, RLX_PA24, at, "an unsigned number has no negative");
+    rlx_dtype one = rlx_dtype_with_lanes(rlx_prim_dtype(a), 1);
+    return prim_binary(r, RLX_TOK_MINUS, at, rlx_int(r->ctx, one, 0), a, out);
+}
+
 static bool prim_unary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_prim *a,
                        rlx_val *out)
 {
     rlx_dtype t = rlx_prim_dtype(a), one = rlx_dtype_with_lanes(t, 1);
     switch (op) {
     case RLX_TOK_MINUS:
+        if (rlx_dtype_code(one) == RELAX_DTYPE_UINT && !rlx_dtype_is_bool(one))
+            return unsigned_minus(r, at, a, out);
         return prim_binary(r, RLX_TOK_STAR, at, a,
                            rlx_dtype_is_float(one)
                                ? rlx_float(r->ctx, one, -1)
