@@ -168,7 +168,9 @@ static const rlx_prim *length_of(rlx_context *ctx, const rlx_prim *start, const 
     if (start == stop) /* nothing, also of what could fail, which the prover leaves alone */
         return rlx_int(ctx, rlx_prim_dtype(stop), 0);
     const rlx_binary *sum = rlx_is(stop, RLX_NODE_ADD) ? (const rlx_binary *)stop : NULL;
-    return sum && sum->a == start ? sum->b : NULL;
+    const rlx_int_imm *begin = rlx_as_int_imm(start), *first = rlx_as_int_imm(sum ? sum->a : NULL);
+    bool same_number = begin && first && begin->value == first->value; /* of two types, perhaps */
+    return sum && (sum->a == start || same_number) ? sum->b : NULL;
 }
 
 /* Begin and length are of one type, or their sum, which is printed, has none; a literal takes
