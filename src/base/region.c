@@ -110,10 +110,27 @@ static void keep_or_free(rlx_region *r, rlx_chunk *c)
     }
 }
 
+/* What `given` bytes of chunks were needed for is likely to come again: one chunk will hold it, and
+ * stay. */
+static void expect_again(rlx_region *r, size_t given)
+{
+    size_t size = FIRST_CHUNK;
+    while (size < given && size < LARGEST_CHUNK)
+        size *= 2;
+    if (!r->spare || r->spare->size >= size)
+        return;
+    free_chunk(r, take(&r->spare));
+    r->next_chunk = size;
+}
+
 void rlx_region_rewind(rlx_region *r, rlx_region_mark mark)
 {
-    while (r->chunks && r->chunks != mark.chunk)
+    size_t given = 0;
+    while (r->chunks && r->chunks != mark.chunk) {
+        given += r->chunks->size;
         keep_or_free(r, take(&r->chunks));
+    }
+    expect_again(r, given);
     r->bytes = mark.bytes;
     rlx_chunk *bump = r->chunks ? r->chunks->bump : NULL;
     if (!bump) {

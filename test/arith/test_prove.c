@@ -452,7 +452,7 @@ static void test_hard_proofs_cost_once(void **state)
             assert_int_equal(rlx_prove_equal(ctx, NULL, left[i], right[i]), RLX_UNKNOWN);
         bytes[round] = count.bytes - before;
     }
-    assert_true(bytes[1] < bytes[0] / 10);
+    assert_true(bytes[1] < bytes[0] / 20);
     rlx_context_release(ctx);
 }
 
