@@ -136,9 +136,6 @@ static uint64_t load_some(const char *p, size_t len)
 /* The low bits of the last character of a name, whose last eight bytes or fewer are in `last`,
  * and where they are. They decide alone about the low bits of the hash. */
 #define LOW_BITS ((uint32_t)7)
-/* From a slot that is taken to the next one to try: beyond the names that are numbered alike, which
- * lie side by side. Odd, so that every slot is tried. */
-#define NEXT_SLOT ((size_t)9)
 static inline uint32_t end_shift(size_t len) { return (uint32_t)(len - 1) % 8 * 8; }
 static inline uint64_t low_bits(uint64_t last, size_t len)
 {
@@ -186,6 +183,10 @@ static RLX_NOINLINE name_key key_of(rlx_slice text)
                                : hash_of_long(text);
     return key;
 }
+
+/* From a slot that is taken to the next one to try: beyond the names that are numbered alike,
+ * which lie side by side. Odd, so that every slot is tried. */
+#define NEXT_SLOT ((size_t)9)
 
 static RLX_NOINLINE bool grow_names(rlx_words *t)
 {
