@@ -2,8 +2,9 @@
  * that says nothing, is read before those that mention it (language 5.9 D1): then its result is
  * known to them, wherever they stand.
  *
- * Mentions are looked for in the text, as identifiers: one too many, in a comment say, only makes
- * the order another one. Every text is looked through once. */
+ * Mentions are looked for in the text, as names outside of comments and strings. One too many, a
+ * local variable or a keyword argument say, only makes the order another one. Every text is
+ * looked through once. */
 #include "script/reader.h"
 
 typedef struct visit { uint32_t function, at; } visit;
