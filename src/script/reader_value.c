@@ -375,12 +375,18 @@ static void check_capture(rlx_reader *r, const rlx_ast *a)
              "list it in R.output of an earlier block, or pass it as a parameter");
 }
 
+/* What the name means now, where it stands. */
+static inline void take_value(const rlx_ast *a, rlx_val *out)
+{
+    *out = a->name->value;
+    out->begin = a->begin;
+    out->end = a->end;
+}
+
 static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
 {
     const rlx_word *n = a->name;
-    *out = n->value;
-    out->begin = a->begin;
-    out->end = a->end;
+    take_value(a, out);
     if (out->kind == RLX_VAL_EXPR && rlx_is(out->node, RLX_NODE_DATAFLOW_VAR))
         check_capture(r, a);
     if (RLX_LIKELY(out->kind > RLX_VAL_ERROR))
@@ -397,9 +403,7 @@ static bool read_name(rlx_reader *r, const rlx_ast *a, rlx_val *out)
     }
     if (!rlx_read_missing(r, a))
         return false;
-    *out = n->value;
-    out->begin = a->begin;
-    out->end = a->end;
+    take_value(a, out);
     return true;
 }
 
