@@ -236,6 +236,17 @@ const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *pa
     return f;
 }
 
+void rlx_function_take_places(const rlx_function *fresh, const rlx_function *old, bool result)
+{
+    rlx_function *f = (rlx_function *)(uintptr_t)fresh;
+    f->attr_places = old->attr_places;
+    f->num_attr_places = old->num_attr_places;
+    if (!result)
+        return;
+    f->ret_places = old->ret_places;
+    f->num_ret_places = old->num_ret_places;
+}
+
 const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
                             rlx_place place)
 {

@@ -55,6 +55,9 @@ const rlx_function *rlx_function_new(rlx_context *ctx, const rlx_expr *const *pa
                                      const rlx_sinfo *ret_sinfo, bool ret_stated, bool is_pure,
                                      const rlx_attr *attrs, const rlx_sinfo *sinfo,
                                      rlx_place place);
+/* The attributes of `fresh`, made just now and not shared yet, stand where those of `old` do; so
+ * does its result, if `result`. */
+void rlx_function_take_places(const rlx_function *fresh, const rlx_function *old, bool result);
 const rlx_binding *rlx_bind(rlx_context *ctx, const rlx_var *var, const rlx_expr *value,
                             rlx_place place);
 /* var may be NULL */

@@ -776,12 +776,7 @@ static bool function_end(rlx_builder *b, const rlx_function *f)
         rlx_builder_end_function(b, leaf, kept_result(b, f, leaf), f->attrs, f->place);
     if (!n)
         return false;
-    ((rlx_function *)(uintptr_t)n)->attr_places = f->attr_places;
-    ((rlx_function *)(uintptr_t)n)->num_attr_places = f->num_attr_places;
-    if (n->ret_stated && n->ret_sinfo == f->ret_sinfo) {
-        ((rlx_function *)(uintptr_t)n)->ret_places = f->ret_places;
-        ((rlx_function *)(uintptr_t)n)->num_ret_places = f->num_ret_places;
-    }
+    rlx_function_take_places(n, f, n->ret_stated && n->ret_sinfo == f->ret_sinfo);
     const rlx_node *out = same_function(n, f) ? &f->node : &n->node;
     if (b->depth && !rlx_ptrmap_put(&b->made, out, 1))
         return rlx_no_memory(b->ctx);

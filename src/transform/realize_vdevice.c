@@ -59,12 +59,8 @@ static const rlx_function *with_signature(realize *r, const rlx_function *old,
     const rlx_function *f =
         rlx_function_new(r->ctx, params, now->num_params, now->body, ret, now->ret_stated,
                          now->is_pure, now->attrs, sinfo, now->place);
-    if (f) {
-        ((rlx_function *)(uintptr_t)f)->ret_places = now->ret_places;
-        ((rlx_function *)(uintptr_t)f)->num_ret_places = now->num_ret_places;
-        ((rlx_function *)(uintptr_t)f)->attr_places = now->attr_places;
-        ((rlx_function *)(uintptr_t)f)->num_attr_places = now->num_attr_places;
-    }
+    if (f)
+        rlx_function_take_places(f, now, true);
     return f;
 }
 
