@@ -6,6 +6,21 @@
 #include "arith/arith.h"
 #include "transform/transform.h"
 
+/* ---- arguments */
+
+/* Is there somewhere for both sums to go to? */
+static bool has_room(relax_context *ctx, const void *tensors, const void *storages)
+{
+    return api_required(ctx, tensors, "tensors") && api_required(ctx, storages, "storages");
+}
+
+static int64_t refused(relax_context *ctx)
+{
+    if (API_READS(ctx))
+        give(ctx, NULL);
+    return -1;
+}
+
 /* ---- counting: number of sizes that are not given; -1 after a report */
 
 static int64_t count_as_it_stands(relax_context *ctx, const relax_base_func *func,
@@ -52,9 +67,8 @@ int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
                               const relax_prim_expr **tensors, const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
-        !api_required(ctx, storages, "storages"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
+        return refused(ctx);
     int64_t unknown = count_as_it_stands(ctx, func, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
 }
@@ -64,9 +78,8 @@ int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const
                            const relax_prim_expr **storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
-        !api_required(ctx, storages, "storages"))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages))
+        return refused(ctx);
     int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
     return give_sums(ctx, unknown, &found, tensors, storages);
 }
@@ -96,7 +109,6 @@ static bool evaluate(relax_context *ctx, const rlx_prim *p, const rlx_assignment
     return false;
 }
 
-
 static int64_t give_bytes(relax_context *ctx, int64_t unknown, const rlx_memory_estimate *found,
                           const rlx_assignment *at, int64_t *tensors, int64_t *storages)
 {
@@ -111,9 +123,9 @@ int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func
                                  size_t count, int64_t *tensors, int64_t *storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
-        !api_required(ctx, storages, "storages") || !are_sizes(ctx, vars, values, count))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
+        !are_sizes(ctx, vars, values, count))
+        return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
     int64_t unknown = count_as_it_stands(ctx, func, &found);
     return give_bytes(ctx, unknown, &found, &at, tensors, storages);
@@ -125,9 +137,9 @@ int64_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, co
                               int64_t *storages)
 {
     rlx_memory_estimate found;
-    if (!API_CONTEXT(ctx) || !api_required(ctx, tensors, "tensors") ||
-        !api_required(ctx, storages, "storages") || !are_sizes(ctx, vars, values, count))
-        return API_READS(ctx) ? (give(ctx, NULL), -1) : -1;
+    if (!API_CONTEXT(ctx) || !has_room(ctx, tensors, storages) ||
+        !are_sizes(ctx, vars, values, count))
+        return refused(ctx);
     rlx_assignment at = { (const rlx_prim_var *const *)(const void *)vars, values, count };
     int64_t unknown = count_lowered(ctx, module, function, function_len, &found);
     return give_bytes(ctx, unknown, &found, &at, tensors, storages);
