@@ -29,7 +29,10 @@ static bool is_list(const rlx_ast *a)
 
 /* ---- dimensions ----------------------------------------------------------------------------- */
 
-static bool is_identifier(rlx_slice s)
+/* Does a string name a variable? As the lexer takes names, with letters beyond ASCII and unlike
+ * rlx_is_identifier, which says what a host may call things. Python's own words count as well:
+ * a variable of such a name prints under another one. */
+static bool is_name(rlx_slice s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.data[i];
@@ -48,7 +51,7 @@ static const rlx_prim *read_dim(rlx_reader *r, const rlx_ast *a)
     if (a->kind == RLX_AST_NAME && a->name->value.kind == RLX_VAL_PRIM &&
         rlx_prim_dtype(a->name->value.node) == RELAX_INT64)
         return a->name->value.node;
-    if (a->kind == RLX_AST_STRING && is_identifier(a->string)) {
+    if (a->kind == RLX_AST_STRING && is_name(a->string)) {
         const rlx_word *w = rlx_words_get(&r->names, a->string);
         if (w && w->value.kind == RLX_VAL_PRIM && rlx_prim_dtype(w->value.node) == RELAX_INT64)
             return w->value.node;
@@ -86,7 +89,7 @@ static bool define_dim(rlx_reader *r, rlx_word *w, const rlx_ast *at)
 static bool define_in_list(rlx_reader *r, const rlx_ast *list, bool names)
 {
     if (list->kind == RLX_AST_STRING)
-        return !is_identifier(list->string) ||
+        return !is_name(list->string) ||
                define_dim(r, rlx_words_get(&r->names, list->string), list);
     if (list->kind == RLX_AST_NAME && names && !list->name->value.kind &&
         !rlx_slice_is(rlx_string_slice(list->name->text), "_"))
