@@ -14,23 +14,25 @@
 
 #define MAX_ORIGINS 256 /* of one value; what has more is not followed further */
 
-/* A mutation under way: its origin is overwritten from `call` on. hidden: it happened in the
- * other branch. */
+/* A mutation under way: its origin is overwritten from `call` on. before: number + 1 of the one
+ * before it that overwrites the same and was not reported either, 0: none. */
 typedef struct mutation {
-    const rlx_expr *origin;
     const rlx_call *call;
     const rlx_expr *arg;
-    bool hidden, said;
+    size_t before;
 } mutation;
-/* mutations of the branch taken first begin there */
-typedef struct branch { const rlx_if_expr *node; size_t first; } branch;
+/* In the branch taken second the mutations from `first` to `end` have not happened; in the one
+ * taken first they are equal. What the ifs around leave out comes before. */
+typedef struct branch { const rlx_if_expr *node; size_t first, end; } branch;
 
 typedef struct search {
     rlx_context *ctx;
     const rlx_op_row *rows[2];
-    rlx_ptrmap values;                  /* variable -> its value; parameters are their own */
+    rlx_ptrmap values;                  /* variable -> its value; parameters are their own. Of
+                                         * another name for a variable: the first one's */
     rlx_ptrmap depth;                   /* variable -> functions around its binding */
     rlx_ptrmap captured;                /* origins that a local function holds */
+    rlx_ptrmap newest;                  /* origin -> number + 1 of its last mutation */
     RLX_VEC(mutation) mutations;
     RLX_VEC(branch) branches;
     RLX_VEC(const rlx_expr *) pending;
@@ -76,6 +78,29 @@ static const rlx_expr *value_of(const search *s, const rlx_expr *e)
     return v ? v : e;
 }
 
+/* The first of the variables that name the same value. */
+static const rlx_expr *first_name(const search *s, const rlx_expr *e)
+{
+    const rlx_expr *v = value_of(s, e);
+    return rlx_as_var(v) ? v : e;
+}
+
+/* The field of a tuple that is written out, else NULL. */
+static const rlx_expr *known_field(const search *s, const rlx_tuple_get_item *get)
+{
+    const rlx_tuple *t = rlx_as_tuple(value_of(s, first_name(s, get->tuple)));
+    return t && (size_t)get->index < t->num_fields ? t->fields[get->index] : NULL;
+}
+
+/* What is kept for a variable with this value, so that no chain of names and fields is followed
+ * again for each use. */
+static const rlx_expr *kept_value(const search *s, const rlx_expr *value)
+{
+    const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);
+    const rlx_expr *field = get ? known_field(s, get) : NULL;
+    return first_name(s, rlx_as_var(field) ? field : value);
+}
+
 static bool overwrites(const search *s, const rlx_call *call)
 {
     const rlx_op *op = rlx_as_op(call->op);
@@ -91,9 +116,8 @@ static bool open_value(search *s, const rlx_expr *v)
     const rlx_call *call = rlx_as_call(v);
     const rlx_op *op = call ? rlx_as_op(call->op) : NULL;
     if (get) {
-        const rlx_tuple *literal = rlx_as_tuple(value_of(s, get->tuple));
-        later(s, literal && (size_t)get->index < literal->num_fields ? literal->fields[get->index]
-                                                                     : get->tuple);
+        const rlx_expr *field = known_field(s, get);
+        later(s, field ? field : get->tuple);
     } else if (choice) {
         later(s, result_of(choice->true_branch));
         later(s, result_of(choice->false_branch));
@@ -150,6 +174,16 @@ static bool is_pure_here(const search *s)
     return !f || f->is_pure;
 }
 
+static void add_mutation(search *s, const rlx_expr *origin, const rlx_call *call,
+                         const rlx_expr *arg)
+{
+    uintptr_t before = 0;
+    rlx_ptrmap_find(&s->newest, origin, &before);
+    s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->mutations,
+                                  ((mutation){ call, arg, (size_t)before }));
+    put(s, &s->newest, origin, s->mutations.len);
+}
+
 static void mutate(search *s, const rlx_call *call, const rlx_expr *arg)
 {
     find_origins(s, arg);
@@ -164,9 +198,8 @@ static void mutate(search *s, const rlx_call *call, const rlx_expr *arg)
             if (constant)
                 rlx_note(s->ctx, RLX_NO_PLACE, "the call works on a copy");
         }
-        mutation m = { s->origins[i], call, arg, false, what != NULL };
-        if (!constant)
-            s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->mutations, m);
+        if (!constant && !what)
+            add_mutation(s, s->origins[i], call, arg);
     }
 }
 
@@ -185,6 +218,54 @@ static void overwrite(search *s, const rlx_call *call)
     }
 }
 
+/* Did it happen in a branch that was not taken where the walk is now? */
+static bool is_hidden(const search *s, size_t number)
+{
+    size_t low = 0, high = s->branches.len;      /* the last branch that begins at or before it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->branches.data[middle].first <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && number < s->branches.data[low - 1].end;
+}
+
+static void report_use(search *s, const mutation *m, const rlx_expr *var)
+{
+    rlx_error(s->ctx, RLX_PU06, m->call->place, "%s is mutated in place here but used again",
+              rlx_show(s->ctx, m->arg));
+    rlx_note(s->ctx, ((const rlx_var *)var)->place,
+             "%s, which shares its memory, was bound here and is used later",
+             rlx_show(s->ctx, var));
+}
+
+/* Mutations that are reported leave the list of their origin. Those that stay are in branches that
+ * were not taken, at most one call in each. */
+static void use_origin(search *s, const rlx_expr *origin, const rlx_expr *var)
+{
+    uintptr_t newest = 0;
+    rlx_ptrmap_find(&s->newest, origin, &newest);
+    size_t hidden = 0, *last_hidden = &hidden, due = 0; /* the oldest is due first */
+    for (size_t at = (size_t)newest, before; at; at = before) {
+        mutation *m = &s->mutations.data[at - 1];
+        before = m->before;
+        if (is_hidden(s, at - 1)) {
+            *last_hidden = at;
+            last_hidden = &m->before;
+        } else {
+            m->before = due;
+            due = at;
+        }
+    }
+    *last_hidden = 0;
+    if (due)
+        put(s, &s->newest, origin, hidden);
+    for (; due; due = s->mutations.data[due - 1].before)
+        report_use(s, &s->mutations.data[due - 1], var);
+}
+
 static void use(search *s, const rlx_expr *var)
 {
     uintptr_t depth = s->functions;
@@ -195,17 +276,7 @@ static void use(search *s, const rlx_expr *var)
     for (size_t i = 0; i < s->num_origins; i++) {
         if (depth != s->functions)
             put(s, &s->captured, s->origins[i], 1);
-        for (size_t k = 0; k < s->mutations.len; k++) {
-            mutation *m = &s->mutations.data[k];
-            if (m->origin != s->origins[i] || m->hidden || m->said)
-                continue;
-            m->said = true;
-            rlx_error(s->ctx, RLX_PU06, m->call->place,
-                      "%s is mutated in place here but used again", rlx_show(s->ctx, m->arg));
-            rlx_note(s->ctx, ((const rlx_var *)var)->place,
-                     "%s, which shares its memory, was bound here and is used later",
-                     rlx_show(s->ctx, var));
-        }
+        use_origin(s, s->origins[i], var);
     }
 }
 
@@ -221,17 +292,14 @@ static const rlx_expr *bound_value(const rlx_node *binding)
 static void enter_branch(search *s, const rlx_node *n, const rlx_node *parent)
 {
     const rlx_if_expr *choice = rlx_as_if_expr(parent);
+    size_t now = s->mutations.len;
     if (!choice || n == choice->cond)
         return;
-    if (n == choice->true_branch &&
-        (!s->branches.len || rlx_vec_last(&s->branches).node != choice)) {
+    if (s->branches.len && rlx_vec_last(&s->branches).node == choice)
+        rlx_vec_last(&s->branches).end = now;
+    else
         s->no_memory |=
-            !rlx_vec_push(&s->ctx->memory, &s->branches, ((branch){ choice, s->mutations.len }));
-        return;
-    }
-    for (size_t i = s->branches.len ? rlx_vec_last(&s->branches).first : 0; i < s->mutations.len;
-         i++)
-        s->mutations.data[i].hidden = true;
+            !rlx_vec_push(&s->ctx->memory, &s->branches, ((branch){ choice, now, now }));
 }
 
 static bool is_scope(const rlx_node *n)
@@ -256,7 +324,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         use(s, n);
     else if (put(s, &s->depth, n, s->functions) && parent &&
              rlx_family_of(parent) == RLX_FAMILY_BINDING)
-        put(s, &s->values, n, (uintptr_t)bound_value(parent));
+        put(s, &s->values, n, (uintptr_t)kept_value(s, bound_value(parent)));
     return s->no_memory ? RLX_STEP_STOP : RLX_STEP_SKIP;
 }
 
@@ -268,10 +336,8 @@ static enum rlx_step leave(void *user, const rlx_node *n)
         (void)rlx_vec_pop(&s->scopes);
     if (n->kind == RLX_NODE_CALL)
         overwrite(s, (const rlx_call *)n);
-    if (n->kind == RLX_NODE_IF && s->branches.len && &rlx_vec_last(&s->branches).node->node == n) {
-        for (size_t i = rlx_vec_pop(&s->branches).first; i < s->mutations.len; i++)
-            s->mutations.data[i].hidden = false;
-    }
+    if (n->kind == RLX_NODE_IF && s->branches.len && &rlx_vec_last(&s->branches).node->node == n)
+        (void)rlx_vec_pop(&s->branches);
     return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
@@ -284,9 +350,11 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_ptrmap_init(&s.values, &ctx->memory);
     rlx_ptrmap_init(&s.depth, &ctx->memory);
     rlx_ptrmap_init(&s.captured, &ctx->memory);
+    rlx_ptrmap_init(&s.newest, &ctx->memory);
     rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
     for (size_t i = 0; i < m->num_functions && !s.no_memory && !lost; i++) {
         s.mutations.len = s.branches.len = s.scopes.len = 0;
+        rlx_ptrmap_clear(&s.newest);
         s.functions = 0;
         if (m->functions[i]->kind == RLX_NODE_FUNCTION)
             rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
@@ -298,5 +366,6 @@ bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m)
     rlx_ptrmap_free(&s.values);
     rlx_ptrmap_free(&s.depth);
     rlx_ptrmap_free(&s.captured);
+    rlx_ptrmap_free(&s.newest);
     return (!s.no_memory && !lost) || rlx_no_memory(ctx);
 }
