@@ -198,6 +198,13 @@ RLX_DEFINE_AS(block, n->kind == RLX_NODE_BINDING_BLOCK || n->kind == RLX_NODE_DA
 RLX_DEFINE_AS(binary, n->kind >= RLX_NODE_ADD && n->kind <= RLX_NODE_OR)
 RLX_DEFINE_AS(unary, n->kind == RLX_NODE_NOT || n->kind == RLX_NODE_CAST)
 RLX_DEFINE_AS(attr_int, n->kind == RLX_NODE_ATTR_INT || n->kind == RLX_NODE_ATTR_BOOL)
+
+/* Does it say that there is no value? The empty tuple is the only one of this struct info. */
+RLX_INLINE bool rlx_sinfo_is_void(const rlx_sinfo *s)
+{
+    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
+    return t && t->num_fields == 0;
+}
 RLX_INLINE bool rlx_is(const rlx_node *n, enum rlx_node_kind k) { return n && n->kind == k; }
 
 /* The field table: what generic walks see. */

@@ -178,6 +178,8 @@ static const rlx_node *make_string(rlx_reader *r, const rlx_ast *at, const rlx_j
     }
     if (!text_of(r, node, &text))
         return broken(r, at, "a string has no text"), NULL;
+    if (rlx_utf8_valid(text.data, text.len) != text.len)
+        return broken(r, at, "a string is not UTF-8"), NULL;
     if (!tir)
         return rlx_attr_string_new(r->ctx, text);
     rlx_tir_string key = { .node = { .kind = RLX_NODE_TIR_STRING },

@@ -264,12 +264,16 @@ static void put_strides(rlx_printer *p, decl *d)
     rlx_buf_z(p->out, b->num_strides == 1 ? ",)" : ")");
 }
 
-/* Returns whether the offset is a variable that only offset_factor implies. */
+/* Returns whether the offset is a variable that only offset_factor implies. Without one that means
+ * 0 unless there is a factor, which would imply a variable. */
 static bool put_offset(rlx_printer *p, decl *d)
 {
     const rlx_prim *e = d->b->elem_offset;
-    if (!e || rlx_is_int_value(e, 0))
+    if (!e || rlx_is_int_value(e, 0)) {
+        if (d->b->offset_factor != 1)
+            key(p, d, "elem_offset=0");
         return false;
+    }
     if (is_new(p, e) && make_part(p, d, e, RLX_BOUND_OFFSET, 0))
         return true;
     key(p, d, "elem_offset=");

@@ -34,12 +34,6 @@ void rlx_push_list(rlx_printer *p, const rlx_node *const *nodes, size_t count, u
 }
 
 /* ---- leaves */
-static bool is_void(const rlx_sinfo *s)
-{
-    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
-    return t && t->num_fields == 0;
-}
-
 static void put_global(rlx_printer *p, const rlx_global_var *g)
 {
     p->names_global = true;
@@ -69,7 +63,7 @@ static void put_quoted_call(rlx_printer *p, const char *name, rlx_slice text)
 
 static void put_relax_var(rlx_printer *p, const rlx_var *v)
 {
-    if (is_void(v->sinfo))
+    if (rlx_sinfo_is_void(v->sinfo))
         put_unit(p);
     else
         rlx_put_var(p, &v->node);

@@ -102,12 +102,6 @@ static bool mentions_global(const rlx_expr *e)
 }
 
 /* ---- annotations */
-static bool is_void(const rlx_sinfo *s)
-{
-    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
-    return t && t->num_fields == 0;
-}
-
 static bool same_sinfo(rlx_printer *p, const rlx_sinfo *a, const rlx_sinfo *b)
 {
     bool lost = false, same = a == b || (a && b && rlx_equal(p->m, a, b, false, &lost));
@@ -200,7 +194,7 @@ static void print_plain_binding(rlx_printer *p, const rlx_var *v, const rlx_expr
 {
     if (!p->alias && mentions_global(value))
         rlx_use_alias(p); /* what the value needs is declared before what the annotation needs */
-    if (is_void(v->sinfo)) {
+    if (rlx_sinfo_is_void(v->sinfo)) {
         rlx_put_indent(p);
         rlx_print_expr(p, value, 0);
         rlx_put_newline(p);

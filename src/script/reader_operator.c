@@ -184,6 +184,18 @@ static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *len
     return *begin != NULL;
 }
 
+/* The sum of two numbers prints as a number, of one type. */
+static bool same_numbers(rlx_reader *r, const rlx_prim **begin, const rlx_prim **length)
+{
+    const rlx_int_imm *a = rlx_as_int_imm(*begin), *b = rlx_as_int_imm(*length);
+    if (a && b && a->dtype != b->dtype) {
+        rlx_dtype t = rlx_dtype_bits(a->dtype) > rlx_dtype_bits(b->dtype) ? a->dtype : b->dtype;
+        *begin = rlx_int(r->ctx, t, a->value);
+        *length = rlx_int(r->ctx, t, b->value);
+    }
+    return *begin && *length;
+}
+
 /* What begins at 0 prints without its begin, which is then as wide as the end. */
 static bool begins_at_0(rlx_reader *r, const rlx_prim **begin, const rlx_prim *end)
 {
@@ -199,8 +211,10 @@ const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *
                               const rlx_prim *stop)
 {
     const rlx_prim *length = length_of(r->ctx, *start, stop);
-    if (length || begins_at_0(r, start, stop))
-        return length ? length : stop;
+    if (length)
+        return same_numbers(r, start, &length) ? length : NULL;
+    if (begins_at_0(r, start, stop))
+        return stop;
     const rlx_prim *d = rlx_fold_sub(r->ctx, stop, *start);
     if (!d)
         return rlx_prims_misfit(r, at, *start, stop), NULL;
@@ -218,7 +232,7 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
         return rlx_range_new(r->ctx, rlx_int(r->ctx, rlx_prim_dtype(begin), 0), begin);
     const rlx_prim *length = begins_at_0(r, &begin, end) ? end : length_of(r->ctx, begin, end);
     if (length)
-        return rlx_range_new(r->ctx, begin, length);
+        return same_numbers(r, &begin, &length) ? rlx_range_new(r->ctx, begin, length) : NULL;
     if (!(length = rlx_fold_sub(r->ctx, end, begin)))
         return rlx_prims_misfit(r, at, begin, end), NULL;
     const rlx_prim *number = rlx_simplify(r->ctx, NULL, length);

@@ -117,17 +117,11 @@ static const rlx_expr *make_param(rlx_reader *r, const rlx_ast *p, const rlx_sin
     return &v->node;
 }
 
-static bool is_void(const rlx_sinfo *s)
-{
-    const rlx_tuple_sinfo *t = rlx_as_tuple_sinfo(s);
-    return t && !t->num_fields;
-}
-
 static bool bind_var(rlx_reader *r, rlx_word *w, const rlx_expr *var, uint32_t begin, uint32_t end)
 {
     const rlx_var *v = rlx_as_var(var);
     rlx_val value = { .kind = RLX_VAL_EXPR,
-                      .sub = v && is_void(v->sinfo),
+                      .sub = v && rlx_sinfo_is_void(v->sinfo),
                       .begin = begin,
                       .end = end,
                       .node = var };
@@ -401,7 +395,7 @@ static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const
         return bind_error(r, t->word);
     if (t->last && scope->suffix) {
         scope->name = t->word;
-        scope->value = is_void(v->sinfo) ? rlx_tuple_new(r->ctx, NULL, 0, line_place(r, line))
+        scope->value = rlx_sinfo_is_void(v->sinfo) ? rlx_tuple_new(r->ctx, NULL, 0, line_place(r, line))
                                          : &v->node;
     }
     return bind_var(r, t->word, &v->node, t->begin, t->end);
@@ -941,19 +935,9 @@ static void read_expression(rlx_reader *r, relax_scope *scope, const rlx_line *l
     if (!w || !emit(r, scope, line, &t, e))
         return;
     const rlx_var *var = w->value.kind == RLX_VAL_EXPR ? rlx_as_var(w->value.node) : NULL;
-    if (var && !is_void(var->sinfo) && var->sinfo != r->ctx->underived)
+    if (var && !rlx_sinfo_is_void(var->sinfo) && var->sinfo != r->ctx->underived)
         rlx_read_error(r, RLX_PA15, a, "the result %s is not used: bind it to a name",
                        rlx_show(r->ctx, var->sinfo));
-}
-
-/* A call without a value is a statement of its own, as it prints, and its value the empty tuple. */
-static const rlx_expr *returned(rlx_reader *r, const rlx_expr *e)
-{
-    if (!rlx_as_call(e))
-        return e;
-    const rlx_expr *leaf = begin(r) ? rlx_builder_operand(r->builder, e) : NULL;
-    const rlx_var *v = rlx_as_var(leaf);
-    return v && is_void(v->sinfo) ? rlx_tuple_new(r->ctx, NULL, 0, rlx_place_of(e)) : leaf;
 }
 
 static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *scope)
@@ -974,7 +958,7 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
     if (line->value && !rlx_read_value(r, line->value, &v))
         return;
     const rlx_ast at = { .begin = line->begin, .end = line->end };
-    s->result = returned(r, rlx_to_expr(r, line->value ? line->value : &at, &v, true));
+    s->result = rlx_to_expr(r, line->value ? line->value : &at, &v, true);
 }
 
 /* ---- if ------------------------------------------------------------------------------------- */

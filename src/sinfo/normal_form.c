@@ -386,14 +386,17 @@ static bool value_step(rlx_builder *b, job j)
     }
 }
 
+/* A call without a value is a statement of its own, as it prints; its value is the empty tuple. */
 static bool leaf_step(rlx_builder *b, job j)
 {
     const rlx_expr **top = &rlx_vec_last(&b->work->values);
     if (rlx_is_leaf(*top))
         return true;
-    const rlx_expr *v = rlx_builder_fresh(b, *top);
-    rlx_vec_last(&b->work->values) = v;
-    return v && remember_bound(b, j, v);
+    const rlx_expr *e = rlx_builder_fresh(b, *top);
+    if (e && rlx_sinfo_is_void(rlx_as_var(e)->sinfo))
+        e = rlx_tuple_new(b->ctx, NULL, 0, rlx_place_of(*top));
+    rlx_vec_last(&b->work->values) = e;
+    return e && remember_bound(b, j, e);
 }
 
 static bool same_items(const rlx_expr *const *a, const rlx_expr *const *b, size_t count)
@@ -708,8 +711,16 @@ static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx
     return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
+/* What is said without a place is said of what is bound now. */
+static void stand_at(rlx_builder *b, rlx_place place)
+{
+    if (place)
+        b->ctx->diags.otherwise = place;
+}
+
 static bool finish_step(rlx_builder *b, job j)
 {
+    stand_at(b, j.place);
     const rlx_expr *value = rlx_vec_pop(&b->work->values);
     const rlx_var_binding *vb = rlx_as_var_binding(j.node);
     return vb ? finish_var_binding(b, vb, value, j.place)
@@ -865,10 +876,12 @@ const rlx_function *rlx_builder_rewrite_function(rlx_builder *b, const rlx_funct
         return NULL;
     rlx_mutator *before = b->work->mutator;
     size_t base = b->work->jobs.len, values = b->work->values.len, depth = b->depth;
+    rlx_place otherwise = b->ctx->diags.otherwise;
     b->work->mutator = m;
     bool ok = begin_function(b, (job){ .node = &f->node }, name, self);
     b->names_of = depth ? b->names_of : &f->node;
     const rlx_expr *out = ok ? run(b, base, values) : NULL;
+    b->ctx->diags.otherwise = otherwise;
     b->work->mutator = before;
     b->work->jobs.len = base;
     if (!out && depth == 0)
