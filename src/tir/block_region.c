@@ -110,19 +110,26 @@ static const rlx_prim *number(rlx_context *ctx, rlx_dtype dtype, int64_t value)
     return rlx_int_literal(p, &kept) && kept == value ? p : wide;
 }
 
-/* The least span that holds both. */
-static bool unite(finder *f, span *a, const span *b)
+static bool is_whole(const span *s, const rlx_prim *size)
+{
+    return s->extent == size && rlx_is_int_value(s->min, 0);
+}
+
+/* The least span that holds both, of a dimension of that size. */
+static bool unite(finder *f, span *a, const span *b, const rlx_prim *size)
 {
     rlx_context *ctx = f->ctx;
-    int64_t apart, na, nb, far, size;
-    if (same_span(a, b))
+    int64_t apart, na, nb, far, sum;
+    if (same_span(a, b) || is_whole(a, size))
         return true;
+    if (is_whole(b, size))
+        return *a = *b, true;
     const rlx_prim *d = rlx_simplify(ctx, NULL, rlx_fold_sub(ctx, b->min, a->min));
     if (rlx_int_literal(d, &apart) && rlx_int_literal(a->extent, &na) &&
         rlx_int_literal(b->extent, &nb) && rlx_add_i64(apart, nb, &far) &&
-        rlx_sub_i64(na > far ? na : far, apart < 0 ? apart : 0, &size)) {
+        rlx_sub_i64(na > far ? na : far, apart < 0 ? apart : 0, &sum)) {
         a->min = apart < 0 ? b->min : a->min;
-        a->extent = number(ctx, rlx_prim_dtype(a->extent), size);
+        a->extent = number(ctx, rlx_prim_dtype(a->extent), sum);
         return a->extent != NULL;
     }
     const rlx_prim *end_a = rlx_fold_add(ctx, a->min, a->extent),
@@ -142,7 +149,7 @@ static bool add_access(finder *f, accesses *list, const rlx_buffer *b, span *spa
         if (list->data[i].buffer != b)
             continue;
         for (size_t d = 0; d < b->num_shape; d++)
-            if (!unite(f, &list->data[i].spans[d], &spans[d]))
+            if (!unite(f, &list->data[i].spans[d], &spans[d], b->shape[d]))
                 return fail(f);
         return true;
     }
@@ -177,6 +184,25 @@ static bool add_inner(finder *f, accesses *list, const rlx_buffer_region *r)
     return add_region(f, list, m ? rlx_as_buffer_region(m->source) : r);
 }
 
+/* What one index reaches: an element, the elements from the first to the last of a ramp, or
+ * somewhere in all of them. */
+static span span_of(finder *f, const rlx_prim *index, const rlx_prim *size)
+{
+    const rlx_ramp *ramp = rlx_as_ramp(index);
+    const rlx_prim *at = ramp ? ramp->base : index;
+    rlx_dtype t = rlx_prim_dtype(at);
+    int64_t lanes = 1, stride = 0, steps;
+    bool known = !ramp || (rlx_int_literal(ramp->stride, &stride) &&
+                           rlx_int_literal(ramp->lanes, &lanes) && lanes > 0);
+    if (!known || rlx_dtype_lanes(t) != 1 || !rlx_mul_i64(lanes - 1, stride, &steps) ||
+        steps <= -INT64_MAX || steps == INT64_MAX)
+        return (span){ rlx_int(f->ctx, rlx_prim_dtype(size), 0), size };
+    at = rlx_rewrite(&f->names, at);
+    if (at && steps < 0)
+        at = rlx_simplify(f->ctx, NULL, rlx_fold_add(f->ctx, at, rlx_int(f->ctx, t, steps)));
+    return (span){ at, number(f->ctx, t, (steps < 0 ? -steps : steps) + 1) };
+}
+
 static bool add_point(finder *f, accesses *list, const rlx_node *buffer,
                       const rlx_prim *const *indices, size_t count)
 {
@@ -190,15 +216,8 @@ static bool add_point(finder *f, accesses *list, const rlx_node *buffer,
     if (!spans || count != b->num_shape)
         return fail(f);
     for (size_t i = 0; i < count; i++) {
-        const rlx_ramp *ramp = rlx_as_ramp(indices[i]);
-        const rlx_prim *at = ramp ? ramp->base : indices[i],
-                       *n = ramp ? ramp->lanes : rlx_int(f->ctx, rlx_prim_dtype(at), 1);
-        int64_t lanes, stride;
-        if (ramp && rlx_int_literal(ramp->stride, &stride) &&
-            rlx_int_literal(ramp->lanes, &lanes) && stride > 0)
-            n = rlx_int(f->ctx, rlx_prim_dtype(at), (lanes - 1) * stride + 1);
-        spans[i] = (span){ rlx_rewrite(&f->names, at), n };
-        if (!spans[i].min || !n)
+        spans[i] = span_of(f, indices[i], b->shape[i]);
+        if (!spans[i].min || !spans[i].extent)
             return fail(f);
     }
     return add_access(f, list, b, spans);
