@@ -14,10 +14,10 @@ enum { COST_PROOF = 64, COST_EQUAL = 16, COST_FUNCTION = 1024 };
 bool rlx_check_name(const rlx_string *wanted, const rlx_string *name, int32_t number)
 {
     char digits[16] = "";
-    if (!wanted || wanted == name)
-        return !wanted || number < 0;
-    if (number < 0 || !name)
-        return false;
+    if (!wanted)
+        return true;
+    if (!name || number < 0)
+        return name && rlx_string_equal(wanted, name);
     size_t count = (size_t)snprintf(digits, sizeof digits, "%d", (int)number);
     return wanted->len == name->len + count && memcmp(wanted->data, name->data, name->len) == 0 &&
            memcmp(wanted->data + name->len, digits, count) == 0;

@@ -31,7 +31,8 @@ static void note_names(stating *s)
     rlx_wf *w = s->w;
     for (size_t i = rlx_vec_last(&w->marks).sizes; i < w->open_sizes.len; i++) {
         const rlx_prim_var *v = w->sizes.data[w->open_sizes.data[i]].var;
-        if (v->name && !rlx_ptrmap_put(&s->bound, v->name, 1))
+        const rlx_string *name = v->name ? rlx_string_interned(w->ctx, v->name) : NULL;
+        if (name && !rlx_ptrmap_put(&s->bound, name, 1))
             rlx_wf_no_memory(w);
     }
 }

@@ -171,6 +171,11 @@ const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text)
     return make_string(ctx, rlx_hash_bytes(text.data, text.len), text);
 }
 
+const rlx_string *rlx_string_interned(const rlx_context *ctx, const rlx_string *s)
+{
+    return find_string(ctx, rlx_hash_bytes(s->data, s->len), rlx_string_slice(s));
+}
+
 size_t rlx_context_bytes(const rlx_context *ctx)
 {
     return rlx_mem_live(&ctx->memory);

@@ -99,6 +99,9 @@ bool rlx_no_memory(rlx_context *ctx);
 const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
 /* The same, not to be found again: for hints that are many and hardly ever the same. */
 const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text);
+/* The interned string of that text; NULL: there is none. Names of variables, which may be such
+ * hints, are looked up by pointer only after this. */
+const rlx_string *rlx_string_interned(const rlx_context *ctx, const rlx_string *s);
 RLX_INLINE const rlx_string *rlx_string_z(rlx_context *ctx, const char *z)
 {
     return rlx_string_intern(ctx, rlx_slice_z(z));

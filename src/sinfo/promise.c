@@ -65,7 +65,8 @@ static bool read_non_negative(promises *p, const rlx_attr_list *names)
 /* Adds what is promised of v, if that is anything. */
 static bool claim(promises *p, const rlx_prim_var *v, rlx_facts *out)
 {
-    promise *one = v->name ? promise_of(p, v->name, false) : NULL;
+    const rlx_string *name = v->name ? rlx_string_interned(p->ctx, v->name) : NULL;
+    promise *one = name ? promise_of(p, name, false) : NULL;
     if (!one || one->taken)
         return true;
     one->taken = true;
@@ -178,9 +179,11 @@ const rlx_attr *rlx_promises_of_params(rlx_context *ctx, const rlx_attr *attrs,
         return attrs;
     rlx_ptrmap_init(&there, &ctx->memory);
     bool ok = vars_of_params(ctx, params, count, &vars);
-    for (size_t i = 0; ok && i < vars.len; i++)
-        ok = !vars.data[i]->name || rlx_ptrmap_put(&there, vars.data[i]->name, 1) ||
-             rlx_no_memory(ctx);
+    for (size_t i = 0; ok && i < vars.len; i++) {
+        const rlx_string *name = vars.data[i]->name;
+        name = name ? rlx_string_interned(ctx, name) : NULL;
+        ok = !name || rlx_ptrmap_put(&there, name, 1) || rlx_no_memory(ctx);
+    }
     if (!ok)
         attrs = NULL;
     if (attrs && map)

@@ -321,6 +321,11 @@ static void conditions(void **state)
     assert_int_equal(count(ctx, m, relax_pattern_var(ctx, Z("c"))), 1);
     assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var(ctx, Z("b")))), 1);
     assert_int_equal(count(ctx, m, op1(ctx, "astype", relax_pattern_var(ctx, Z("a")))), 0);
+    relax_module *digits =
+        body(ctx, "        a1 = R.exp(x)\n        a2 = R.sin(a1)\n        gv = R.exp(a2)\n");
+    assert_int_equal(count(ctx, digits, relax_pattern_var(ctx, Z("a1"))), 1);
+    assert_int_equal(count(ctx, digits, op1(ctx, "exp", relax_pattern_var(ctx, Z("a2")))), 1);
+    assert_int_equal(count(ctx, digits, op1(ctx, "exp", relax_pattern_var(ctx, Z("a1")))), 0);
     assert_int_equal(
         count(ctx, m,
               relax_pattern_with_struct_info(
