@@ -131,6 +131,25 @@ static void check_pair(rlx_wf *w, const rlx_call *call, const rlx_function *call
     f->callee = call->op;
 }
 
+/* In the order of the promises. */
+static void check_promised(rlx_wf *w, const rlx_call *call, const rlx_function *callee,
+                           const rlx_facts *promised, const rlx_mapping *m)
+{
+    rlx_ptrmap pairs; /* variable -> index + 1 */
+    bool ok = true;
+    rlx_ptrmap_init(&pairs, MEMORY(w));
+    for (size_t i = 0; ok && i < m->list.len; i++)
+        ok = rlx_ptrmap_put(&pairs, m->list.data[i].var, i + 1);
+    for (size_t i = 0; ok && i < promised->len; i++) {
+        uintptr_t at;
+        if (rlx_ptrmap_find(&pairs, promised->data[i].var, &at))
+            check_pair(w, call, callee, &promised->data[i], &m->list.data[at - 1]);
+    }
+    if (!ok)
+        rlx_wf_no_memory(w);
+    rlx_ptrmap_free(&pairs);
+}
+
 void rlx_wf_call_promises(rlx_wf *w, const rlx_call *call, const rlx_function *callee)
 {
     const rlx_func_sinfo *s = rlx_as_func_sinfo(callee->sinfo);
@@ -147,10 +166,8 @@ void rlx_wf_call_promises(rlx_wf *w, const rlx_call *call, const rlx_function *c
         if (have)
             rlx_mapping_add(&m, s->params[i], have, (int32_t)i);
     }
-    for (size_t i = 0; i < promised.len && !m.conflict; i++)
-        for (size_t k = 0; k < m.list.len; k++)
-            if (m.list.data[k].var == promised.data[i].var)
-                check_pair(w, call, callee, &promised.data[i], &m.list.data[k]);
+    if (promised.len && !m.conflict)
+        check_promised(w, call, callee, &promised, &m);
     rlx_mapping_free(&m);
     rlx_vec_free(MEMORY(w), &promised);
 }
