@@ -173,17 +173,6 @@ static const rlx_prim *length_of(rlx_context *ctx, const rlx_prim *start, const 
     return sum && (sum->a == start || same_number) ? sum->b : NULL;
 }
 
-/* Begin and length are of one type, or their sum, which is printed, has none; a literal takes
- * that of the other. */
-static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim *length)
-{
-    if (!length)
-        return false;
-    if (!rlx_is(*begin, RLX_NODE_INT_IMM) && !rlx_is(length, RLX_NODE_INT_IMM))
-        *begin = rlx_fold_cast(r->ctx, rlx_prim_dtype(length), *begin);
-    return *begin != NULL;
-}
-
 /* The sum of two numbers prints as a number, of one type. */
 static bool same_numbers(rlx_reader *r, const rlx_prim **begin, const rlx_prim **length)
 {
@@ -194,6 +183,17 @@ static bool same_numbers(rlx_reader *r, const rlx_prim **begin, const rlx_prim *
         *length = rlx_int(r->ctx, t, b->value);
     }
     return *begin && *length;
+}
+
+/* Begin and length are of one type, or their sum, which is printed, has none; a literal takes
+ * that of the other. */
+static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim **length)
+{
+    if (!*length)
+        return false;
+    if (!rlx_is(*begin, RLX_NODE_INT_IMM) && !rlx_is(*length, RLX_NODE_INT_IMM))
+        *begin = rlx_fold_cast(r->ctx, rlx_prim_dtype(*length), *begin);
+    return same_numbers(r, begin, length);
 }
 
 /* What begins at 0 prints without its begin, which is then as wide as the end. */
@@ -219,7 +219,7 @@ const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *
     if (!d)
         return rlx_prims_misfit(r, at, *start, stop), NULL;
     length = rlx_simplify(r->ctx, NULL, d);
-    return same_type(r, start, length) ? length : NULL;
+    return same_type(r, start, &length) ? length : NULL;
 }
 
 /* From begin to end, which may be missing. The length keeps its form unless it is a number. */
@@ -237,7 +237,7 @@ const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim
         return rlx_prims_misfit(r, at, begin, end), NULL;
     const rlx_prim *number = rlx_simplify(r->ctx, NULL, length);
     length = rlx_is(number, RLX_NODE_INT_IMM) ? number : length;
-    return number && same_type(r, &begin, length) ? rlx_range_new(r->ctx, begin, length) : NULL;
+    return number && same_type(r, &begin, &length) ? rlx_range_new(r->ctx, begin, length) : NULL;
 }
 
 /* T.Range(begin, end), I.Range(begin, end) */
