@@ -161,12 +161,12 @@ int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module 
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int32_t relax_has_reshape_pattern(relax_context *ctx, const relax_base_func *func);
 /* Memory that a Relax function of the module asks for once it is built
- * (relax_pipeline_add_build at level 1), in bytes, as expressions of its sizes: without planning (*tensors, every tensor that
- * it allocates) and with it (*storages, tensors that are not planned included). Branches are added
- * up, functions that it calls are left out. Returns the number of allocations whose size is not
- * known before it runs, which are left out; -1 if it cannot be lowered, on misuse or when out of
- * memory. The module stays as it is; what was made on the way goes with the context or its next
- * collection. */
+ * (relax_pipeline_add_build at level 1), in bytes, as expressions of its sizes: without planning
+ * (*tensors, every tensor that it allocates) and with it (*storages, tensors that are not planned
+ * included). Branches are added up, functions that it calls are left out. Returns the number of
+ * allocations whose size is not known before it runs, which are left out; -1 if it cannot be
+ * lowered, on misuse or when out of memory. The module stays as it is; what was made on the way
+ * goes with the context or its next collection. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const char *function,
                            size_t function_len, const relax_prim_expr **tensors,
@@ -179,8 +179,8 @@ int64_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, co
                               const int64_t *values, size_t count, int64_t *tensors,
                               int64_t *storages);
 /* The same of a Relax function as it stands: nothing is lowered, so before call_tir_rewrite
- * there is nothing to count; after it *tensors and *storages are equal, plan_memory makes the second
- * smaller. Returns the number of allocations whose size is not given. */
+ * there is nothing to count; after it *tensors and *storages are equal, plan_memory makes the
+ * second smaller. Returns the number of allocations whose size is not given. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
                               const relax_prim_expr **tensors, const relax_prim_expr **storages);

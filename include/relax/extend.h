@@ -71,8 +71,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(sink)
 relax_status relax_kind_sink_text(relax_kind_sink *sink, RELAX_NULLABLE const char *name,
                                   const char *text);
 /* Hands the arguments of `info` to the sink, in the order of the text, for the printer and for
- * messages. 0: done; anything else: the operands are printed in order. It looks at `info` and makes
- * nothing; it may run on several threads at once. */
+ * messages. 0: done; anything else: the operands are printed in order. It looks at `info` and
+ * makes nothing; it may run on several threads at once. */
 typedef int32_t (*relax_kind_print_fn)(void *user, const relax_struct_info *info,
                                        relax_kind_sink *sink);
 /* The struct info that R.NAME(arguments) says, of the kind: args[i] as an operand, names[i] what

@@ -91,8 +91,8 @@ RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_base_func_with_attrs(
 /* Parameters become constants: params[i] (a parameter of a function of the module) is replaced
  * by constants[i] (a constant), and shape variables that it fixes become numbers. NULL
  * and diagnostics for a wrong dtype, rank or size, a size beyond the bounds that the function
- * promises, and for a function that is called in the module (CG12), a parameter given twice (OP16), and one that no function has (OP15). By name:
- * relax_bind_params. */
+ * promises, and for a function that is called in the module (CG12), a parameter given twice
+ * (OP16), and one that no function has (OP15). By name: relax_bind_params. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_bind_constants(relax_context *ctx,
         const relax_module *module, const relax_expr *const *params,

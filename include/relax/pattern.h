@@ -264,10 +264,10 @@ typedef const relax_expr *(*relax_rewrite_fn)(void *user, relax_module_builder *
                                               relax_builder *builder, const relax_match *match);
 /* From such a callback that gives a replacement: what `pattern` matched, another binding of the
  * match, is replaced by `with` as well, which is evaluated where the root is and fits it as far.
- * Its uses behind the root follow, those before it stay. So one match may give several values: three
- * products of one matrix become one product and three slices of it, at the first of them. OP09
- * outside of the callback, OP02 for what is no variable, OP17 for what the match does not look
- * into. */
+ * Its uses behind the root follow, those before it stay. So one match may give several values:
+ * three products of one matrix become one product and three slices of it, at the first of them.
+ * OP09 outside of the callback, OP02 for what is no variable, OP17 for what the match does not
+ * look into. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(match)
 relax_status relax_match_replace(const relax_match *match, const relax_pattern *pattern,
                                  const relax_expr *with);

@@ -122,8 +122,8 @@ RLX_INLINE bool rlx_diags_full(const rlx_diags *d) { return d->num_errors >= d->
  * Each out may be NULL. */
 bool rlx_diags_locate(rlx_diags *d, rlx_place p, uint32_t *line, uint32_t *column,
                       uint32_t *column_chars);
-/* "FILE:LINE:COL" of a place in a text of its own, nothing of others. Lines are counted through and
- * nothing is remembered, so that other readers may be at work. */
+/* "FILE:LINE:COL" of a place in a text of its own, nothing of others. Lines are counted through
+ * and nothing is remembered, so that other readers may be at work. */
 void rlx_diags_put_place(const rlx_diags *d, rlx_place p, rlx_buf *out);
 /* "FILE:LINE:COL: error[WF03]: message\n" + source line + caret, then each note likewise.
  * Without a place: "FILE: ..." or "error[..]: ...". */

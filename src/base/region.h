@@ -31,8 +31,8 @@ void rlx_region_drop(rlx_region *r);              /* frees all; usable again */
  * touched is cheaper than new memory. */
 void rlx_region_inherit(rlx_region *r, rlx_region *from, size_t most);
 rlx_region_mark rlx_region_save(const rlx_region *r);
-/* Forgets what came after the mark. One chunk is kept for reuse, or the next one will hold all that
- * was forgotten: a region used again and again soon asks for nothing. */
+/* Forgets what came after the mark. One chunk is kept for reuse, or the next one will hold all
+ * that was forgotten: a region used again and again soon asks for nothing. */
 void rlx_region_rewind(rlx_region *r, rlx_region_mark mark);
 /* slow path of rlx_region_alloc */
 RLX_NODISCARD void *rlx_region_grow(rlx_region *r, size_t size);

@@ -11,8 +11,9 @@
  * while k runs. */
 #define CONTRACT_ROWS(name, T, R)                                                                 \
     { "rlx_contract_" #R "_rows_" #name,                                                          \
-      TEXT(RELAX_ALWAYS_INLINE void rlx_contract_##R##_rows_##name(T *restrict acc, int64_t acc_i, const T *restrict a, int64_t a_i, \
-                                                                   int64_t a_k, const T *restrict b, int64_t b_k, int64_t depth) \
+      TEXT(RELAX_ALWAYS_INLINE void rlx_contract_##R##_rows_##name(T *restrict acc,               \
+               int64_t acc_i, const T *restrict a, int64_t a_i, int64_t a_k,                      \
+               const T *restrict b, int64_t b_k, int64_t depth)                                   \
       {                                                                                           \
           typedef RELAX_VECTOR(T) vector;                                                         \
           vector s[R][2];                                                                         \
@@ -32,18 +33,21 @@
 #define CONTRACT(name, T)                                                                         \
     CONTRACT_ROWS(name, T, 4), CONTRACT_ROWS(name, T, 1),                                         \
     { "rlx_contract_part_" #name,                                                                 \
-      TEXT(static inline void rlx_contract_part_##name(T *restrict acc, int64_t acc_i, int64_t acc_j, const T *restrict a, int64_t a_i, \
-                                                       int64_t a_j, int64_t a_k, const T *restrict b, int64_t b_i, int64_t b_j, \
-                                                       int64_t b_k, int64_t rows, int64_t columns, int64_t depth) \
+      TEXT(static inline void rlx_contract_part_##name(T *restrict acc,                           \
+               int64_t acc_i, int64_t acc_j, const T *restrict a, int64_t a_i,                    \
+               int64_t a_j, int64_t a_k, const T *restrict b, int64_t b_i, int64_t b_j,           \
+               int64_t b_k, int64_t rows, int64_t columns, int64_t depth)                         \
       {                                                                                           \
           int64_t done = 0;                                                                       \
           if (acc_j == 1 && a_j == 0 && b_j == 1 && (b_i == 0 || rows == 1)) {                    \
               for (; done + 2 * RELAX_LANES(T) <= columns; done += 2 * RELAX_LANES(T)) {          \
                   int64_t i = 0;                                                                  \
                   for (; i + 4 <= rows; i += 4)                                                   \
-                      rlx_contract_4_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i, a_i, a_k, b + done, b_k, depth); \
+                      rlx_contract_4_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i,      \
+                                                 a_i, a_k, b + done, b_k, depth);                 \
                   for (; i < rows; i++)                                                           \
-                      rlx_contract_1_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i, a_i, a_k, b + done, b_k, depth); \
+                      rlx_contract_1_rows_##name(acc + i * acc_i + done, acc_i, a + i * a_i,      \
+                                                 a_i, a_k, b + done, b_k, depth);                 \
               }                                                                                   \
           }                                                                                       \
           for (int64_t i = 0; i < rows; i++) {                                                    \
@@ -54,7 +58,8 @@
                       s[c] = acc[i * acc_i + (j + c) * acc_j];                                    \
                   for (int64_t k = 0; k < depth; k++)                                             \
                       for (int c = 0; c < 4; c++)                                                 \
-                          s[c] += a[i * a_i + (j + c) * a_j + k * a_k] * b[i * b_i + (j + c) * b_j + k * b_k]; \
+                          s[c] += a[i * a_i + (j + c) * a_j + k * a_k] *                          \
+                                  b[i * b_i + (j + c) * b_j + k * b_k];                           \
                   for (int c = 0; c < 4; c++)                                                     \
                       acc[i * acc_i + (j + c) * acc_j] = s[c];                                    \
               }                                                                                   \
@@ -67,17 +72,23 @@
           }                                                                                       \
       }) },                                                                                       \
     { "rlx_contract_" #name,                                                                      \
-      TEXT(RELAX_NOINLINE static int rlx_contract_##name(relax_kernel_call *call, T *restrict acc, int64_t acc_i, int64_t acc_j, \
-                                                 const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, const T *restrict b, \
-                                                 int64_t b_i, int64_t b_j, int64_t b_k, int64_t rows, int64_t columns, int64_t depth) \
+      TEXT(RELAX_NOINLINE static int rlx_contract_##name(relax_kernel_call *call,                 \
+               T *restrict acc, int64_t acc_i, int64_t acc_j,                                     \
+               const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, const T *restrict b,   \
+               int64_t b_i, int64_t b_j, int64_t b_k, int64_t rows, int64_t columns,              \
+               int64_t depth)                                                                     \
       {                                                                                           \
-          int64_t deep = RELAX_MIN(depth, 65536), wide = RELAX_MIN(columns, 4096), high = 1 + (1 << 22) / (1 + deep * wide) * 4; \
+          int64_t deep = RELAX_MIN(depth, 65536), wide = RELAX_MIN(columns, 4096),                \
+                  high = 1 + (1 << 22) / (1 + deep * wide) * 4;                                   \
           for (int64_t i = 0; i < rows; i += high)                                                \
               for (int64_t j = 0; j < columns; j += wide)                                         \
                   for (int64_t k = 0; k < depth; k += deep) {                                     \
-                      int64_t r = RELAX_MIN(rows - i, high), c = RELAX_MIN(columns - j, wide), d = RELAX_MIN(depth - k, deep); \
-                      rlx_contract_part_##name(acc + i * acc_i + j * acc_j, acc_i, acc_j, a + i * a_i + j * a_j + k * a_k, a_i, a_j, a_k, \
-                                               b + i * b_i + j * b_j + k * b_k, b_i, b_j, b_k, r, c, d); \
+                      int64_t r = RELAX_MIN(rows - i, high), c = RELAX_MIN(columns - j, wide),    \
+                              d = RELAX_MIN(depth - k, deep);                                     \
+                      rlx_contract_part_##name(acc + i * acc_i + j * acc_j, acc_i, acc_j,         \
+                                               a + i * a_i + j * a_j + k * a_k, a_i, a_j, a_k,    \
+                                               b + i * b_i + j * b_j + k * b_k, b_i, b_j, b_k,    \
+                                               r, c, d);                                          \
                       RELAX_SPEND((r * c * d >> 8) + 1);                                          \
                   }                                                                               \
           return 0;                                                                               \
@@ -86,9 +97,10 @@
  * side by side. */
 #define REDUCE(op, name, T, expr)                                                                 \
     { "rlx_reduce_" #op "_" #name,                                                                \
-      TEXT(RELAX_NOINLINE static int rlx_reduce_##op##_##name(relax_kernel_call *call, T *restrict acc, int64_t acc_i, int64_t acc_j, \
-                                               const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, int64_t rows, \
-                                               int64_t columns, int64_t depth)                    \
+      TEXT(RELAX_NOINLINE static int rlx_reduce_##op##_##name(relax_kernel_call *call,            \
+               T *restrict acc, int64_t acc_i, int64_t acc_j,                                     \
+               const T *restrict a, int64_t a_i, int64_t a_j, int64_t a_k, int64_t rows,          \
+               int64_t columns, int64_t depth)                                                    \
       {                                                                                           \
           for (int64_t i = 0; i < rows; i++, acc += acc_i, a += a_i) {                            \
               int64_t j = 0;                                                                      \

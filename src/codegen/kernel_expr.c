@@ -363,7 +363,8 @@ kw_value kw_expr(kw *w, const rlx_prim *p, kw_value mask)
             continue;
         }
         kw_value v, inner = operand_mask(w, f);
-        const rlx_prim *next = rlx_tir_operand(f->p, f->at); /* the push below may move the stack */
+        /* before the push below, which may move the stack */
+        const rlx_prim *next = rlx_tir_operand(f->p, f->at);
         if (at_once(w, next, inner, &v)) {
             f = &rlx_vec_last(&stack);
             f->v[f->at++] = v;

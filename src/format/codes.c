@@ -1,7 +1,8 @@
 #include "format/codes.h"
 
 static const rlx_code rows[RLX_CODE_COUNT] = {
-#define CODE(id, name_text, severity_value, status_value, title_text, rule_text, bad_text, cure_text) \
+#define CODE(id, name_text, severity_value, status_value, title_text, rule_text, bad_text,  \
+             cure_text)                                                                     \
     [RLX_##id] = { .name = name_text, .severity = severity_value, .status = status_value },
 #include "format/codes.def"
 #undef CODE

@@ -4,8 +4,11 @@
 #define REF(s, w, n) { .type = RLX_FIELD_REF, .offset = offsetof(rlx_##s, n), .name = #n },
 #define DEF(s, w, n) { .type = RLX_FIELD_DEF, .offset = offsetof(rlx_##s, n), .name = #n },
 #define NOTE(s, w, n) { .type = RLX_FIELD_NOTE, .offset = offsetof(rlx_##s, n), .name = #n },
-#define COUNTED(s, t, n) \
-    { .type = t, .offset = offsetof(rlx_##s, n), .count_offset = offsetof(rlx_##s, num_##n), .name = #n },
+#define COUNTED(s, t, n)                                   \
+    { .type = t,                                           \
+      .offset = offsetof(rlx_##s, n),                      \
+      .count_offset = offsetof(rlx_##s, num_##n),          \
+      .name = #n },
 #define REFS(s, w, n) COUNTED(s, RLX_FIELD_REFS, n)
 #define DEFS(s, w, n) COUNTED(s, RLX_FIELD_DEFS, n)
 #define PLACES(s, n) COUNTED(s, RLX_FIELD_PLACES, n)

@@ -124,8 +124,11 @@ enum rlx_family {
 /* rlx_as_call(n): n as const rlx_call * if it is a CALL, else NULL (also for NULL). One per
  * KIND that has its struct to itself; shared structs: rlx_as_var, rlx_as_block, rlx_as_binary
  * below. */
-#define RLX_DEFINE_AS(name, test) \
-    RLX_INLINE const rlx_##name *rlx_as_##name(const rlx_node *n) { return n && (test) ? (const rlx_##name *)n : NULL; }
+#define RLX_DEFINE_AS(name, test)                                 \
+    RLX_INLINE const rlx_##name *rlx_as_##name(const rlx_node *n) \
+    {                                                             \
+        return n && (test) ? (const rlx_##name *)n : NULL;        \
+    }
 #define RLX_AS(name, kind_name) RLX_DEFINE_AS(name, n->kind == RLX_NODE_##kind_name)
 RLX_AS(constant, CONSTANT)
 RLX_AS(global_var, GLOBAL_VAR)

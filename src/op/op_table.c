@@ -49,8 +49,13 @@
 #define ANY(name, deflt, help) ATTR(ANY, name, deflt, help)
 
 static const rlx_op_row rows[] = {
-#define OP(NAME, FLAGS, PATTERN, RULE, ...) \
-    { .name = "relax." NAME, .short_name = NAME, .flags = (FLAGS), .pattern = (PATTERN), .infer = rlx_infer_##RULE, __VA_ARGS__ },
+#define OP(NAME, FLAGS, PATTERN, RULE, ...)     \
+    { .name = "relax." NAME,                    \
+      .short_name = NAME,                       \
+      .flags = (FLAGS),                         \
+      .pattern = (PATTERN),                     \
+      .infer = rlx_infer_##RULE,                \
+      __VA_ARGS__ },
 #include "op/op.def"
 #undef OP
 };

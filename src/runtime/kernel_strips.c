@@ -159,8 +159,8 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
             p[(int64_t)i * stride] = (T)(to);                                                     \
         }                                                                                         \
     }                                                                                             \
-    static int64_t load_each_##name(void *dp, const void *mp, const int64_t *at, const int32_t *mask, \
-                                    size_t n, int64_t count)                                      \
+    static int64_t load_each_##name(void *dp, const void *mp, const int64_t *at,                  \
+                                    const int32_t *mask, size_t n, int64_t count)                 \
     {                                                                                             \
         R *d = dp;                                                                                \
         const T *p = mp;                                                                          \
@@ -176,8 +176,8 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
         }                                                                                         \
         return -1;                                                                                \
     }                                                                                             \
-    static int64_t store_each_##name(void *mp, const int64_t *at, const int32_t *mask, const void *ap, \
-                                     size_t n, int64_t count)                                     \
+    static int64_t store_each_##name(void *mp, const int64_t *at, const int32_t *mask,            \
+                                     const void *ap, size_t n, int64_t count)                     \
     {                                                                                             \
         T *p = mp;                                                                                \
         const R *a = ap;                                                                          \
@@ -255,8 +255,9 @@ CONTRACT_ANY(u64, uint64_t)
 /* One scalar of a for all columns, acc and b contiguous in j, b the same for all rows: a matrix
  * product. A block of R rows and W vectors of columns. */
 #define BLOCK(name, T, V, R, W)                                                                   \
-    RLX_ALWAYS_INLINE void block_##name##_##R##x##W(T *acc, int64_t acc_i, const T *a, int64_t a_i, \
-                                                    int64_t a_k, const T *b, int64_t b_k, int64_t depth) \
+    RLX_ALWAYS_INLINE void block_##name##_##R##x##W(T *acc, int64_t acc_i, const T *a,            \
+                                                    int64_t a_i, int64_t a_k, const T *b,         \
+                                                    int64_t b_k, int64_t depth)                   \
     {                                                                                             \
         enum { LANES = sizeof(V) / sizeof(T) };                                                   \
         V s[R][W];                                                                                \
@@ -284,15 +285,18 @@ CONTRACT_ANY(u64, uint64_t)
         const T *a = (const T *)r->a + row * r->a_i, *b = r->b;                                   \
         int64_t j = 0;                                                                            \
         for (; j + W * LANES <= r->columns; j += W * LANES)                                       \
-            block_##name##_##R##x##W(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth); \
+            block_##name##_##R##x##W(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k,         \
+                                     r->depth);                                                   \
         for (; W > 1 && j + LANES <= r->columns; j += LANES)                                      \
-            block_##name##_##R##x1(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth); \
+            block_##name##_##R##x1(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k,           \
+                                   r->depth);                                                     \
         for (; j < r->columns; j++)                                                               \
             column_##T##_##R(acc + j, r->acc_i, a, r->a_i, r->a_k, b + j, r->b_k, r->depth);      \
     }
 #define COLUMN(T, R)                                                                              \
-    RLX_ALWAYS_INLINE void column_##T##_##R(T *acc, int64_t acc_i, const T *a, int64_t a_i, int64_t a_k, \
-                                               const T *b, int64_t b_k, int64_t depth)            \
+    RLX_ALWAYS_INLINE void column_##T##_##R(T *acc, int64_t acc_i, const T *a, int64_t a_i,       \
+                                            int64_t a_k, const T *b, int64_t b_k,                 \
+                                            int64_t depth)                                        \
     {                                                                                             \
         T s[R];                                                                                   \
         for (int i = 0; i < R; i++)                                                               \

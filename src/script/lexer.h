@@ -18,11 +18,13 @@
 
 /* TOK(enumerator, text in messages) */
 #define RLX_TOKENS(TOK)                                                                           \
-    TOK(END, "the end of the text") TOK(NEWLINE, "the end of the line") TOK(INDENT, "an indented line") \
-    TOK(DEDENT, "the end of the block") TOK(NAME, "a name") TOK(INT, "a number") TOK(FLOAT, "a number") \
+    TOK(END, "the end of the text") TOK(NEWLINE, "the end of the line")                           \
+    TOK(INDENT, "an indented line") TOK(DEDENT, "the end of the block")                           \
+    TOK(NAME, "a name") TOK(INT, "a number") TOK(FLOAT, "a number")                               \
     TOK(STRING, "a string") TOK(ERROR, "an error")                                                \
-    TOK(LPAR, "'('") TOK(RPAR, "')'") TOK(LBRACKET, "'['") TOK(RBRACKET, "']'") TOK(LBRACE, "'{'") \
-    TOK(RBRACE, "'}'") TOK(COMMA, "','") TOK(COLON, "':'") TOK(DOT, "'.'") TOK(SEMICOLON, "';'")  \
+    TOK(LPAR, "'('") TOK(RPAR, "')'") TOK(LBRACKET, "'['") TOK(RBRACKET, "']'")                   \
+    TOK(LBRACE, "'{'") TOK(RBRACE, "'}'")                                                         \
+    TOK(COMMA, "','") TOK(COLON, "':'") TOK(DOT, "'.'") TOK(SEMICOLON, "';'")                     \
     TOK(AT, "'@'") TOK(ARROW, "'->'") TOK(ASSIGN, "'='") TOK(WALRUS, "':='")                      \
     TOK(OR, "'or'") TOK(AND, "'and'")                                                             \
     TOK(LT, "'<'") TOK(LE, "'<='") TOK(GT, "'>'") TOK(GE, "'>='") TOK(EQ, "'=='") TOK(NE, "'!='") \
@@ -33,7 +35,8 @@
     TOK(AUG_FLOORDIV, "'//='") TOK(AUG_MOD, "'%='") TOK(AUG_POW, "'**='") TOK(AUG_SHL, "'<<='")   \
     TOK(AUG_SHR, "'>>='") TOK(AUG_AND, "'&='") TOK(AUG_OR, "'|='") TOK(AUG_XOR, "'^='")           \
     TOK(NOT, "'not'") TOK(IN, "'in'") TOK(IS, "'is'") TOK(IF, "'if'") TOK(ELSE, "'else'")         \
-    TOK(ELIF, "'elif'") TOK(FOR, "'for'") TOK(WHILE, "'while'") TOK(WITH, "'with'") TOK(AS, "'as'") \
+    TOK(ELIF, "'elif'") TOK(FOR, "'for'") TOK(WHILE, "'while'") TOK(WITH, "'with'")               \
+    TOK(AS, "'as'")                                                                               \
     TOK(DEF, "'def'") TOK(CLASS, "'class'") TOK(RETURN, "'return'") TOK(ASSERT, "'assert'")       \
     TOK(PASS, "'pass'") TOK(LAMBDA, "'lambda'") TOK(NONE, "'None'") TOK(TRUE, "'True'")           \
     TOK(FALSE, "'False'") TOK(IMPORT, "'import'") TOK(FROM, "'from'") TOK(NONLOCAL, "'nonlocal'") \

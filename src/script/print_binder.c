@@ -21,7 +21,8 @@ static bool define(rlx_printer *p, const rlx_node *binder, uint32_t *number)
     return b != NULL;
 }
 
-/* A name for this hint and dtype that is not in use: its number in p->lent + 1; 0: out of memory. */
+/* A name for this hint and dtype that is not in use: its number in p->lent + 1; 0: out of
+ * memory. */
 static size_t borrow(rlx_printer *p, const rlx_prim_var *binder)
 {
     const rlx_bound *hint = rlx_hint_name(p, &binder->node);

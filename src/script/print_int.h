@@ -4,12 +4,12 @@
  * (header comments, declarations, the metadata block) is kept as an insert and put in place
  * once, at the end, in one sweep.
  *
- *   print.c         entry points, modules, inserts    print_relax.c     functions, blocks, bindings
- *   print_names.c   unique names, frames              print_tir.c       statements of PrimFuncs
- *   print_expr.c    expressions of all families       print_block.c     PrimFuncs, blocks, loops
- *   print_call.c    calls, constants, attributes      print_buffer.c    buffers and regions
- *   print_sinfo.c   annotations                       print_scope.c     undeclared variables
- *   print_prim.c    integers and scalars              metadata_write.c  the metadata block
+ *   print.c         entry points, modules, inserts   print_relax.c     functions, blocks, bindings
+ *   print_names.c   unique names, frames             print_tir.c       statements of PrimFuncs
+ *   print_expr.c    expressions of all families      print_block.c     PrimFuncs, blocks, loops
+ *   print_call.c    calls, constants, attributes     print_buffer.c    buffers and regions
+ *   print_sinfo.c   annotations                      print_scope.c     undeclared variables
+ *   print_prim.c    integers and scalars             metadata_write.c  the metadata block
  *   print_binder.c  binders of function descriptions
  *
  * No recursion: expressions run on a stack of items, statements on a stack of tasks.

@@ -208,7 +208,8 @@ void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
 }
 
 /* May the text be copied when the same struct info comes again? A Relax variable inside changes
- * its name from place to place, and so does a binder; quoted dimensions stand in signatures only. */
+ * its name from place to place, and so does a binder; quoted dimensions stand in signatures
+ * only. */
 static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(s);
@@ -216,8 +217,8 @@ static bool text_keeps(const rlx_printer *p, const rlx_sinfo *s)
         return false;
     if (!(s->flags & RLX_FLAG_HAS_VARS))
         return true;
-    if (p->signature || p->hidden.len || s->kind == RLX_NODE_TUPLE_SINFO || s->kind == RLX_NODE_FUNC_SINFO ||
-        s->kind == RLX_NODE_HOST_SINFO)
+    if (p->signature || p->hidden.len || s->kind == RLX_NODE_TUPLE_SINFO ||
+        s->kind == RLX_NODE_FUNC_SINFO || s->kind == RLX_NODE_HOST_SINFO)
         return false;
     return !t || rlx_is(t->shape, RLX_NODE_SHAPE_EXPR);
 }

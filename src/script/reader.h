@@ -262,8 +262,8 @@ bool rlx_is_function(rlx_reader *r, const rlx_ast *a, enum rlx_space space, enum
 const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a);
 /* Places collected since `mark`, copied into the context; r->places is cut back. */
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count);
-/* Annotation of the variable `name` that is bound, and the places of its parts, which live as long as its tree.
- * Remembers by text what it read. NULL after a report. */
+/* Annotation of the variable `name` that is bound, and the places of its parts, which live as
+ * long as its tree. Remembers by text what it read. NULL after a report. */
 const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_word *name,
                                    const rlx_place **places, size_t *num_places);
 /* for the parser */

@@ -299,9 +299,9 @@ static bool read_rank(rlx_reader *r, const rlx_ast *a, enum rlx_node_kind of,
     const rlx_var *of_var = rlx_as_var(shape);
     const rlx_shape_sinfo *known = of_var ? rlx_as_shape_sinfo(of_var->sinfo) : NULL;
     if (known && n >= 0 && known->ndim >= 0 && n != known->ndim)
-        return rlx_read_error(r, RLX_TY14, a,
-                              "shape variable %s of a tensor annotation has rank %d, expected %lld",
-                              of_var->name->data, (int)known->ndim, (long long)n);
+        return rlx_read_error(
+            r, RLX_TY14, a, "shape variable %s of a tensor annotation has rank %d, expected %lld",
+            of_var->name->data, (int)known->ndim, (long long)n);
     *ndim = (int)n;
     return true;
 }

@@ -395,8 +395,9 @@ static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const
         return bind_error(r, t->word);
     if (t->last && scope->suffix) {
         scope->name = t->word;
-        scope->value = rlx_sinfo_is_void(v->sinfo) ? rlx_tuple_new(r->ctx, NULL, 0, line_place(r, line))
-                                         : &v->node;
+        scope->value = rlx_sinfo_is_void(v->sinfo)
+                           ? rlx_tuple_new(r->ctx, NULL, 0, line_place(r, line))
+                           : &v->node;
     }
     return bind_var(r, t->word, &v->node, t->begin, t->end);
 }
@@ -803,7 +804,8 @@ static const rlx_attr *join_attrs(rlx_reader *r, const rlx_attrs *before, const 
     return attrs;
 }
 
-/* Notes where each entry of a dictionary of attributes stands. */
+/* Notes where each entry of a dictionary of attributes stands, after join_attrs, which refuses a
+ * key that was given before: a value and its place are of one entry. */
 static bool note_entries(rlx_reader *r, const rlx_val *dict, rlx_pending *f)
 {
     for (size_t i = 0; i + 1 < dict->list.count; i += 2) {

@@ -50,8 +50,9 @@ enum rlx_fit rlx_host_fit(rlx_context *ctx, const rlx_scope *scope, const rlx_si
         return RLX_FIT_NO;
     if (are_equal(ctx, scope, k, a, b))
         return RLX_FIT_YES;
-    int32_t answer =
-        k && k->fit ? rlx_host_ask(ctx, scope, k, k->fit, "fit", RLX_FIT_YES, a, b) : RLX_FIT_VALUE;
+    int32_t answer = RLX_FIT_VALUE;
+    if (k && k->fit)
+        answer = rlx_host_ask(ctx, scope, k, k->fit, "fit", RLX_FIT_YES, a, b);
     return answer < 0 ? RLX_FIT_VALUE : (enum rlx_fit)answer;
 }
 

@@ -33,9 +33,10 @@
 /* ---- lists of expressions ------------------------------------------------------------------- */
 typedef struct rlx_prim_list { const rlx_prim *const *items; size_t count; } rlx_prim_list;
 /* Passed where an rlx_prim_list is expected: RLX_TIR_LIST(i, j); a rank-0 access: RLX_TIR_NONE. */
-#define RLX_TIR_LIST(...)                                       \
-    ((rlx_prim_list){ (const rlx_prim *const[]){ __VA_ARGS__ }, \
-                      sizeof((const rlx_prim *const[]){ __VA_ARGS__ }) / sizeof(const rlx_prim *) })
+#define RLX_TIR_LIST(...)                                                                         \
+    ((rlx_prim_list){                                                                             \
+        (const rlx_prim *const[]){ __VA_ARGS__ },                                                 \
+        sizeof((const rlx_prim *const[]){ __VA_ARGS__ }) / sizeof(const rlx_prim *) })
 #define RLX_TIR_NONE ((rlx_prim_list){ NULL, 0 })
 #define RLX_TIR_ITEMS(pointer, n) ((rlx_prim_list){ (pointer), (n) })
 /* Most dimensions a buffer may have where kernels and the builder's index helpers are

@@ -69,8 +69,8 @@ void rlx_device_spread_free(rlx_device_spread *d);
  * them, or if it has other tensors. */
 const rlx_sinfo *rlx_device_spread_sinfo(rlx_device_spread *d, const rlx_node *owner,
                                          const rlx_sinfo *like, const rlx_sinfo *s);
-/* Do uses of v, the result of a function that takes no device from its caller, say more of where it
- * is than the function does? */
+/* Do uses of v, the result of a function that takes no device from its caller, say more of where
+ * it is than the function does? */
 bool rlx_device_spread_assumes(rlx_device_spread *d, const rlx_var *v);
 /* Is this operand of a hint on the device? */
 bool rlx_device_spread_is_on(rlx_device_spread *d, const rlx_expr *operand,

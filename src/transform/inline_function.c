@@ -305,7 +305,8 @@ const rlx_module *rlx_inline_function(rlx_context *ctx, const rlx_module *m,
                                       const rlx_binding *only)
 {
     int64_t at = rlx_module_index(m, callee);
-    inlining in = { .ctx = ctx, .gv = callee, .only = only, .only_var = only ? rlx_binding_var(only) : NULL };
+    const rlx_var *only_var = only ? rlx_binding_var(only) : NULL;
+    inlining in = { .ctx = ctx, .gv = callee, .only = only, .only_var = only_var };
     in.callee = at < 0 ? NULL : rlx_as_function(m->functions[at]);
     uint8_t before = ctx->origin;
     if (!in.callee || !in.callee->body)

@@ -43,7 +43,8 @@ const rlx_string *rlx_link_name(const rlx_node *function);
  * memory. */
 const rlx_node *rlx_with_link_name(rlx_context *ctx, const rlx_node *function,
                                    const rlx_string *name);
-/* name_1, name_2 ...: the first that is not among `names`, and is from now on. NULL: out of memory. */
+/* name_1, name_2 ...: the first that is not among `names`, and is from now on. NULL: out of
+ * memory. */
 const rlx_string *rlx_fresh_name(rlx_context *ctx, rlx_map *names, rlx_slice name);
 /* Rewrites in place what mentions a GlobalVar that `renamed` maps to another one. */
 bool rlx_rename_mentions(rlx_context *ctx, const rlx_ptrmap *renamed, const rlx_node **functions,

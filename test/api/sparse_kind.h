@@ -10,10 +10,10 @@
 /* What the callbacks did, and what they are to do wrong. */
 typedef struct sparse {
     int equal, fits, lubs, erasures, types, destroyed;
-    int32_t wrong_fit;                /* not 0: what fit answers */
-    const relax_struct_info *wrong;   /* not NULL: what lub, erase and static_type give */
-    int mode;                         /* of the tests of misuse */
-    int loose;                        /* 1: the number of elements does not count as a difference */
+    int32_t wrong_fit;              /* not 0: what fit answers */
+    const relax_struct_info *wrong; /* not NULL: what lub, erase and static_type give */
+    int mode;                       /* of the tests of misuse */
+    int loose;                      /* 1: the number of elements does not count as a difference */
 } sparse;
 
 static inline const relax_node *operand(const relax_struct_info *s, size_t i)

@@ -637,7 +637,8 @@ static void memory_is_estimated_from_operators(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     static const char text[] =
-        CLASS "    @R.function(private=True)\n    def part(x: R.Tensor((\"n\", 4), \"float32\")) -> "
+        CLASS "    @R.function(private=True)\n"
+              "    def part(x: R.Tensor((\"n\", 4), \"float32\")) -> "
               "R.Tensor((\"n\", 4), \"float32\"):\n        n = T.int64()\n"
               "        a = R.exp(x)\n        b = R.sin(a)\n        c = R.cos(b)\n"
               "        d = R.exp(c)\n        return d\n"

@@ -3,7 +3,7 @@
 
 #define CLASS "@I.ir_module\nclass Module:\n"
 #define MAIN(body)                                                                                \
-    CLASS "    @R.function\n    def main(x: R.Tensor((2, 3), \"float32\"), y: "                    \
+    CLASS "    @R.function\n    def main(x: R.Tensor((2, 3), \"float32\"), y: "                   \
           "R.Tensor((2, 3), \"float32\")) -> R.Object:\n" body
 #define BASE "        a = R.exp(x)\n        t = (a, y)\n        b = t[0]\n        return b\n"
 

@@ -328,8 +328,8 @@ static void hosts_spell_their_kinds(void **state)
     assert_int_equal(relax_register_kind(ctx, &o), RELAX_OK);
     /* in order or spelled: the same, and printed as spelled */
     relax_module *m = taking(ctx, "R.Tuple(" CSR("nnz=\"n * 2\", ") ", R.Tensor((\"n\",)))"),
-                 *plain = taking(ctx, "R.Tuple(R.Csr((\"n\", 4), R.dtype(\"float32\"), \"n * 2\"), "
-                                      "R.Tensor((\"n\",)))");
+                 *plain = taking(ctx, "R.Tuple(R.Csr((\"n\", 4), R.dtype(\"float32\"), "
+                                      "\"n * 2\"), R.Tensor((\"n\",)))");
     const relax_node *node = relax_module_as_node(m);
     assert_int_equal(relax_node_equal(ctx, node, relax_module_as_node(plain), 0), 1);
     char *text = printed(ctx, node);

@@ -614,7 +614,7 @@ static void bad_registrations_are_refused(void **state)
     destroyed = 0;
 }
 
-/* ---- what an operator leaves open: "PU04", "TY13" --------------------------------------------- */
+/* ---- what an operator leaves open: "PU04", "TY13" ------------------------------------------- */
 
 static void register_opaque(relax_context *ctx, const char *name, int32_t pure)
 {

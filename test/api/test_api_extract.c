@@ -473,7 +473,8 @@ static void test_impure_bodies(void **state)
         "        s = R.abs(p)\n"
         "        return s\n";
     static const struct { const char *main, *said; } cases[] = {
-        { "    @R.function(pure=False)\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n", NULL },
+        { "    @R.function(pure=False)\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n",
+          NULL },
         { MAIN "        R.func_attr({\"relax.force_pure\": True})\n", NULL },
         { MAIN, "PU02" },
     };

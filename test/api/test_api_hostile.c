@@ -106,8 +106,11 @@ static const hostile programs[] = {
       "RT12",
       0,
       20 },
-#define KERNEL(body) HEAD "    @T.prim_func\n    def k(A: T.Buffer((T.int64(2),), \"float32\"), B: T.Buffer((T.int64(2),), \"float32\")):\n" body \
-      MAIN("x: " VEC) " -> " VEC ":\n        y = R.call_tir(Module.k, (x,), out_sinfo=" VEC ")\n        return y\n"
+#define KERNEL(body)                                                                              \
+    HEAD "    @T.prim_func\n    def k(A: T.Buffer((T.int64(2),), \"float32\"), "                  \
+         "B: T.Buffer((T.int64(2),), \"float32\")):\n" body MAIN("x: " VEC) " -> " VEC            \
+         ":\n        y = R.call_tir(Module.k, (x,), out_sinfo=" VEC ")\n"                         \
+         "        return y\n"
     { "long_loops",
       KERNEL("        for i, j, l in T.grid(T.int64(1048576), T.int64(1048576), "
              "T.int64(1048576)):\n            B[T.int64(0)] = B[T.int64(0)] + A[T.int64(1)]\n"),
@@ -257,21 +260,24 @@ static const hostile programs[] = {
       0,
       0 },
     { "long_sort",
-      SIZED("        a = R.zeros(R.shape([n]), dtype=\"float32\")\n        y = R.sort(a, axis=0, descending=True)\n        "
+      SIZED("        a = R.zeros(R.shape([n]), dtype=\"float32\")\n"
+            "        y = R.sort(a, axis=0, descending=True)\n        "
             "return y\n"),
       { 1 << 22, 1, 1 },
       "RT12",
       0,
       20 },
     { "long_argsort",
-      SIZED("        a = R.zeros(R.shape([n]), dtype=\"float32\")\n        y = R.argsort(a, axis=0, dtype=\"int64\")\n        "
+      SIZED("        a = R.zeros(R.shape([n]), dtype=\"float32\")\n"
+            "        y = R.argsort(a, axis=0, dtype=\"int64\")\n        "
             "return y\n"),
       { 1 << 22, 1, 1 },
       "RT12",
       0,
       20 },
     { "long_unique",
-      SIZED("        a = R.zeros(R.shape([n]), dtype=\"float32\")\n        y = R.unique(a)\n        "
+      SIZED("        a = R.zeros(R.shape([n]), dtype=\"float32\")\n"
+            "        y = R.unique(a)\n        "
             "return y\n"),
       { 1 << 22, 1, 1 },
       "RT12",
@@ -333,10 +339,16 @@ static const hostile programs[] = {
       "RT10",
       0,
       0 },
-#define LOCAL(shape) HEAD "    @T.prim_func\n    def k(a: T.handle, b: T.handle):\n        n = T.int64()\n        A = T.match_buffer(a, (n,))\n" \
-      "        B = T.match_buffer(b, (n,))\n        C = T.alloc_buffer((" shape "))\n        for i in range(n):\n            C[i" ", 0" "] = A[i]\n" \
-      "        for i in range(n):\n            B[i] = C[i, 0]\n" MAIN("x: R.Tensor((\"n\",), \"float32\")") " -> R.Tensor((\"n\",), \"float32\"):\n        n = T.int64()\n" \
-      "        y = R.call_tir(Module.k, (x,), out_sinfo=R.Tensor((n,), \"float32\"))\n        return y\n"
+#define LOCAL(shape)                                                                              \
+    HEAD "    @T.prim_func\n    def k(a: T.handle, b: T.handle):\n        n = T.int64()\n"        \
+         "        A = T.match_buffer(a, (n,))\n        B = T.match_buffer(b, (n,))\n"             \
+         "        C = T.alloc_buffer((" shape "))\n"                                              \
+         "        for i in range(n):\n            C[i, 0] = A[i]\n"                               \
+         "        for i in range(n):\n            B[i] = C[i, 0]\n"                               \
+    MAIN("x: R.Tensor((\"n\",), \"float32\")")                                                    \
+         " -> R.Tensor((\"n\",), \"float32\"):\n        n = T.int64()\n"                          \
+         "        y = R.call_tir(Module.k, (x,), out_sinfo=R.Tensor((n,), \"float32\"))\n"        \
+         "        return y\n"
     /* Arithmetic of TIR wraps; what a size came to is what accesses are checked against. */
     { "local_buffer", LOCAL("n, 8"), { 0 }, NULL, 1, 0 },
     { "huge_local_buffer", LOCAL("n, n * T.int64(1152921504606846976)"), { 0 }, "RT10", 0, 0 },

@@ -34,21 +34,33 @@ typedef struct wrong {
     X(expr_for_info, "OP02", relax_var(ctx, Z("x"), AS(struct_info, p->expr), 0))                 \
     X(info_for_prim, "OP02", relax_prim_value(ctx, AS(prim_expr, p->info)))                       \
     X(prim_for_module, "OP02", relax_infer(ctx, AS(module, p->prim)))                             \
-    X(expr_for_map, "OP02", relax_call_op(ctx, Z("add"), LIST(expr, p->expr), 1, AS(attr, p->expr), 0)) \
-    X(list_for_map, "OP02", relax_attr_map_with(ctx, relax_attr_ints(ctx, NULL, 0), Z("key"), p->attr)) \
+    X(expr_for_map, "OP02",                                                                       \
+      relax_call_op(ctx, Z("add"), LIST(expr, p->expr), 1, AS(attr, p->expr), 0))                 \
+    X(list_for_map, "OP02",                                                                       \
+      relax_attr_map_with(ctx, relax_attr_ints(ctx, NULL, 0), Z("key"), p->attr))                 \
     X(no_dtype, "OP03", relax_prim_var(ctx, Z("v"), 0x7777))                                      \
     X(void_dtype, "OP03", relax_prim_var(ctx, Z("v"), RELAX_VOID))                                \
     X(too_large, "OP03", relax_prim_int_of(ctx, RELAX_INT8, 128))                                 \
     X(negative_rank, "OP03", relax_struct_info_tensor_rank(ctx, -2, RELAX_FLOAT32))               \
-    X(negative_size, "TY15", relax_struct_info_tensor_static(ctx, (int64_t[]){ -1 }, 1, RELAX_FLOAT32)) \
+    X(negative_size, "TY15",                                                                      \
+      relax_struct_info_tensor_static(ctx, (int64_t[]){ -1 }, 1, RELAX_FLOAT32))                  \
     X(no_operator, "OP06", relax_call_op(ctx, Z("nn.relo"), LIST(expr, p->expr), 1, NULL, 0))     \
     X(no_prim_operator, "OP03", relax_prim_binary(ctx, 99, p->prim, p->prim))                     \
-    X(constant_size, "OP03", relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ 3 }, 1, "12345678", 8)) \
-    X(constant_overflow, "OP03", relax_constant(ctx, RELAX_FLOAT64, (int64_t[]){ INT64_MAX, INT64_MAX }, 2, "1", 1)) \
+    X(constant_size, "OP03",                                                                      \
+      relax_constant(ctx, RELAX_FLOAT32, (int64_t[]){ 3 }, 1, "12345678", 8))                     \
+    X(constant_overflow, "OP03",                                                                  \
+      relax_constant(ctx, RELAX_FLOAT64, (int64_t[]){ INT64_MAX, INT64_MAX }, 2, "1", 1))         \
     X(negative_index, "OP03", relax_tuple_get_item(ctx, p->expr, -1))                             \
     X(unknown_pass, "OP10", relax_run_pass(ctx, p->module, Z("fold_constants"), NULL))            \
-    X(unknown_target, "CG09", relax_compile(ctx, p->module, &(relax_compile_options){ .struct_size = sizeof(relax_compile_options), .target = "quantum", .opt_level = 1 })) \
-    X(opt_level, "OP03", relax_compile(ctx, p->module, &(relax_compile_options){ .struct_size = sizeof(relax_compile_options), .opt_level = 7 })) \
+    X(unknown_target, "CG09",                                                                     \
+      relax_compile(ctx, p->module,                                                               \
+                    &(relax_compile_options){ .struct_size = sizeof(relax_compile_options),       \
+                                              .target = "quantum",                                \
+                                              .opt_level = 1 }))                                  \
+    X(opt_level, "OP03",                                                                          \
+      relax_compile(ctx, p->module,                                                               \
+                    &(relax_compile_options){ .struct_size = sizeof(relax_compile_options),       \
+                                              .opt_level = 7 }))                                  \
     X(annotation, "PA", relax_struct_info_parse(ctx, Z("R.Tensor((m, 4)"), NULL, 0))
 #define X(name, code, expression) WRONG(name, code, expression)
 ROWS

@@ -468,7 +468,8 @@ static void parameters_become_constants(void **state)
 static void names_are_identifiers(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char *const names[] = { "", "a b", "1a", "class", "None", "a.b", "\xc3\xa4", "a-" };
+    static const char *const names[] = { "",     "a b", "1a",       "class",
+                                         "None", "a.b", "\xc3\xa4", "a-" };
     relax_module *m = relax_module_parse(
         ctx, Z("m.py"), Z("@R.function\ndef main(x: R.Tensor):\n    return x\n"));
     const relax_base_func *f = relax_module_function(m, 0);
@@ -486,7 +487,8 @@ static void names_are_identifiers(void **state)
         assert_said(ctx, "OP03");
         assert_null(relax_module_builder_declare(mb, Z(names[i]), NULL));
         assert_said(ctx, "OP03");
-        assert_int_not_equal(relax_builder_begin_function(b, Z(names[i]), NULL, 0, NULL), RELAX_OK);
+        assert_int_not_equal(relax_builder_begin_function(b, Z(names[i]), NULL, 0, NULL),
+                             RELAX_OK);
         assert_said(ctx, "OP03");
         relax_builder_end_function(b, NULL);
         relax_context_clear_diagnostics(ctx);

@@ -301,7 +301,8 @@ static void test_places(void **state)
                                 "        d = R.exp(gv)\n"
                                 "        r = d\n"
                                 "    else:\n"
-                                "        r = R.match_cast(gv, R.Tensor((4, 4), dtype=\"float32\"))\n"
+                                "        r = R.match_cast(gv, R.Tensor((4, 4), "
+                                "dtype=\"float32\"))\n"
                                 "    return r\n");
     places stay = { .ctx = ctx }, moved = { .ctx = ctx };
     relax_visitor look = { .struct_size = sizeof look, .binding = has_place };

@@ -375,8 +375,8 @@ static void conditions(void **state)
 static void unordered_tuples(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(x)\n        d = R.sin(a)\n"
-                                "        gv = (b, d, a)\n");
+    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(x)\n"
+                                "        d = R.sin(a)\n        gv = (b, d, a)\n");
     pat exp_ = op1(ctx, "exp", any(ctx)), sin_ = op1(ctx, "sin", any(ctx)),
         both = op1(ctx, "sin", exp_);
     const struct { pat parts[3]; size_t count; int32_t flags; int want; } cases[] = {
@@ -828,8 +828,8 @@ static relax_module *combined(parallel *p, const relax_module *m)
 {
     pat parts[] = { p->products[p->order], p->products[(p->order + 1) % 3],
                     p->products[(p->order + 2) % 3] };
-    return relax_pattern_rewrite(p->ctx, m, NULL, 0, relax_pattern_graph(p->ctx, parts, 3), combine,
-                                 p, NULL);
+    const relax_pattern *graph = relax_pattern_graph(p->ctx, parts, 3);
+    return relax_pattern_rewrite(p->ctx, m, NULL, 0, graph, combine, p, NULL);
 }
 
 #define SPLIT "R.split(all, indices_or_sections=3, axis=1)"
@@ -892,7 +892,8 @@ static void many_replacements(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
 #define BRANCHES(f)                                                                            \
-    HEAD "@R.function\ndef main(x: " T("4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> R.Object:\n" \
+    HEAD "@R.function\n"                                                                       \
+         "def main(x: " T("4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> R.Object:\n"          \
          "    with R.dataflow():\n        a = R." f "(x)\n        b = R." f "(a)\n"           \
          "        R.output(b)\n    if c:\n        d = R." f "(b)\n        if c:\n"            \
          "            e = R." f "(d)\n            g = e\n        else:\n"                      \
@@ -1058,7 +1059,8 @@ static void replacements_out_of_reach(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     static const char *const codes[] = { "WF02", "WF03", "WF02" };
-    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(a)\n        gv = R.cos(b)\n"),
+    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(a)\n"
+                                "        gv = R.cos(b)\n"),
                  *other = body(ctx, "        gv = R.exp(x)\n");
     plan p = { .ctx = ctx, .a = any(ctx) };
     p.b = op1(ctx, "cos", any(ctx));

@@ -6,7 +6,8 @@
 static relax_module *doubled(relax_context *ctx)
 {
     char text[8192];
-    size_t len = (size_t)sprintf(text, HEAD "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n"
+    size_t len = (size_t)sprintf(text, HEAD "@R.function\n"
+                                            "def main(x: R.Tensor((2,), \"float32\")):\n"
                                             "    t0 = (x, x)\n");
     for (int i = 1; i < 14; i++)
         len += (size_t)sprintf(text + len, "    t%d = (t%d, t%d)\n", i, i - 1, i - 1);

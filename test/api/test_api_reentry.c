@@ -14,7 +14,8 @@ static relax_module *parsed(relax_context *ctx, const char *text)
 
 #define RELU "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    return R.nn.relu(x)\n"
 #define PACKED                                                                                    \
-    "@R.function(pure=False)\ndef main(x: R.Tensor((2,), \"float32\")) -> R.Tensor((2,), \"float32\"):\n" \
+    "@R.function(pure=False)\n"                                                                   \
+    "def main(x: R.Tensor((2,), \"float32\")) -> R.Tensor((2,), \"float32\"):\n"                  \
     "    y = R.call_packed(\"host\", x, sinfo_args=(R.Tensor((2,), \"float32\"),))\n    return y\n"
 
 /* ---- packed functions: each has the machine that calls it in its hands ---------------------- */

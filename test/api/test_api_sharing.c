@@ -1,5 +1,6 @@
 /* test_api_sharing: in a module of 1,000 functions one changes; the other 999 come back by
- * pointer, whatever changed it, and nothing but the module itself comes back where nothing changes. */
+ * pointer, whatever changed it, and nothing but the module itself comes back where nothing
+ * changes. */
 #include "checked_module.h"
 
 #include <relax/ops.h>
@@ -11,9 +12,10 @@ static relax_module *thousand(relax_context *ctx)
 {
     char *text = malloc(FUNCTIONS * 400 + 1000),
          *at = text + sprintf(text, HEAD "@I.ir_module\nclass Module:\n"
-                                    "    @R.function(private=True)\n    def helper(x: " T("\"n\", 4")
-                                    ") -> " T("\"n\", 4") ":\n        a = R.tanh(x)\n"
-                                    "        b = R.cos(a)\n        return b\n");
+                                    "    @R.function(private=True)\n"
+                                    "    def helper(x: " T("\"n\", 4") ") -> " T("\"n\", 4")
+                                    ":\n        a = R.tanh(x)\n        b = R.cos(a)\n"
+                                    "        return b\n");
     for (int i = 0; i < FUNCTIONS; i++)
         at += sprintf(at, "    @R.function\n    def f%d(x: " T("\"n\", 4") ", w: " T("4, 4")
                           ") -> " T("\"n\", 4") ":\n        cls = Module\n"

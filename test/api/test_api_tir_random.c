@@ -117,9 +117,10 @@ static prim call(gen *g, relax_dtype t, int depth)
 
 static prim value(gen *g, relax_dtype t, int depth)
 {
-    static const int32_t of_ints[] = { RELAX_PRIM_ADD,       RELAX_PRIM_SUB,       RELAX_PRIM_MUL,
-                                       RELAX_PRIM_MIN,       RELAX_PRIM_MAX,       RELAX_PRIM_DIV,
-                                       RELAX_PRIM_FLOOR_DIV, RELAX_PRIM_FLOOR_MOD, RELAX_PRIM_MOD };
+    static const int32_t of_ints[] = {
+        RELAX_PRIM_ADD, RELAX_PRIM_SUB,       RELAX_PRIM_MUL,       RELAX_PRIM_MIN, RELAX_PRIM_MAX,
+        RELAX_PRIM_DIV, RELAX_PRIM_FLOOR_DIV, RELAX_PRIM_FLOOR_MOD, RELAX_PRIM_MOD
+    };
     if (depth <= 0 || roll(g, 4) == 0)
         return leaf(g, t, depth);
     if (t == RELAX_BOOL)

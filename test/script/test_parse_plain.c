@@ -206,7 +206,8 @@ static void random_forms_give_the_same_trees(void **state)
 {
     static const char *const pieces[] = {
         "x", "lv1", "R", "R.add", "n", "(", ")", "(", ")", "[", "]", ", ", ", ", ",", " + ",
-        " // ", "-", ".", "=", "axis=", "1", "42", "0.5", "\"s\"", "'", "\"", "None", " ", "1e3", "*", ":"
+        " // ", "-", ".", "=", "axis=", "1", "42", "0.5", "\"s\"", "'", "\"", "None", " ", "1e3",
+        "*", ":"
     };
     size_t counts[3] = { 0 };
     for (uint32_t seed = 1; seed <= 40000; seed++) {
