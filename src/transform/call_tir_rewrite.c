@@ -8,6 +8,8 @@
  * Several outputs: one variable each, lv is their tuple and fields of it are used directly.
  * call_tir_inplace writes over its arguments: a constant is copied first, what was not made
  * here goes through vm.builtin.writable, as it may be a constant of somebody else.
+ * An argument whose rank or dtype is not known is cast to those of its parameter: a call asks for
+ * both, where call_tir looks when it runs.
  * call_dps_packed likewise; call_pure_packed and call_inplace_packed become plain calls.
  * Dataflow blocks become ordinary ones first, as the calls are impure; a pure function that
  * changed gets relax.force_pure. needs: normal form. keeps: variables and their struct info,
@@ -270,6 +272,46 @@ static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
     return rlx_seq_emit(p, rlx_with_value(p->ctx, now, only));
 }
 
+/* Parameter `index` of the PrimFunc that is called; NULL: it says nothing of tensors. */
+static const rlx_tensor_sinfo *parameter(rlx_seq_pass *p, const rlx_expr *callee, size_t index)
+{
+    const rewrite *r = p->user;
+    int64_t at = rlx_module_named_by(r->module, callee);
+    const rlx_prim_func *f = at >= 0 ? rlx_as_prim_func(r->module->functions[at]) : NULL;
+    const rlx_func_sinfo *s = rlx_as_func_sinfo(f ? rlx_prim_func_signature(p->ctx, f) : NULL);
+    return s && index < s->num_params ? rlx_as_tensor_sinfo(s->params[index]) : NULL;
+}
+
+/* The argument as a tensor of known rank and dtype. */
+static const rlx_expr *as_tensor(rlx_seq_pass *p, const rlx_call *call, size_t index,
+                                 const rlx_expr *arg)
+{
+    const rlx_var *v = rlx_as_var(arg);
+    const rlx_tensor_sinfo *have = v ? rlx_as_tensor_sinfo(v->sinfo) : NULL;
+    if (!v || (have && have->dtype != RELAX_VOID && have->ndim >= 0))
+        return arg;
+    const rlx_tensor_sinfo *want = parameter(p, call->args[0], index);
+    if (!want || rlx_fit(p->ctx, NULL, v->sinfo, &want->node, NULL) != RLX_FIT_KIND)
+        return arg;
+    const rlx_sinfo *target =
+        rlx_tensor_info(p->ctx, have && have->ndim >= 0 ? have->shape : NULL, want->dtype,
+                        want->ndim, have ? have->vdevice : NULL);
+    const rlx_var *now =
+        target ? rlx_var_new(p->ctx, false, v->name, -1, target, call->place) : NULL;
+    return now && rlx_seq_emit(p, rlx_match(p->ctx, now, target, arg, call->place)) ? &now->node
+                                                                                     : NULL;
+}
+
+static bool push_inputs(rlx_seq_pass *p, const rlx_call *call, const rlx_tuple *inputs)
+{
+    for (size_t i = 0; i < inputs->num_fields; i++) {
+        const rlx_expr *arg = rlx_seq_rename(p, inputs->fields[i]);
+        if (!arg || !push_arg(p, as_tensor(p, call, i, arg)))
+            return false;
+    }
+    return true;
+}
+
 static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
                         const rlx_call *call)
 {
@@ -283,10 +325,7 @@ static bool rewrite_dps(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
                          "one output description"),
                false;
     r->args.len = r->results.len = 0;
-    for (size_t i = 0; out && i < inputs->num_fields; i++)
-        if (!push_arg(p, rlx_seq_rename(p, inputs->fields[i])))
-            return false;
-    if (!out || !make_outputs(p, now, call, out))
+    if (!out || !push_inputs(p, call, inputs) || !make_outputs(p, now, call, out))
         return false;
     const rlx_expr *sizes = call->num_args > 2 ? rlx_seq_rename(p, call->args[2]) : NULL;
     if (call->num_args > 2 && (!sizes || !push_tir_vars(p, sizes, call->place)))
