@@ -426,8 +426,10 @@ relax_status relax_node_walk(relax_context *ctx, const relax_node *node,
         .enter = host_enter, .leave = leave ? host_leave : NULL, .user = &host, .annotations = true
     };
     bool out_of_memory = false;
+    api_hold(ctx);
     enum rlx_step end = rlx_walk(&ctx->memory, node_of(node), &w, &out_of_memory);
     rlx_ptrmap_free(&host.opened);
+    api_let_go(ctx);
     if (out_of_memory || host.no_memory)
         return RELAX_ERROR_OUT_OF_MEMORY;
     return end == RLX_STEP_STOP ? RELAX_ERROR_CANCELLED : RELAX_OK;

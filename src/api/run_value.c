@@ -88,7 +88,7 @@ relax_status relax_value_keep(const relax_value *value, relax_value *out)
         return relax_value_set_string(out, (const char *)v.v.bytes,
                                       v.reserved > 7 ? 7 : v.reserved);
     } else if (v.type_index == RELAX_VALUE_SMALL_BYTES || v.type_index == RELAX_VALUE_BYTE_ARRAY ||
-               v.type_index == RELAX_VALUE_RVALUE_REF) {
+               v.type_index == RELAX_VALUE_RVALUE_REF || (rlx_value_is_boxed(&v) && !v.v.p)) {
         return RELAX_ERROR_INVALID_ARGUMENT;
     }
     relax_value_retain(&v);

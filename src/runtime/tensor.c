@@ -40,17 +40,18 @@ int64_t rlx_shape_elements(int32_t ndim, const int64_t *dims)
 
 bool rlx_view_is_compact(const DLTensor *t)
 {
-    int64_t expected = 1;
+    uint64_t expected = 1; /* may only wrap where another size is 0 */
+    bool compact = true;
     if (!t->strides)
         return true;
     for (int32_t i = t->ndim - 1; i >= 0; i--) {
         if (t->shape[i] == 0)
             return true;
-        if (t->shape[i] != 1 && t->strides[i] != expected)
-            return false;
-        expected *= t->shape[i];
+        if (t->shape[i] != 1 && (uint64_t)t->strides[i] != expected)
+            compact = false;
+        expected *= (uint64_t)t->shape[i];
     }
-    return true;
+    return compact;
 }
 
 /* Takes over one reference to `storage`, also on failure. */

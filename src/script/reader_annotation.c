@@ -10,10 +10,12 @@ static bool push_place(rlx_reader *r, const rlx_ast *a)
 
 const rlx_place *rlx_take_places(rlx_reader *r, size_t mark, size_t *count)
 {
-    *count = r->places.len - mark;
+    size_t found = r->places.len - mark;
     r->places.len = mark;
-    return *count ? rlx_new_copy(r->ctx, r->places.data + mark, *count * sizeof *r->places.data)
-                  : NULL;
+    const rlx_place *places =
+        found ? rlx_new_copy(r->ctx, r->places.data + mark, found * sizeof *places) : NULL;
+    *count = places ? found : 0;
+    return places;
 }
 
 static bool push_node(rlx_reader *r, const rlx_node *n)

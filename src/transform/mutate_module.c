@@ -13,7 +13,9 @@ static const rlx_function *rewritten(rlx_context *ctx, const rlx_function *f,
     rlx_mutator_init(&m, ctx, rlx_module_builder_env(how->mb), how->user);
     m.hooks = how->hooks;
     m.dataflow_only = how->dataflow_only;
-    const rlx_function *now = how->enter ? how->enter(&m, f, &keep) : f;
+    const rlx_function *now = m.builder ? f : NULL; /* callbacks are lent the builder */
+    if (now && how->enter)
+        now = how->enter(&m, f, &keep);
     if (now == f && !keep)
         now = rlx_mutate_function(&m, f, gv);
     if (now && how->leave && !keep)

@@ -279,6 +279,15 @@ static int32_t stop_later(void *user, const relax_node *node)
     assert_non_null(relax_prim_int(s->ctx, 1000 + s->left)); /* making nodes meanwhile is fine */
     return s->left-- ? 0 : s->answer;
 }
+/* What is being walked may not be taken away. */
+static int32_t collects(void *user, const relax_node *node)
+{
+    relax_context *ctx = user;
+    (void)node;
+    assert_int_equal(relax_context_collect(ctx, NULL, 0), RELAX_ERROR_INVALID_ARGUMENT);
+    assert_said(ctx, "OP09");
+    return 0;
+}
 static int32_t write_fails(void *user, const char *data, size_t size)
 {
     (void)data;
@@ -297,6 +306,7 @@ static void walks_and_sinks(void **state)
             assert_int_equal(relax_node_walk(ctx, m, stop_later, NULL, &s), RELAX_ERROR_CANCELLED);
             assert_int_equal(relax_node_walk(ctx, m, NULL, stop_later, &t), RELAX_ERROR_CANCELLED);
         }
+    assert_int_equal(relax_node_walk(ctx, m, collects, collects, ctx), RELAX_OK);
     int pieces = 0;
     assert_int_equal(relax_node_print_to(ctx, m, NULL, write_fails, &pieces),
                      RELAX_ERROR_CANCELLED);

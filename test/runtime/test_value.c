@@ -92,6 +92,22 @@ static void deep_tuples_go_without_recursion(void **state)
     assert_int_equal(relax_value_kind(&v), RELAX_KIND_NULL);
 }
 
+/* A cell of a boxed kind with nothing in it is let go, but not kept: nobody could count it. */
+static void cells_without_an_object(void **state)
+{
+    static const int32_t types[] = { RELAX_VALUE_OBJECT, RELAX_VALUE_STRING, RELAX_VALUE_FUNCTION,
+                                     RELAX_VALUE_SHAPE, RELAX_VALUE_TENSOR };
+    for (size_t i = 0; i < RLX_COUNT(types); i++) {
+        relax_value empty = { types[i], 0, { 0 } }, kept = empty, tuple = empty;
+        assert_int_equal(relax_value_keep(&empty, &kept), RELAX_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(relax_value_kind(&kept), RELAX_KIND_NULL);
+        assert_int_equal(relax_value_set_tuple(&tuple, &empty, 1), RELAX_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(relax_value_kind(&tuple), RELAX_KIND_NULL);
+        relax_value_retain(&empty);
+        relax_value_release(&empty);
+    }
+}
+
 static void counts(void *user) { ++*(int *)user; }
 static int answer(void *self, const relax_value *args, int32_t n, relax_value *result)
 {
@@ -215,6 +231,29 @@ static void imports_without_a_copy(void **state)
     assert_true(back->dl_tensor.strides[0] == 3 && back->dl_tensor.strides[1] == 1);
     back->deleter(back);
     assert_int_equal(l.ended, 1);
+}
+
+/* Where there is no element it does not matter how far apart they are, nor that sizes overflow. */
+static void imports_nothing_of_any_size(void **state)
+{
+    static const int64_t shapes[][3] = { { 0, (int64_t)1 << 40, (int64_t)1 << 40 },
+                                         { (int64_t)1 << 40, (int64_t)1 << 40, 0 },
+                                         { 0, 3, 2 } };
+    for (size_t i = 0; i < RLX_COUNT(shapes); i++) {
+        int64_t shape[3], strides[] = { 7, 5, 3 };
+        lender l = lend();
+        relax_tensor *t;
+        point(&l);
+        memcpy(shape, shapes[i], sizeof shape);
+        l.m.dl_tensor.shape = shape;
+        l.m.dl_tensor.strides = strides;
+        l.m.dl_tensor.ndim = 3;
+        assert_int_equal(relax_tensor_from_dlpack(&l.m, &t, NULL), RELAX_OK);
+        assert_int_equal(relax_tensor_bytes(t), 0);
+        assert_null(relax_tensor_data(t));
+        relax_tensor_release(t);
+        assert_int_equal(l.ended, 1);
+    }
 }
 
 static void refuses_what_it_cannot_share(void **state)
@@ -348,9 +387,11 @@ int main(void)
         cmocka_unit_test(foreign_hosts_can_count_our_objects),
         cmocka_unit_test(plain_values),
         cmocka_unit_test(deep_tuples_go_without_recursion),
+        cmocka_unit_test(cells_without_an_object),
         cmocka_unit_test(functions_end_once),
         cmocka_unit_test(tensors_check_what_they_are_made_of),
         cmocka_unit_test(imports_without_a_copy),
+        cmocka_unit_test(imports_nothing_of_any_size),
         cmocka_unit_test(refuses_what_it_cannot_share),
         cmocka_unit_test(bools_and_read_only_cross_the_border),
         cmocka_unit_test(finds_its_tensors_again),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "op/op.h"
+#include "script/reader.h"
 #include "script/script.h"
 
 typedef struct reading { rlx_context *ctx; rlx_parsed parsed; bool ok; } reading;
@@ -654,6 +655,24 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+/* Places that could not be kept are none: whoever copies them goes by their number. */
+static void places_without_memory(void **state)
+{
+    enum { MANY = 100000 };
+    (void)state;
+    rlx_reader r = { .ctx = rlx_context_create(NULL, 0) };
+    size_t count = 0;
+    for (int i = 0; i < MANY; i++)
+        assert_true(rlx_vec_push(&r.ctx->memory, &r.places, rlx_place_make(1, 1, 1)));
+    r.ctx->memory.cap = 1;
+    assert_null(rlx_take_places(&r, 0, &count));
+    assert_int_equal(count, 0);
+    assert_true(r.ctx->diags.out_of_memory);
+    r.ctx->memory.cap = SIZE_MAX;
+    rlx_vec_free(&r.ctx->memory, &r.places);
+    rlx_context_release(r.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -673,6 +692,7 @@ int main(void)
         cmocka_unit_test(prefixes_do_no_harm),
         cmocka_unit_test(changed_bytes_do_no_harm),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(places_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
