@@ -87,6 +87,7 @@ typedef struct rlx_word {
     uint32_t output_block;      /* serial number of the dataflow block that outputs it */
     uint32_t last_bound;        /* place of its last binding in that block */
     uint8_t keyword;            /* token kind of a keyword, 0 for other names */
+    bool is_target;             /* among the names left of `=` that are being compared */
     rlx_functions *functions;   /* NULL: not looked at */
     /* kind 0: not bound; .node: the variable that went out of scope under this name, or NULL */
     rlx_val value;

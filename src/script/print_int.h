@@ -94,6 +94,7 @@ typedef struct rlx_printer {
     rlx_slots names;             /* by text */
     rlx_id_map bearers;          /* bearer -> number */
     RLX_VEC(rlx_print_frame) frames;
+    rlx_ptrmap frame_at;         /* statement -> number of its outermost frame + 1 */
 
     RLX_VEC(rlx_item) items;
     RLX_VEC(rlx_task) tasks;
@@ -157,6 +158,8 @@ void rlx_print_header(rlx_printer *p);
 bool rlx_names_reserve(rlx_printer *p, const char *name);
 void rlx_names_expect(rlx_printer *p, size_t count); /* so many more are to come */
 void rlx_print_enter(rlx_printer *p, const rlx_node *stmt);
+/* The innermost frame is that of the statement from here on, behind its header. */
+void rlx_print_own(rlx_printer *p, const rlx_node *stmt);
 void rlx_print_leave(rlx_printer *p);
 /* A unique name for `node` in frame number `frame`. number -1: none. NULL: out of memory. */
 rlx_bound *rlx_define(rlx_printer *p, const rlx_node *node, rlx_slice hint, int32_t number,

@@ -232,18 +232,32 @@ void rlx_names_free(rlx_printer *p)
 }
 
 /* ---- frames */
+void rlx_print_own(rlx_printer *p, const rlx_node *stmt)
+{
+    rlx_print_frame *frame = &rlx_vec_last(&p->frames);
+    *frame = (rlx_print_frame){ frame->newest, stmt, p->out->len, p->indent };
+    if (!rlx_ptrmap_has(&p->frame_at, stmt) &&
+        !rlx_ptrmap_put(&p->frame_at, stmt, p->frames.len))
+        rlx_print_fail(p);
+}
+
 void rlx_print_enter(rlx_printer *p, const rlx_node *stmt)
 {
-    rlx_print_frame f = { 0, stmt, p->out->len, p->indent };
+    rlx_print_frame f = { 0, NULL, p->out->len, p->indent };
     if (!rlx_vec_push(p->m, &p->frames, f))
         rlx_print_fail(p);
+    else if (stmt)
+        rlx_print_own(p, stmt);
 }
 
 void rlx_print_leave(rlx_printer *p)
 {
     if (!p->frames.len)
         return;
-    for (uint32_t at = rlx_vec_pop(&p->frames).newest; at;) {
+    rlx_print_frame left = rlx_vec_pop(&p->frames);
+    if (left.stmt && (uintptr_t)rlx_ptrmap_get(&p->frame_at, left.stmt) == p->frames.len + 1)
+        rlx_ptrmap_remove(&p->frame_at, left.stmt);
+    for (uint32_t at = left.newest; at;) {
         rlx_bound *b = p->all.data[at - 1];
         at = b->before;
         b->live = false;

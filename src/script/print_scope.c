@@ -9,7 +9,8 @@
 
 #define DECLARE_DEPTH 32 /* a declaration may need another one, and so on */
 
-typedef struct place { const rlx_node *stmt; uint32_t parent; bool open; } place;
+/* above: its parent, or a place further out between which and this one there is no frame */
+typedef struct place { const rlx_node *stmt; uint32_t parent, above; bool open; } place;
 struct rlx_uses {
     rlx_printer *p;
     rlx_ptrmap around;      /* variable or buffer -> place */
@@ -48,7 +49,7 @@ static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
         return RLX_STEP_STOP;
     }
     if (has_place(u, n)) {
-        place here = { n, u->now, true };
+        place here = { n, u->now, u->now, true };
         if (!rlx_vec_push(u->p->m, &u->places, here)) {
             u->lost = true;
             return RLX_STEP_STOP;
@@ -114,27 +115,18 @@ bool rlx_is_used_within(rlx_printer *p, const rlx_node *var, const rlx_stmt *s)
 
 size_t rlx_print_frame_of(rlx_printer *p, const rlx_node *var)
 {
-    uintptr_t at;
+    uintptr_t used, frame = 0;
     rlx_uses *u = uses_of(p);
-    rlx_ptrmap frames;
-    size_t found = 0;
-    if (!u || !rlx_ptrmap_find(&u->around, var, &at))
+    if (!u || !rlx_ptrmap_find(&u->around, var, &used))
         return p->unit_frame;
-    rlx_ptrmap_init(&frames, p->m);
-    for (size_t i = p->frames.len; i-- > 0;)
-        if (p->frames.data[i].stmt && !rlx_ptrmap_put(&frames, p->frames.data[i].stmt, i + 1))
-            rlx_print_fail(p);
-    for (;; at = u->places.data[at].parent) {
-        uintptr_t frame;
-        if (rlx_ptrmap_find(&frames, u->places.data[at].stmt, &frame)) {
-            found = frame - 1;
-            break;
-        }
-        if (at == 0)
-            break;
+    uint32_t at = (uint32_t)used, above;
+    while (!rlx_ptrmap_find(&p->frame_at, u->places.data[at].stmt, &frame) && at)
+        at = u->places.data[at].above;
+    for (uint32_t below = (uint32_t)used; below != at; below = above) {
+        above = u->places.data[below].above;
+        u->places.data[below].above = at;
     }
-    rlx_ptrmap_free(&frames);
-    return found ? found : p->unit_frame;
+    return frame > 1 ? (size_t)frame - 1 : p->unit_frame;
 }
 
 /* ---- declaring */

@@ -159,8 +159,7 @@ static void close_loop(rlx_printer *p, const rlx_for_stmt *f, const rlx_stmt *bo
     rlx_put(p, "):");
     rlx_put_newline(p);
     p->indent += 4;
-    rlx_print_frame *frame = &rlx_vec_last(&p->frames);
-    *frame = (rlx_print_frame){ frame->newest, &f->node, p->out->len, p->indent };
+    rlx_print_own(p, &f->node);
     push_task(p, TASK_LEAVE, NULL, 0, 4);
     rlx_push_tir_body(p, body);
 }
@@ -294,8 +293,7 @@ static void end_scope(rlx_printer *p, const scope *s)
         p->indent += 4;
     }
     rlx_put_newline(p);
-    rlx_print_frame *frame = &rlx_vec_last(&p->frames);
-    *frame = (rlx_print_frame){ frame->newest, s->stmt, p->out->len, p->indent };
+    rlx_print_own(p, s->stmt);
     push_task(p, TASK_LEAVE, NULL, 0, s->concise ? 0 : 4);
     rlx_push_tir_body(p, s->body);
 }

@@ -642,15 +642,17 @@ static bool fail_targets(rlx_reader *r, const rlx_ast *a)
 
 static bool check_names(rlx_reader *r, const rlx_ast *targets)
 {
-    for (const rlx_ast *i = targets->first; i; i = i->next) {
-        if (i->kind != RLX_AST_NAME)
-            return rlx_read_error(r, RLX_PA26, i, "only names can be bound in Relax");
-        for (const rlx_ast *k = targets->first; k != i; k = k->next)
-            if (k->name == i->name && targets->count <= 64)
-                return rlx_read_error(r, RLX_PA13, i, "%s stands twice on the left side",
-                                      i->name->text->data);
-    }
-    return true;
+    const rlx_ast *i = targets->first;
+    for (; i && i->kind == RLX_AST_NAME && !i->name->is_target; i = i->next)
+        i->name->is_target = true;
+    for (const rlx_ast *k = targets->first; k != i; k = k->next)
+        k->name->is_target = false;
+    if (!i)
+        return true;
+    return i->kind == RLX_AST_NAME
+               ? rlx_read_error(r, RLX_PA13, i, "%s stands twice on the left side",
+                                i->name->text->data)
+               : rlx_read_error(r, RLX_PA26, i, "only names can be bound in Relax");
 }
 
 /* Field i of a tuple expression for each name. */

@@ -11,8 +11,11 @@ typedef struct entry {
     bool removed;
 } entry;
 
-/* stale if the entry has another function now */
-typedef struct hashed { size_t index; const rlx_node *function; } hashed;
+/* A private function, stale if the entry has another function now. next: number + 1 of the next
+ * one with the same hash, in order of their coming. */
+typedef struct hashed { size_t index; const rlx_node *function; size_t next; } hashed;
+/* Functions with one hash: numbers + 1, or 0 when none is left. */
+typedef struct alike { size_t first, last; } alike;
 
 struct rlx_module_builder {
     rlx_context *ctx;
@@ -21,7 +24,8 @@ struct rlx_module_builder {
     rlx_map names;           /* name -> index + 1 */
     rlx_ptrmap by_var;       /* GlobalVar -> index + 1 */
     rlx_map next_number;     /* hint -> number to try next */
-    rlx_intern private_functions;
+    rlx_intern private_functions; /* hash -> number + 1 in alike, once each */
+    RLX_VEC(alike) alike;
     RLX_VEC(hashed) hashes;
     size_t num_hashed;       /* entries that were looked at for private_functions */
     const rlx_attr *attrs, *global_infos;
@@ -115,6 +119,7 @@ void rlx_module_builder_free(rlx_module_builder *mb)
         return;
     rlx_memory *m = &mb->ctx->memory;
     rlx_vec_free(m, &mb->entries);
+    rlx_vec_free(m, &mb->alike);
     rlx_vec_free(m, &mb->hashes);
     rlx_map_free(&mb->names);
     rlx_map_free(&mb->next_number);
@@ -211,12 +216,29 @@ static bool is_private(const rlx_node *function)
     return (f || p) && !rlx_attrs_get(f ? f->attrs : p->attrs, "global_symbol");
 }
 
+static alike *alike_of(const rlx_module_builder *mb, uint64_t hash)
+{
+    size_t at;
+    uintptr_t number = (uintptr_t)rlx_intern_first(&mb->private_functions, hash, &at);
+    return number ? &mb->alike.data[number - 1] : NULL;
+}
+
 static bool remember_hash(rlx_module_builder *mb, size_t index, uint64_t hash)
 {
-    hashed h = { index, mb->entries.data[index].function };
-    return (rlx_vec_push(&mb->ctx->memory, &mb->hashes, h) &&
-            rlx_intern_add(&mb->private_functions, hash, (void *)(uintptr_t)mb->hashes.len)) ||
-           rlx_no_memory(mb->ctx);
+    rlx_memory *m = &mb->ctx->memory;
+    hashed h = { index, mb->entries.data[index].function, 0 };
+    if (!rlx_vec_push(m, &mb->hashes, h))
+        return rlx_no_memory(mb->ctx);
+    size_t number = mb->hashes.len;
+    alike *a = alike_of(mb, hash);
+    if (!a)
+        return (rlx_vec_push(m, &mb->alike, ((alike){ number, number })) &&
+                rlx_intern_add(&mb->private_functions, hash,
+                               (void *)(uintptr_t)mb->alike.len)) ||
+               rlx_no_memory(mb->ctx);
+    *(a->first ? &mb->hashes.data[a->last - 1].next : &a->first) = number;
+    a->last = number;
+    return true;
 }
 
 /* Private functions that were there before the first look are hashed at that time. */
@@ -234,19 +256,29 @@ static bool hash_all(rlx_module_builder *mb)
     return true;
 }
 
+/* What is stale at the beginning of a list leaves it, so that it is met once. */
+static size_t first_alike(rlx_module_builder *mb, alike *a)
+{
+    for (; a && a->first; a->first = mb->hashes.data[a->first - 1].next) {
+        const hashed *h = &mb->hashes.data[a->first - 1];
+        const entry *e = &mb->entries.data[h->index];
+        if (!e->removed && e->function == h->function)
+            return a->first;
+    }
+    return 0;
+}
+
 static const rlx_global_var *find_equal(rlx_module_builder *mb, const rlx_node *function,
                                         uint64_t hash)
 {
-    size_t at;
     bool lost = false;
-    rlx_intern *t = &mb->private_functions;
-    for (void *item = rlx_intern_first(t, hash, &at); item && !lost;
-         item = rlx_intern_next(t, hash, &at)) {
-        hashed h = mb->hashes.data[(uintptr_t)item - 1];
-        const entry *e = &mb->entries.data[h.index];
-        if (!e->removed && e->function == h.function &&
-            rlx_equal(&mb->ctx->memory, h.function, function, false, &lost))
+    for (size_t at = first_alike(mb, alike_of(mb, hash)); at && !lost;) {
+        const hashed *h = &mb->hashes.data[at - 1];
+        const entry *e = &mb->entries.data[h->index];
+        if (!e->removed && e->function == h->function &&
+            rlx_equal(&mb->ctx->memory, h->function, function, false, &lost))
             return e->gv;
+        at = h->next;
     }
     if (lost)
         rlx_no_memory(mb->ctx);

@@ -40,7 +40,10 @@ bool rlx_tir_span_over(rlx_context *ctx, rlx_tir_span *s, const rlx_for_stmt *lo
 
 typedef rlx_tir_span span;
 typedef struct access { const rlx_buffer *buffer; span *spans; } access;
-typedef RLX_VEC(access) accesses;
+typedef struct accesses {
+    RLX_VEC(access) all;                /* in order of first occurrence */
+    rlx_ptrmap index;                   /* buffer -> its number + 1 */
+} accesses;
 
 typedef struct finder {
     rlx_context *ctx;
@@ -145,16 +148,15 @@ static bool add_access(finder *f, accesses *list, const rlx_buffer *b, span *spa
     for (size_t i = 0; i < b->num_shape; i++)
         if (!relax_span(f, &spans[i], b->shape[i]))
             return fail(f);
-    for (size_t i = 0; i < list->len; i++) {
-        if (list->data[i].buffer != b)
-            continue;
-        for (size_t d = 0; d < b->num_shape; d++)
-            if (!unite(f, &list->data[i].spans[d], &spans[d], b->shape[d]))
-                return fail(f);
-        return true;
-    }
-    return rlx_vec_push(&f->ctx->memory, list, ((access){ b, spans })) ||
-           (rlx_no_memory(f->ctx), fail(f));
+    uintptr_t number;
+    if (!rlx_ptrmap_find(&list->index, b, &number))
+        return (rlx_vec_push(&f->ctx->memory, &list->all, ((access){ b, spans })) &&
+                rlx_ptrmap_put(&list->index, b, list->all.len)) ||
+               (rlx_no_memory(f->ctx), fail(f));
+    for (size_t d = 0; d < b->num_shape; d++)
+        if (!unite(f, &list->all.data[number - 1].spans[d], &spans[d], b->shape[d]))
+            return fail(f);
+    return true;
 }
 
 /* A region as it is written; a region of one element per dimension when extents is NULL. */
@@ -315,14 +317,6 @@ static bool search(finder *f, const rlx_stmt *s)
 
 /* ---- the completed block -------------------------------------------------------------------- */
 
-static bool wrote(const finder *f, const rlx_buffer *b)
-{
-    for (size_t i = 0; i < f->writes.len; i++)
-        if (f->writes.data[i].buffer == b)
-            return true;
-    return false;
-}
-
 static const rlx_node *make_region(rlx_context *ctx, const access *a)
 {
     rlx_buffer_region *r = rlx_node_new(ctx, RLX_NODE_BUFFER_REGION);
@@ -345,12 +339,13 @@ static const rlx_node *make_region(rlx_context *ctx, const access *a)
 static bool make_regions(finder *f, const accesses *list, bool skip_written,
                          const rlx_node *const **out, size_t *count)
 {
-    const rlx_node **regions = rlx_new(f->ctx, (list->len + 1) * sizeof *regions);
+    const rlx_node **regions = rlx_new(f->ctx, (list->all.len + 1) * sizeof *regions);
     size_t n = 0;
-    for (size_t i = 0; regions && i < list->len; i++) {
-        if (skip_written && wrote(f, list->data[i].buffer))
+    for (size_t i = 0; regions && i < list->all.len; i++) {
+        const access *a = &list->all.data[i];
+        if (skip_written && rlx_ptrmap_has(&f->writes.index, a->buffer))
             continue;
-        if (!(regions[n++] = make_region(f->ctx, &list->data[i])))
+        if (!(regions[n++] = make_region(f->ctx, a)))
             return false;
     }
     *out = regions;
@@ -402,14 +397,18 @@ const rlx_tir_block *rlx_tir_complete_block(rlx_context *ctx, const rlx_tir_bloc
     rlx_ptrmap_init(&f.loops, &ctx->memory);
     rlx_ptrmap_init(&f.own, &ctx->memory);
     rlx_ptrmap_init(&f.matched, &ctx->memory);
+    rlx_ptrmap_init(&f.reads.index, &ctx->memory);
+    rlx_ptrmap_init(&f.writes.index, &ctx->memory);
     const rlx_tir_block *result = complete(&f, b, reads, writes);
     rlx_rewriter_free(&f.names);
     rlx_ptrmap_free(&f.loops);
     rlx_ptrmap_free(&f.own);
     rlx_ptrmap_free(&f.matched);
     rlx_vec_free(&ctx->memory, &f.order);
-    rlx_vec_free(&ctx->memory, &f.reads);
-    rlx_vec_free(&ctx->memory, &f.writes);
+    rlx_ptrmap_free(&f.reads.index);
+    rlx_ptrmap_free(&f.writes.index);
+    rlx_vec_free(&ctx->memory, &f.reads.all);
+    rlx_vec_free(&ctx->memory, &f.writes.all);
     return result;
 }
 
