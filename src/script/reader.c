@@ -190,12 +190,25 @@ bool rlx_word_bind(rlx_reader *r, rlx_word *name, const rlx_val *value)
     return true;
 }
 
-void rlx_line_failed(rlx_reader *r, const rlx_line *line)
+bool rlx_read_failed(rlx_reader *r, const rlx_word *what)
+{
+    if (!r->syntax_errors && rlx_error_count(r->ctx) == r->errors_before)
+        RLX_BUG(r->ctx, "%s failed without a reason", what ? what->text->data : "a value");
+    return false;
+}
+
+bool rlx_word_fail(rlx_reader *r, rlx_word *name)
 {
     rlx_val v = { .kind = RLX_VAL_ERROR };
+    rlx_word_bind(r, name, &v);
+    return rlx_read_failed(r, name);
+}
+
+void rlx_line_failed(rlx_reader *r, const rlx_line *line)
+{
     r->syntax_errors++;
     if (line->name && (!line->name->value.kind || rlx_word_in_frame(r, line->name)))
-        rlx_word_bind(r, line->name, &v);
+        rlx_word_fail(r, line->name);
 }
 
 bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count)
@@ -507,6 +520,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     r->ctx = ctx;
     r->options = options;
     r->source = source;
+    r->errors_before = rlx_error_count(ctx);
     r->notes = !options || !options->no_notes;
     r->next_frame = r->frame = 1;
     r->num_known = choose_known(s->len);

@@ -146,6 +146,7 @@ typedef struct rlx_reader {
     size_t names_compared;              /* with unknown ones, for suggestions */
     bool notes;                         /* report older and newer spellings */
     size_t syntax_errors;               /* errors of the text itself: no module comes of it */
+    size_t errors_before;               /* errors of the context when reading began */
     size_t items_copied;                /* of lists: see RLX_SCRIPT_MAX_COPIES */
 } rlx_reader;
 
@@ -185,6 +186,11 @@ bool rlx_val_keep(rlx_reader *r, rlx_val *v);
 /* Before `count` items of lists are copied: false after a report if the text has had all it
  * may. */
 bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count);
+/* Something could not be read, and reading goes on without it: there must be an error that says
+ * why, or the module that comes of it would be another one. False. */
+bool rlx_read_failed(rlx_reader *r, const rlx_word *what);
+/* The same of what `name` was to mean, which is silent where it is used from now on. */
+bool rlx_word_fail(rlx_reader *r, rlx_word *name);
 /* A statement that could not be parsed: the name it begins with (if it binds one) is known to
  * have failed. */
 void rlx_line_failed(rlx_reader *r, const rlx_line *line);

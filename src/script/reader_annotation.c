@@ -824,16 +824,17 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
         return v.node;
     if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_R)
         return by_name(r, a, v.fn.path, NULL);
-    if (v.kind == RLX_VAL_FUNC && v.sub == RLX_SPACE_T && rlx_to_dtype(r, a, &v, &t)) {
-        rlx_read_note(r, a, "T.%s as annotation is a newer spelling of R.Prim(\"%s\")",
-                      v.fn.path->text->data, v.fn.path->text->data);
-        return rlx_prim_info(r->ctx, t, NULL);
-    }
-    return v.kind == RLX_VAL_FUNC
-               ? NULL
-               : (rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s",
-                                 rlx_val_text(&v)),
-                  NULL);
+    if (v.kind != RLX_VAL_FUNC)
+        return rlx_read_error(r, RLX_PA17, a, "an annotation is expected, found %s",
+                              rlx_val_text(&v)),
+               NULL;
+    if (v.sub != RLX_SPACE_T)
+        return rlx_unknown_function(r, v.sub, (rlx_word *)v.fn.path, a), NULL;
+    if (!rlx_to_dtype(r, a, &v, &t))
+        return NULL;
+    rlx_read_note(r, a, "T.%s as annotation is a newer spelling of R.Prim(\"%s\")",
+                  v.fn.path->text->data, v.fn.path->text->data);
+    return rlx_prim_info(r->ctx, t, NULL);
 }
 
 /* ---- annotations of bindings ---------------------------------------------------------------- */

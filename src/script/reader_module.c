@@ -207,8 +207,10 @@ static void read_alias(rlx_reader *r, const rlx_line *line, bool in_class)
         rlx_read_error(r, RLX_PA26, line->target, "only a name can be bound here");
         return;
     }
-    if (!rlx_read_value(r, line->value, &v))
+    if (!rlx_read_value(r, line->value, &v)) {
+        rlx_read_failed(r, line->target->name);
         v.kind = RLX_VAL_ERROR;
+    }
     if (in_class && v.kind == RLX_VAL_EXPR && rlx_as_extern_func(v.node))
         declare_extern(r, line->target, v.node);
     else if (rlx_val_keep(r, &v))

@@ -128,13 +128,6 @@ static bool bind_var(rlx_reader *r, rlx_word *w, const rlx_expr *var, uint32_t b
     return rlx_word_bind(r, w, &value);
 }
 
-static bool bind_error(rlx_reader *r, rlx_word *w)
-{
-    rlx_val value = { .kind = RLX_VAL_ERROR };
-    rlx_word_bind(r, w, &value);
-    return false;
-}
-
 /* An annotation that cannot be read counts as R.Object: the rest of the function is read all
  * the same, so that its mistakes are reported too. */
 static const rlx_sinfo *param_annotation(rlx_reader *r, const rlx_ast *p)
@@ -159,6 +152,7 @@ static void read_result_annotation(rlx_reader *r, const rlx_line *def, rlx_pendi
     f->ret_places = rlx_take_places(r, mark, &f->num_ret_places);
     if (f->ret)
         return;
+    rlx_read_failed(r, f->name);
     f->ret = r->ctx->object;
     f->num_ret_places = 0;
 }
@@ -169,7 +163,7 @@ static bool bind_params(rlx_reader *r, const rlx_line *def, rlx_pending *f, cons
     size_t i = 0;
     for (const rlx_ast *p = def->target; p; p = p->next, i++) {
         if (failed[i])
-            bind_error(r, p->name);
+            rlx_word_fail(r, p->name);
         else if (!bind_var(r, p->name, f->params[i], p->begin, p->end))
             return false;
     }
@@ -392,7 +386,7 @@ static bool bound(rlx_reader *r, relax_scope *scope, const rlx_line *line, const
                   const rlx_var *v)
 {
     if (!v || !settle_output(r, line, t, v))
-        return bind_error(r, t->word);
+        return rlx_word_fail(r, t->word);
     if (t->last && scope->suffix) {
         scope->name = t->word;
         scope->value = rlx_sinfo_is_void(v->sinfo)
@@ -417,11 +411,11 @@ static bool emit(rlx_reader *r, relax_scope *scope, const rlx_line *line, const 
                  const rlx_expr *e)
 {
     if (!e || misplaced(r, line) || r->relax->block_closed || !begin(r))
-        return bind_error(r, t->word);
+        return rlx_word_fail(r, t->word);
     rlx_emit how = emit_how(r, line, t);
     if (t->last && scope->suffix) {
         if (is_leaf(e) && is_plain_value(r, t, e))
-            return branch_leaf(r, scope, t, e) || bind_error(r, t->word);
+            return branch_leaf(r, scope, t, e) || rlx_word_fail(r, t->word);
         how.name = with_suffix(r, t->word, scope->suffix);
     }
     return bound(r, scope, line, t, rlx_builder_emit(r->builder, e, &how));
@@ -480,14 +474,14 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
 {
     const rlx_ast *slot[2];
     if (misplaced(r, line) || r->relax->block_closed || !begin(r))
-        return bind_error(r, t->word);
+        return rlx_word_fail(r, t->word);
     if (rlx_keyword(call, "ty"))
         rlx_read_note(r, call, "ty= is a newer spelling of struct_info=");
     if (!rlx_bind_args(r, call, older ? "R.match_shape" : "R.match_cast",
                        rlx_keyword(call, "ty") ? RLX_PARAMS("value", "ty")
                                                : RLX_PARAMS("value", "struct_info"),
                        2, slot))
-        return bind_error(r, t->word);
+        return rlx_word_fail(r, t->word);
     const rlx_expr *value = rlx_read_expr(r, slot[0], true);
     const rlx_sinfo *info = NULL;
     size_t mark = r->places.len, count;
@@ -504,7 +498,7 @@ static bool read_match(rlx_reader *r, relax_scope *scope, const rlx_line *line, 
         t->num_places = count;
     }
     if (!info)
-        return bind_error(r, t->word);
+        return rlx_word_fail(r, t->word);
     rlx_emit how = emit_how(r, line, t);
     how.cast_places = places;
     how.num_cast_places = count;
@@ -593,9 +587,9 @@ static bool assign_value(rlx_reader *r, relax_scope *scope, const rlx_line *line
     if (t->annotation && v->kind == RLX_VAL_PRIM)
         return emit(r, scope, line, t, rlx_to_scalar_value(r, at, v->node));
     if (t->annotation)
-        return rlx_read_expected(r, at, "a Relax expression", v), bind_error(r, t->word);
+        return rlx_read_expected(r, at, "a Relax expression", v), rlx_word_fail(r, t->word);
     if (rlx_is_operator(r, v))
-        return rlx_read_op_value(r, at, v), bind_error(r, t->word);
+        return rlx_read_op_value(r, at, v), rlx_word_fail(r, t->word);
     const rlx_prim_var *var = v->kind == RLX_VAL_PRIM ? rlx_as_prim_var(v->node) : NULL;
     if (var && !rlx_string_equal(var->name, w->text))
         return rlx_read_error_at(r, RLX_PA13, t->begin, t->end,
@@ -617,23 +611,23 @@ static bool assign_one(rlx_reader *r, relax_scope *scope, const rlx_line *line,
             close_annotation(r, rlx_annotation_of(r, line->annotation, name->name, &t.places,
                                                   &t.num_places));
         if (!t.annotation)
-            return bind_error(r, t.word);
+            return rlx_word_fail(r, t.word);
     }
     const rlx_ast *match = match_call(r, value, &older);
     if (match)
         return read_match(r, scope, line, &t, match, older);
     rlx_val v;
     if (!rlx_read_value(r, value, &v))
-        return bind_error(r, t.word);
+        return rlx_word_fail(r, t.word);
     return assign_value(r, scope, line, &t, value, &v) ||
-           (t.word->value.kind != RLX_VAL_PRIM && bind_error(r, t.word));
+           (t.word->value.kind != RLX_VAL_PRIM && rlx_word_fail(r, t.word));
 }
 
 /* The names of a tuple target fail together. */
 static bool fail_targets(rlx_reader *r, const rlx_ast *a)
 {
     if (a->kind == RLX_AST_NAME)
-        return bind_error(r, a->name);
+        return rlx_word_fail(r, a->name);
     if (a->kind == RLX_AST_TUPLE || a->kind == RLX_AST_LIST)
         for (const rlx_ast *i = a->first; i; i = i->next)
             fail_targets(r, i); /* nested in brackets: limited */
@@ -959,10 +953,14 @@ static void read_return(rlx_reader *r, const rlx_line *line, const relax_scope *
     }
     s->returned = true;
     s->result_at = line->value ? rlx_read_place(r, line->value) : line_place(r, line);
-    if (line->value && !rlx_read_value(r, line->value, &v))
+    if (line->value && !rlx_read_value(r, line->value, &v)) {
+        rlx_read_failed(r, NULL);
         return;
+    }
     const rlx_ast at = { .begin = line->begin, .end = line->end };
     s->result = rlx_to_expr(r, line->value ? line->value : &at, &v, true);
+    if (!s->result)
+        rlx_read_failed(r, NULL);
 }
 
 /* ---- if ------------------------------------------------------------------------------------- */
@@ -981,7 +979,7 @@ static void fail_suite(rlx_reader *r)
         bool binds = name.len && at < l.len && (l.text[at] == '=' || l.text[at] == ':');
         rlx_word *w = binds ? rlx_words_get(&r->names, name) : NULL;
         if (w && !w->value.kind)
-            bind_error(r, w);
+            rlx_word_fail(r, w);
         rlx_lines_skip(&l);
     }
     rlx_lexer_skip_suite(lx);
@@ -1029,14 +1027,13 @@ static const rlx_expr *read_branch(rlx_reader *r, relax_scope *branch, const rlx
     return branch->value ? seq : NULL;
 }
 
-static bool no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch,
+static void no_value(rlx_reader *r, const rlx_line *header, const relax_scope *branch,
                      size_t errors)
 {
     bool known = branch->value || branch->name || errors != r->syntax_errors;
     if (!known && !r->ctx->diags.out_of_memory)
         rlx_read_error_at(r, RLX_PA32, header->begin, header->end,
                           "a branch ends by binding its value to a name");
-    return false;
 }
 
 static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, const rlx_expr *cond,
@@ -1050,8 +1047,8 @@ static bool emit_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, con
         rlx_read_error_at(r, RLX_PA32, line->begin, line->end,
                           "one branch binds %s last, the other %s", name->text->data,
                           branches[1].name->text->data);
-        bind_error(r, branches[1].name);
-        return bind_error(r, name);
+        rlx_word_fail(r, branches[1].name);
+        return rlx_word_fail(r, name);
     }
     target t = { .word = name, .begin = branches[0].begin, .end = branches[0].end, .last = last };
     return emit(r, scope, line, &t, rlx_if(r->ctx, cond, yes, no, line_place(r, line)));
@@ -1089,10 +1086,8 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
                                  : (rlx_lexer_skip_suite(&r->parser.lexer), NULL);
     uint8_t next = r->parser.lexer.tok.kind;
     if (next != RLX_TOK_ELSE && next != RLX_TOK_ELIF) {
-        if (branches[0].name)
-            bind_error(r, branches[0].name);
-        return rlx_read_error_at(r, RLX_PA32, line->begin, line->end,
-                                 "an if of Relax needs an else");
+        rlx_read_error_at(r, RLX_PA32, line->begin, line->end, "an if of Relax needs an else");
+        return branches[0].name ? rlx_word_fail(r, branches[0].name) : false;
     }
     rlx_line other;
     rlx_parse_line(&r->parser, &other);
@@ -1110,12 +1105,13 @@ static bool read_if(rlx_reader *r, relax_scope *scope, const rlx_line *line, boo
     r->parser.blocks -= other.kind == RLX_LINE_ELIF;
     branches[0].begin = line->begin, branches[0].end = line->end;
     if (!yes || !no || !cond) {
+        no_value(r, line, &branches[!branches[0].value ? 0 : 1], errors);
         for (int i = 0; i < 2; i++)
             if (branches[i].name)
-                bind_error(r, branches[i].name);
+                rlx_word_fail(r, branches[i].name);
         if (last || r->parser.lexer.tok.kind == RLX_TOK_DEDENT)
             fail_branch(scope, branches[branches[0].name ? 0 : 1].name);
-        return no_value(r, line, &branches[!branches[0].value ? 0 : 1], errors);
+        return false;
     }
     return emit_if(r, scope, line, cond, yes, no, branches, last);
 }
@@ -1427,7 +1423,7 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
     ok = ok && begin(r) && rlx_relax_header(r, def, &f);
     if (!ok) {
         rlx_lexer_skip_suite(&r->parser.lexer);
-        bind_error(r, def->name);
+        rlx_word_fail(r, def->name);
         return;
     }
     if (!look_ahead(r))
@@ -1454,7 +1450,7 @@ static void read_local_function(rlx_reader *r, relax_scope *scope, const rlx_lin
         how.name = with_suffix(r, def->name, scope->suffix);
     const rlx_var *v = fn ? rlx_builder_emit(r->builder, &fn->node, &how) : NULL;
     if (v && f.damaged && !f.ret) /* what it gives is not known: calls of it are silent */
-        bind_error(r, t.word);
+        rlx_word_fail(r, t.word);
     else
         bound(r, scope, def, &t, v);
 }

@@ -176,14 +176,13 @@ static bool is_fresh(const rlx_val *v)
 
 static bool fail_target(rlx_reader *r, const rlx_ast *target)
 {
-    rlx_val v = { .kind = RLX_VAL_ERROR };
     const rlx_ast *name = target && (target->kind == RLX_AST_TUPLE || target->kind == RLX_AST_LIST)
                               ? target->first
                               : target;
     for (; name; name = name == target ? NULL : name->next)
         if (name->kind == RLX_AST_NAME)
-            rlx_word_bind(r, name->name, &v);
-    return false;
+            rlx_word_fail(r, name->name);
+    return rlx_read_failed(r, NULL);
 }
 
 /* ---- let ------------------------------------------------------------------------------------ */

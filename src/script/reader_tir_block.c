@@ -280,10 +280,9 @@ bool rlx_rt_read_for(rlx_reader *r, const rlx_line *line)
     if (!ok) {
         const rlx_ast *name =
             line->target->kind == RLX_AST_TUPLE ? line->target->first : line->target;
-        rlx_val error = { .kind = RLX_VAL_ERROR };
         for (; name; name = line->target->kind == RLX_AST_TUPLE ? name->next : NULL)
             if (name->kind == RLX_AST_NAME)
-                rlx_word_bind(r, name->name, &error);
+                rlx_word_fail(r, name->name);
     }
     const rlx_stmt *body = rlx_rt_read_suite(r);
     rlx_frame_leave(r, frame);
