@@ -29,9 +29,19 @@ bool kw_no_memory(kw *w)
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
+/* What the loader leaves for them: constants take a cell each, strips begin at 64 bytes. */
+#define MOST_FRAME (RLX_KERNEL_MAX_FRAME - 8 * KW_CONST_BASE - 128)
+
+static size_t register_bytes(unsigned klass, unsigned kind)
+{
+    bool narrow = klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32;
+    return kind & RLX_KERNEL_STRIP_REG ? RLX_KERNEL_STRIP * (narrow ? 4 : 8) : 8;
+}
+
 uint32_t kw_new_reg(kw *w, unsigned klass, unsigned kind)
 {
-    if (w->regs.len >= KW_CONST_BASE - 1) {
+    w->frame += register_bytes(klass, kind);
+    if (w->regs.len >= KW_CONST_BASE - 1 || w->frame > MOST_FRAME) {
         kw_too_large(w, "values");
         return 0;
     }

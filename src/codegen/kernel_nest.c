@@ -101,7 +101,7 @@ static bool scan_body(scan *s)
     rlx_vec_free(&s->w->ctx->memory, &pending);
     ok = ok && (!s->straight || see_values(s, s->n->body));
     for (size_t i = 0; ok && i < s->stores.len; i++)
-        if (!rlx_vec_push(&s->w->ctx->memory, &s->n->stored, (void *)s->stores.data[i]->buffer))
+        if (!rlx_ptrmap_put(&s->n->stored, s->stores.data[i]->buffer, 1))
             ok = kw_no_memory(s->w);
     return ok;
 }
@@ -150,23 +150,26 @@ static bool same_place(const rlx_prim *const *a, size_t na, const rlx_prim *cons
     return same;
 }
 
-/* Each stored buffer is touched at one place per iteration. */
-static bool one_place_each(const scan *s)
+/* Each stored buffer is touched at one place per iteration: the one of its first store. */
+static bool one_place_each(kw *w, const scan *s)
 {
-    for (size_t i = 0; i < s->stores.len; i++) {
-        const rlx_buffer_store *a = s->stores.data[i];
-        for (size_t k = 0; k < i; k++)
-            if (s->stores.data[k]->buffer == a->buffer &&
-                !same_place(s->stores.data[k]->indices, s->stores.data[k]->num_indices, a->indices,
-                            a->num_indices))
-                return false;
-        for (size_t k = 0; k < s->loads.len; k++)
-            if (s->loads.data[k]->buffer == a->buffer &&
-                !same_place(s->loads.data[k]->indices, s->loads.data[k]->num_indices, a->indices,
-                            a->num_indices))
-                return false;
+    rlx_ptrmap first; /* stored buffer -> the store */
+    rlx_ptrmap_init(&first, &w->ctx->memory);
+    bool one = true;
+    for (size_t i = 0; i < s->stores.len && one; i++) {
+        const rlx_buffer_store *a = s->stores.data[i], *f = rlx_ptrmap_get(&first, a->buffer);
+        if (f)
+            one = same_place(f->indices, f->num_indices, a->indices, a->num_indices);
+        else if (!rlx_ptrmap_put(&first, a->buffer, (uintptr_t)a))
+            one = kw_no_memory(w);
     }
-    return true;
+    for (size_t i = 0; i < s->loads.len && one; i++) {
+        const rlx_buffer_load *l = s->loads.data[i];
+        const rlx_buffer_store *f = rlx_ptrmap_get(&first, l->buffer);
+        one = !f || same_place(f->indices, f->num_indices, l->indices, l->num_indices);
+    }
+    rlx_ptrmap_free(&first);
+    return one;
 }
 
 /* Which loops are determined by one index: alone in it, or digits of a mixed-radix number. */
@@ -691,17 +694,18 @@ bool kw_try_nest(kw *w, const rlx_for_stmt *stmt, bool *done)
     scan s = { .w = w, .n = &n };
     bool determined[KW_MAX_NEST];
     *done = false;
+    rlx_ptrmap_init(&n.stored, &w->ctx->memory);
     rlx_ptrmap_init(&s.raw, &w->ctx->memory);
     bool ok = collect_loops(w, stmt, &n);
     *done = ok && is_empty(&n);
     ok = ok && (*done || n.count == 0 || scan_body(&s));
-    if (ok && !*done && n.count && s.straight && s.stores.len && one_place_each(&s)) {
+    if (ok && !*done && n.count && s.straight && s.stores.len && one_place_each(w, &s)) {
         find_determined(&s, determined);
         ok = try_fused(w, &n, determined, done) && (*done || try_strip(w, &s, determined, done));
     }
     rlx_vec_free(&w->ctx->memory, &s.stores);
     rlx_vec_free(&w->ctx->memory, &s.loads);
-    rlx_vec_free(&w->ctx->memory, &n.stored);
+    rlx_ptrmap_free(&n.stored);
     rlx_ptrmap_free(&s.raw);
     return ok;
 }

@@ -1,20 +1,12 @@
 #include "codegen/kernel_writer_int.h"
 
-static bool is_stored(const kw_nest *n, const rlx_node *buffer)
-{
-    for (size_t i = 0; i < n->stored.len; i++)
-        if (n->stored.data[i] == buffer)
-            return true;
-    return false;
-}
-
 /* The outermost level that runs whenever the top one does; for loads also: where nothing below
  * stores to the buffer. */
 int32_t kw_floor_level(const kw *w, const rlx_node *loaded)
 {
     int32_t l = w->top;
     while (l > 0 && w->levels[l].sure &&
-           !(loaded && w->levels[l].nest && is_stored(w->levels[l].nest, loaded)))
+           !(loaded && w->levels[l].nest && rlx_ptrmap_has(&w->levels[l].nest->stored, loaded)))
         l--;
     return l;
 }

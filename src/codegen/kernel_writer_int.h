@@ -79,7 +79,7 @@ typedef struct kw_nest {
     int32_t level;                 /* of the nest's own code, in front of its loops */
     int32_t strip_level;           /* -1: not open */
     uint32_t strip_reg, extent_reg;
-    rlx_ptrs stored;               /* buffers stored in the body */
+    rlx_ptrmap stored;             /* buffers stored in the body */
 } kw_nest;
 
 typedef struct kw {
@@ -94,6 +94,7 @@ typedef struct kw {
     const kw_nest *nest;           /* innermost open nest, NULL: none */
 
     RLX_VEC(uint8_t) regs;         /* class and kind of each register */
+    size_t frame;                  /* bytes that they take */
     RLX_VEC(uint64_t) consts;      /* bits */
     RLX_VEC(uint8_t) const_classes;
     rlx_map const_index;           /* class and bits -> index + 1 */

@@ -1,0 +1,64 @@
+"""Texts with one thing that grows, each with the command of the tool whose cost grows with it. They need not be canonical, nor right."""
+
+MODULE = "@I.ir_module\nclass Module:\n"
+FOUR = 'R.Tensor((4,), "float32")'
+BUFFERS = 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")'
+
+
+def function(lines, params, private=False):
+    return (f'    @R.function(private={private})\n    def {"helper" if private else "main"}({params}) -> R.Object:\n        cls = Module\n'
+            + "".join(f"        {line}\n" for line in lines))
+
+
+def prim(lines, params=BUFFERS, name="f"):
+    return f"    @T.prim_func\n    def {name}({params}):\n" + "".join(f"        {line}\n" for line in lines)
+
+
+def overwritten(n):
+    """A chain of calls in place: each is asked for what it overwrites."""
+    fill = prim(["for i in range(4):", "    A[i] = T.float32(1)"], 'A: T.Buffer((4,), "float32")', "fill")
+    calls = [f"x{i + 1} = R.call_tir_inplace(cls.fill, (x{i},), out_sinfo={FOUR}, inplace_indices=[0])" for i in range(n)]
+    return MODULE + fill + function(["x0 = R.exp(x)", *calls, f"return x{n}"], f"x: {FOUR}")
+
+
+def renamed_fields(n):
+    """Names of fields of tuples of such names, overwritten in the end."""
+    fill = prim(["for i in range(4):", "    A[i] = T.float32(1)"], 'A: T.Buffer((4,), "float32")', "fill")
+    lines = ["t0 = (x, x)"]
+    for i in range(n):
+        lines += [f"t{i + 1} = (t{i}[1], t{i}[0])", f"y{i} = R.call_tir_inplace(cls.fill, (t{i}[0],), out_sinfo={FOUR}, inplace_indices=[0])"]
+    return MODULE + fill + function([*lines, "return x"], f"x: {FOUR}")
+
+
+def unpacked(n):
+    names = ", ".join(f"y{i}" for i in range(n))
+    return MODULE + function([f"{names} = t", "return y0"], "t: R.Tuple(" + ", ".join(["R.Object"] * n) + ")")
+
+
+def scopes(n):
+    """Buffers that nothing declares, each in the scope of an allocation inside the one before."""
+    lines = [line for k in range(n) for line in (f'a{k} = T.allocate([4], "float32", "global")', f'C{k} = T.Buffer((4,), "float32", data=a{k})', f"C{k}[0] = A[0]")]
+    return MODULE + prim([*lines, "B[0] = A[0]"])
+
+
+def read_buffers(n):
+    """A block that does not say what it reads."""
+    params = "".join(f'A{k}: T.Buffer((4,), "float32"), ' for k in range(n)) + 'B: T.Buffer((4,), "float32")'
+    return MODULE + prim(["for i in range(4):", '    with T.block("b"):', "        v = T.axis.spatial(4, i)", *(f"        B[v] = A{k}[v]" for k in range(n))], params)
+
+
+def equal_functions(n):
+    """Private functions that are equal after their operators are lowered."""
+    copies = "".join(function(["y = R.exp(x)", "return y"], f"x: {FOUR}", True).replace("helper", f"f{i}") for i in range(n))
+    return MODULE + copies + function([*(f"y{i} = cls.f{i}(x)" for i in range(n)), "return x"], f"x: {FOUR}")
+
+
+def stores(n):
+    """Stores to one buffer in a loop."""
+    return MODULE + prim(["for i in range(4):", *(f"    B[i] = A[i] + T.float32({k % 9})" for k in range(n))])
+
+
+TEXTS = {
+    overwritten: ("check",), renamed_fields: ("check",), unpacked: ("check",), scopes: ("print",), read_buffers: ("check",),
+    equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"),
+}
