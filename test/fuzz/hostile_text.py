@@ -138,6 +138,7 @@ def long_chains(n):
     yield "elifs in a PrimFunc", prim("        if A[0] > T.float32(0):\n            B[0] = A[0]\n" + "        elif A[0] > T.float32(0):\n            B[0] = A[0]\n" * n)
     yield "ifs in a row", relax("".join(f"        if c:\n            y{i} = x\n        else:\n            y{i} = x\n" for i in range(n)) + "        return x",
                                 HEAD.replace("x:", 'c: R.Tensor((), "bool"), x:'))
+    yield "selections in a sum", prim("        for i in range(4):\n            B[i] = " + " + ".join(f"T.Select(i > {k}, A[i], T.float32({k}))" for k in range(n // 10)) + "\n")
     yield "ifs in a row in a PrimFunc", prim("        if A[0] > T.float32(0):\n            B[0] = A[0]\n" * n)
     yield "dataflow blocks in a row", relax("".join(f"        with R.dataflow():\n            y{i} = x\n            R.output(y{i})\n" for i in range(n)) + "        return x")
     yield "loops in a row", prim("        for i in range(4):\n            B[i] = A[i]\n" * n)

@@ -15,16 +15,21 @@ import sys
 import tempfile
 from pathlib import Path
 
+from linear_texts import TEXTS
+
 TOP = Path(os.environ.get("TOP") or Path(__file__).resolve().parent.parent.parent)
 OUT = Path(os.environ.get("RELAX_OUT") or TOP)
+RELAX = os.environ.get("RELAX") or TOP / "bin/relax"
 SHAPES = ("deep", "wide", "functions", "symbols", "kernels", "renamed", "branches", "mirrored")
 TIMES = 4
 COUNTED_SIZES = {"kernels": 80, "mirrored": 500}    # the others: COUNTED_SIZE
 MEMORY_SIZE, COUNTED_SIZE = 4000, 160
+TEXT_SIZE = 400             # of linear_texts.py
 TEXT_SHAPES, MOST_FOR_TEXT = ("deep", "wide", "functions", "symbols"), 6.0
 CHUNK = 2 << 20             # memory comes in chunks of up to that size
 MOST_BYTES, MOST_BLOCKS = 5.0, 5.0
 MOST_INSTRUCTIONS, MOST_OF_ONE = 5.0, 7.0
+MOST_OF_ONE_FOR_TOOL = 13.0 # tables that double, and malloc, come in larger steps there
 SHARE = 0.003               # of all instructions: below that a function is not looked at
 
 if os.environ.get("RELAX_VARIANT") == "asan":
@@ -78,10 +83,10 @@ def memory_faults(program, folder, shape):
                 yield f"{shape}, {stage}: {what}: {one} for {MEMORY_SIZE} bindings, {four} for {TIMES} times as many"
 
 
-def instructions(program, folder, shape, size):
+def instructions(out, *command):
     """{function: instructions, without what it calls}"""
-    counts, names, out = {}, {}, folder / f"{shape}{size}.callgrind"
-    run("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, text_of(folder, shape, size), 1)
+    counts, names = {}, {}
+    run("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command)
     function, of_call = None, False
     for line in out.read_text().splitlines():
         head = re.match(r"fn=\((\d+)\)(?: (.*))?", line)
@@ -102,13 +107,28 @@ def instructions(program, folder, shape, size):
 
 def instruction_faults(program, folder, shape):
     size = COUNTED_SIZES.get(shape, COUNTED_SIZE)
-    small, large = (instructions(program, folder, shape, n) for n in (size, size * TIMES))
+    small, large = (instructions(folder / f"{shape}{n}.callgrind", program, text_of(folder, shape, n), 1) for n in (size, size * TIMES))
+    yield from growth_faults(shape, size, small, large, MOST_OF_ONE)
+
+
+def tool_faults(program, folder, text):
+    """The tool on a text of linear_texts.py, from start to end."""
+    counted = []
+    for size in (TEXT_SIZE, TEXT_SIZE * TIMES):
+        path = folder / f"{text.__name__}{size}.py"
+        path.write_text(text(size))
+        command, *options = TEXTS[text]
+        counted.append(instructions(folder / f"{text.__name__}{size}.callgrind", RELAX, command, path, *options))
+    yield from growth_faults(text.__name__, TEXT_SIZE, *counted, MOST_OF_ONE_FOR_TOOL)
+
+
+def growth_faults(shape, size, small, large, most_of_one):
     total = sum(large.values())
     if total > MOST_INSTRUCTIONS * sum(small.values()):
         yield f"{shape}: {sum(small.values())} instructions for {size} bindings, {total} for {TIMES} times as many"
     for name, count in large.items():
         before = small.get(name, 0)
-        if before and count > SHARE * total and count > MOST_OF_ONE * before:
+        if before and count > SHARE * total and count > most_of_one * before:
             yield f"{shape}: {name}: {before} instructions for {size} bindings, {count} for {TIMES} times as many"
 
 
@@ -117,9 +137,10 @@ def faults_of(check, *arguments):
 
 
 def main():
-    checks = [(memory_faults, "memory")]
+    checks, texts = [(memory_faults, "memory")], ()
     if shutil.which("valgrind"):
         checks.append((instruction_faults, "instructions"))
+        texts = TEXTS
     else:
         print("valgrind is not installed: instructions are not counted")
     failed = 0
@@ -127,6 +148,7 @@ def main():
         folder = Path(scratch)
         program = build(folder)
         jobs = [(f"{what} of {shape}", pool.submit(faults_of, check, program, folder, shape)) for shape in SHAPES for check, what in checks]
+        jobs += [(f"{' '.join(TEXTS[t])}, {t.__name__}", pool.submit(faults_of, tool_faults, program, folder, t)) for t in texts]
         for name, job in jobs:
             faults = job.result()
             failed += bool(faults)
