@@ -47,7 +47,11 @@ bool rlx_tir_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *var
 typedef struct term { const rlx_prim *p, *scale; } term; /* scale NULL: 1 */
 typedef struct affine_work {
     rlx_context *ctx;
+    const rlx_prim *whole;
     rlx_ptrmap vars;                    /* variable -> index + 1 */
+    rlx_ptrmap mentioning;              /* parts that mention one, once `looked` */
+    unsigned asked;
+    bool looked, failed;
     RLX_VEC(term) pending;
     rlx_tir_affine *out;
 } affine_work;
@@ -69,12 +73,58 @@ static bool add_to(affine_work *w, const rlx_prim **sum, const rlx_prim *p)
     return p && *sum;
 }
 
+/* ---- which parts mention a variable: a part of a small expression is searched when it is asked
+ * for; of a large one, where that would be a search for each term, all are found at once. */
+#define MOST_SEARCHES 8
+
+static enum rlx_step find_mentioning(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
+{
+    const affine_work *w = user;
+    if (!parent)
+        return RLX_STEP_ON;
+    return rlx_ptrmap_has(&w->mentioning, n) ? RLX_STEP_STOP : RLX_STEP_SKIP;
+}
+
+static enum rlx_step meet(void *user, const rlx_node *n, const rlx_field *via,
+                          const rlx_node *parent)
+{
+    affine_work *w = user;
+    if (rlx_ptrmap_has(&w->vars, n))
+        w->failed |= !rlx_ptrmap_put(&w->mentioning, n, 1);
+    return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
+}
+
+/* The parts of n were met before. */
+static enum rlx_step judge(void *user, const rlx_node *n)
+{
+    affine_work *w = user;
+    rlx_walker parts = { .enter = find_mentioning, .user = w };
+    if (n->kind != RLX_NODE_BUFFER &&
+        rlx_walk(&w->ctx->memory, n, &parts, &w->failed) == RLX_STEP_STOP)
+        w->failed |= !rlx_ptrmap_put(&w->mentioning, n, 1);
+    return w->failed ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+static bool mentions(affine_work *w, const rlx_prim *p)
+{
+    if (!w->looked && w->asked++ < MOST_SEARCHES)
+        return rlx_tir_mentions(w->ctx, p, &w->vars);
+    rlx_walker all = { .enter = meet, .leave = judge, .user = w, .unique = true };
+    if (!w->looked)
+        rlx_walk(&w->ctx->memory, w->whole, &all, &w->failed);
+    w->looked = true;
+    if (w->failed)
+        rlx_no_memory(w->ctx);
+    return w->failed || rlx_ptrmap_has(&w->mentioning, p); /* the careful answer */
+}
+
 static bool add_product(affine_work *w, term t)
 {
     const rlx_binary *b = (const rlx_binary *)t.p;
-    if (!rlx_tir_mentions(w->ctx, b->b, &w->vars))
+    if (!mentions(w, b->b))
         return push(w, b->a, scaled(w, t.scale, b->b));
-    if (!rlx_tir_mentions(w->ctx, b->a, &w->vars))
+    if (!mentions(w, b->a))
         return push(w, b->b, scaled(w, t.scale, b->a));
     return false;
 }
@@ -96,7 +146,7 @@ static bool add_term(affine_work *w, term t)
     const rlx_prim *one = t.scale ? t.scale : rlx_int(w->ctx, dtype, 1);
     if (rlx_ptrmap_find(&w->vars, t.p, &at))
         return add_to(w, &w->out->coeff[at - 1], one);
-    if (!rlx_tir_mentions(w->ctx, t.p, &w->vars))
+    if (!mentions(w, t.p))
         return add_to(w, &w->out->base, scaled(w, t.scale, t.p));
     const rlx_binary *b = rlx_as_binary(t.p);
     if (t.p->kind == RLX_NODE_ADD)
@@ -114,11 +164,12 @@ static bool add_term(affine_work *w, term t)
 bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *const *vars,
                        size_t num_vars, rlx_tir_affine *out)
 {
-    affine_work w = { .ctx = ctx, .out = out };
+    affine_work w = { .ctx = ctx, .whole = p, .out = out };
     *out = (rlx_tir_affine){ 0 };
     if (!p || num_vars > RLX_COUNT(out->coeff) || !rlx_dtype_is_int(rlx_prim_dtype(p)))
         return false;
     rlx_ptrmap_init(&w.vars, &ctx->memory);
+    rlx_ptrmap_init(&w.mentioning, &ctx->memory);
     bool ok = push(&w, p, NULL);
     for (size_t i = 0; i < num_vars && ok; i++)
         ok = rlx_ptrmap_put(&w.vars, vars[i], i + 1);
@@ -130,5 +181,6 @@ bool rlx_tir_affine_of(rlx_context *ctx, const rlx_prim *p, const rlx_prim *cons
         ok = (out->base = rlx_int(ctx, rlx_prim_dtype(p), 0)) != NULL;
     rlx_vec_free(&ctx->memory, &w.pending);
     rlx_ptrmap_free(&w.vars);
+    rlx_ptrmap_free(&w.mentioning);
     return ok;
 }

@@ -58,7 +58,11 @@ def stores(n):
     return MODULE + prim(["for i in range(4):", *(f"    B[i] = A[i] + T.float32({k % 9})" for k in range(n))])
 
 
+def long_index(n):
+    return MODULE + prim(["for i in range(4):", "    B[" + " + ".join(["i"] * n) + "] = A[0]"])
+
+
 TEXTS = {
     overwritten: ("check",), renamed_fields: ("check",), unpacked: ("check",), scopes: ("print",), read_buffers: ("check",),
-    equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"),
+    equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"), long_index: ("build", "-o", "/dev/null"),
 }
