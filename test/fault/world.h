@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "host_parts.h"
 #include <relax/ops.h>
 
 enum { ROWS = 3, COLUMNS = 4, TEXT_BYTES = 1 << 14, WEIGHTS = 32, CACHES = 4 };
@@ -36,6 +37,7 @@ typedef struct program {
     bool is_large;                                         /* the short run tries few requests */
     size_t most;                                           /* and the long run so many; 0: each */
     bool is_native;                                        /* also compiled by way of C */
+    bool has_host_parts;                                   /* see host_parts.h */
 } program;
 
 /* An array of the weights of a program, read before the library is on the stack. */
@@ -63,6 +65,7 @@ typedef struct world {
     bool refused;                   /* memory, but not by the context */
     int kept;                       /* things of the host that the library still holds */
     char path[256], temp[256], cache[256], compiler[256];
+    const relax_pattern *pattern;   /* of the rewriting under way */
     const char *pass;               /* of steps that there is one of for each pass */
 } world;
 
@@ -169,6 +172,7 @@ static const program programs[] = {
     { .name = "recursion", .reach = RUNS },
     { .name = "tuples", .reach = RUNS },
     { .name = "packed", .reach = RUNS },
+    { .name = "host", .reach = RUNS, .has_host_parts = true },
     { .name = "packed_refuses", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "cast_fails", .reach = RUNS, .outcome = RELAX_ERROR_RUNTIME },
     { .name = "unknown_sizes", .reach = RUNS },
@@ -346,7 +350,13 @@ static bool open_context(world *w)
     o.max_bytes = w->max_bytes;
     w->ctx = relax_context_create(&o);
     w->status = w->ctx ? RELAX_OK : RELAX_ERROR_OUT_OF_MEMORY;
-    return w->ctx;
+    if (w->ctx && w->program->has_host_parts)
+        w->status = add_host_parts(w->ctx, &w->kept);
+    if (w->status == RELAX_OK)
+        return true;
+    relax_context_release(w->ctx);
+    w->ctx = NULL;
+    return false;
 }
 
 /* The status that the context has when a step came back with nothing. */
@@ -751,15 +761,138 @@ static const relax_expr *rename_variable(void *user, relax_mutator *m, const rel
     return relax_var(((world *)user)->ctx, Z("renamed"), relax_expr_struct_info(v), 0);
 }
 
-/* Every variable anew; then all expressions once. */
+static const relax_expr *emit_again(void *user, relax_mutator *m, const relax_expr *e)
+{
+    (void)user;
+    relax_builder *b = relax_mutator_builder(m);
+    const relax_expr *v = relax_mutator_lookup(m, relax_expr_operand(e, 1));
+    return v ? relax_builder_emit(b, e, NULL, 0, 0) : e;
+}
+
+static const relax_expr *same_expr(void *user, relax_mutator *m, const relax_expr *e)
+{
+    ((world *)user)->number += relax_mutator_module_builder(m) != NULL;
+    return e;
+}
+
+static const relax_struct_info *same_info(void *user, relax_mutator *m,
+                                          const relax_struct_info *info)
+{
+    ((world *)user)->number += relax_mutator_builder(m) != NULL;
+    return info;
+}
+
+/* Every variable anew, calls of what is bound once more; then all expressions once. */
 static bool step_mutate(world *w)
 {
-    relax_mutations t = { .struct_size = sizeof t, .user = w, .var_def = rename_variable };
+    relax_mutations t = { .struct_size = sizeof t,
+                          .user = w,
+                          .function = same_expr,
+                          .call = emit_again,
+                          .sinfo_dep = same_info,
+                          .var_def = rename_variable };
     w->out = relax_mutate(w->ctx, w->module, NULL, 0, &t);
     if (w->out && relax_visit_post_order(w->ctx, relax_module_as_node(w->out), count_expr, w) !=
                       RELAX_OK)
         w->out = NULL;
     return said(w, w->out);
+}
+
+static int32_t visit_expr(void *user, const relax_expr *e)
+{
+    ((world *)user)->number += e != NULL;
+    return RELAX_VISIT_CHILDREN;
+}
+
+static int32_t walk_node(void *user, const relax_node *n)
+{
+    ((world *)user)->number += n != NULL;
+    return 0;
+}
+
+static bool step_visit(world *w)
+{
+    const relax_node *all = relax_module_as_node(w->module);
+    relax_visitor v = { .struct_size = sizeof v, .user = w, .expr = visit_expr };
+    w->status = relax_visit(w->ctx, all, &v);
+    if (w->status == RELAX_OK)
+        w->status = relax_node_walk(w->ctx, all, walk_node, walk_node, w);
+    return w->status == RELAX_OK;
+}
+
+/* A call of a common operator, of float32. */
+static const relax_pattern *some_pattern(relax_context *ctx)
+{
+    const relax_pattern *x = relax_pattern_any(ctx);
+    const relax_pattern *ops[] = {
+        relax_pattern_op(ctx, Z("add"), (const relax_pattern *const[]){ x, x }, 2,
+                         RELAX_PATTERN_COMMUTATIVE),
+        relax_pattern_op(ctx, Z("exp"), &x, 1, 0),
+        relax_pattern_op(ctx, Z("nn.relu"), &x, 1, 0),
+        relax_pattern_op(ctx, Z("multiply"), &x, 1, RELAX_PATTERN_OPEN),
+    };
+    return relax_pattern_with_dtype(ctx, relax_pattern_or(ctx, ops, N(ops)), RELAX_FLOAT32);
+}
+
+static const relax_expr *absolute(void *user, relax_module_builder *mb, relax_builder *b,
+                                  const relax_match *match)
+{
+    relax_context *ctx = ((world *)user)->ctx;
+    const relax_expr *value = relax_match_value(match, ((world *)user)->pattern);
+    (void)mb;
+    return relax_r_abs(ctx, relax_builder_emit(b, value, NULL, 0, 0));
+}
+
+static int32_t count_match(void *user, const relax_match *match)
+{
+    ((world *)user)->number += relax_match_root(match) != NULL;
+    return 0;
+}
+
+static bool step_rewrite(world *w)
+{
+    const relax_pattern *p = w->pattern = some_pattern(w->ctx);
+    bool good = p;
+    for (size_t i = 0; good && i < relax_module_num_functions(w->module); i++) {
+        const relax_base_func *f = relax_module_function(w->module, i);
+        if (relax_base_func_kind(f) == RELAX_FUNC_RELAX)
+            good = relax_pattern_match_all(w->ctx, p, w->module, f, count_match, w) == RELAX_OK;
+    }
+    if (good)
+        w->out = relax_pattern_rewrite(w->ctx, w->module, NULL, 0, p, absolute, w, NULL);
+    return said(w, w->out);
+}
+
+/* Questions to a prover; the program plays no part. */
+static bool ask(world *w, relax_prover *p)
+{
+    relax_context *ctx = w->ctx;
+    const relax_prim_expr *n = relax_shape_var(ctx, Z("n")), *m = relax_shape_var(ctx, Z("m")),
+                          *four = relax_prim_int(ctx, 4), *vars[2];
+    const relax_prim_expr *n4 = relax_prim_binary(ctx, RELAX_PRIM_MUL, n, four),
+                          *sum = relax_prim_binary(ctx, RELAX_PRIM_ADD, n4, m),
+                          *less = relax_prim_binary(ctx, RELAX_PRIM_LT, n, m),
+                          *dims[] = { n4, m };
+    relax_prim_expr *value = NULL;
+    int64_t low = 0, high = 0, values[2];
+    int32_t solved = relax_prover_solve(p, n4, sum, m, &value);
+    bool good = relax_prover_bound(p, n, 1, 100) == RELAX_OK && solved >= 0 &&
+                relax_prover_enter(p, relax_struct_info_tensor(ctx, dims, 2, RELAX_FLOAT32)) ==
+                    RELAX_OK &&
+                relax_prover_assume_equal(p, m, n4) >= 0 && relax_prover_holds(p, less) >= 0 &&
+                relax_prover_bounds(p, sum, &low, &high) == RELAX_OK &&
+                relax_prover_simplify(p, sum) != NULL && relax_prover_equal(p, sum, n4) >= 0;
+    int64_t found = good ? relax_prover_counterexample(p, sum, n, vars, values, 2) : -1;
+    w->number = low + high + solved + found;
+    return good && found >= 0;
+}
+
+static bool step_prove(world *w)
+{
+    relax_prover *p = relax_prover_create(w->ctx);
+    bool good = p && ask(w, p);
+    relax_prover_destroy(p);
+    return said(w, good ? w : NULL);
 }
 
 /* The first Relax function that binds something, and its first block; NULL: there is none. */
@@ -1095,6 +1228,9 @@ static const step steps[] = {
     { "edit", MODULE, IS_READ, step_edit, true, HOST },
     { "pipeline", MODULE, IS_CHECKED, step_pipeline, false, HOST },
     { "mutate", MODULE, IS_CHECKED, step_mutate, false, HOST },
+    { "visit", MODULE, IS_READ, step_visit, false, HOST },
+    { "match and rewrite", MODULE, IS_CHECKED, step_rewrite, false, HOST },
+    { "prove", CONTEXT, IS_CHECKED, step_prove, false, HOST },
     { "extract and inline", MODULE, IS_CHECKED, step_extract, false, HOST },
     { "edit a block", MODULE, IS_CHECKED, step_edit_block, false, HOST },
     { "compile -O0", MODULE, IS_CHECKED, step_compile_0, true, HOST },
