@@ -100,7 +100,7 @@ void relax_value_release(RELAX_NULLABLE relax_value *value);
 /* Makes an owned value of a borrowed one, so that a packed function can keep or return its
  * argument: tensors that a VM lent are shared, raw strings are copied, boxed values retained.
  * RELAX_ERROR_INVALID_ARGUMENT for a tensor view that does not belong to this library (import a
- * copy of it instead). `out` may be `value`.
+ * copy of it instead), and for a boxed cell without an object. `out` may be `value`.
  */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_value_keep(const relax_value *value, relax_value *out);
