@@ -609,6 +609,7 @@ static void release(rlx_wf *w)
 {
     rlx_id_map_free(&w->var_at);
     rlx_id_map_free(&w->size_at);
+    rlx_device_table_free(&w->devices);
     rlx_ptrmap_free(&w->checked);
     rlx_ptrmap_free(&w->entered);
     rlx_vec_free(MEMORY(w), &w->findings);
@@ -656,6 +657,7 @@ static bool check(rlx_context *ctx, const rlx_module *m, const rlx_module *befor
     size_t errors = rlx_error_count(ctx);
     rlx_id_map_init(&w.var_at, MEMORY(&w));
     rlx_id_map_init(&w.size_at, MEMORY(&w));
+    rlx_device_table_init(&w.devices, MEMORY(&w));
     rlx_ptrmap_init(&w.checked, MEMORY(&w));
     rlx_ptrmap_init(&w.entered, MEMORY(&w));
     rlx_scope_init(&w.facts, ctx, NULL);

@@ -109,6 +109,7 @@ typedef struct rlx_wf {
     const rlx_module *before;                      /* its functions are not walked; or NULL */
     rlx_env env;
     enum rlx_stage stage;
+    rlx_device_table devices;                      /* that the module lists */
     const rlx_diag *known, *known_end;             /* what had been reported before; or NULL */
     bool failed;                                   /* out of memory */
     bool warns;                                    /* of what is allowed: once for a program */

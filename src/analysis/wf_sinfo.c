@@ -118,9 +118,10 @@ static void check_dtype(rlx_wf *w, rlx_dtype t, rlx_place place)
 void rlx_wf_device(rlx_wf *w, const rlx_node *vdevice, rlx_place place)
 {
     const rlx_attr_list *list = rlx_listed_vdevices(w->module);
-    for (size_t i = 0; list && i < list->num_items; i++)
-        if (list->items[i] == vdevice)
-            return;
+    if (!rlx_device_table_fill(&w->devices, list))
+        rlx_wf_no_memory(w);
+    if (rlx_device_number(&w->devices, vdevice) >= 0)
+        return;
     rlx_finding *f = rlx_wf_found(w, RLX_WF24, RLX_WF_PLAIN, place, vdevice);
     if (f)
         f->n = list != NULL;

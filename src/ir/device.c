@@ -59,3 +59,84 @@ const rlx_attr_list *rlx_listed_vdevices(const rlx_module *m)
 {
     return rlx_as_attr_list(rlx_attrs_get(m->global_infos, "vdevice"));
 }
+
+/* ---- many devices --------------------------------------------------------------------------- */
+
+void rlx_device_table_init(rlx_device_table *t, rlx_memory *m)
+{
+    t->filled = false;
+    rlx_ptrmap_init(&t->numbers, m);
+    rlx_map_init(&t->named, m);
+}
+
+void rlx_device_table_free(rlx_device_table *t)
+{
+    rlx_ptrmap_free(&t->numbers);
+    rlx_map_free(&t->named);
+}
+
+/* number NULL: the key under which they are counted */
+static bool name_key(rlx_buf *key, const uint64_t *number, rlx_slice kind)
+{
+    key->len = 0;
+    if (number)
+        rlx_buf_u64(key, *number);
+    rlx_buf_lit(key, ":");
+    rlx_buf_put(key, kind.data, kind.len);
+    return !key->failed;
+}
+
+/* The next number of this kind. */
+static bool count_one(rlx_device_table *t, rlx_buf *key, rlx_slice kind, const rlx_node *device,
+                      uint64_t *number)
+{
+    rlx_slice text;
+    if (!name_key(key, NULL, kind))
+        return false;
+    text = (rlx_slice){ key->data, key->len };
+    *number = (uint64_t)(uintptr_t)rlx_map_get(&t->named, text);
+    if (!rlx_map_put(&t->named, text, (void *)(uintptr_t)(*number + 1)) ||
+        !name_key(key, number, kind))
+        return false;
+    return rlx_map_put(&t->named, (rlx_slice){ key->data, key->len }, (void *)(uintptr_t)device);
+}
+
+bool rlx_device_table_fill(rlx_device_table *t, const rlx_attr_list *list)
+{
+    rlx_buf key;
+    bool ok = true;
+    rlx_buf_init(&key, t->named.memory);
+    for (size_t i = 0; !t->filled && list && i < list->num_items && ok; i++) {
+        const rlx_vdevice *v = rlx_as_vdevice(list->items[i]);
+        rlx_slice kind = rlx_vdevice_kind(v), every = RLX_SLICE("vdevice");
+        uint64_t number = 0;
+        if (!v)
+            continue;
+        ok = count_one(t, &key, every, &v->node, &number) &&
+             (rlx_slice_equal(kind, every) || count_one(t, &key, kind, &v->node, &number)) &&
+             (rlx_ptrmap_has(&t->numbers, v) ||
+              rlx_ptrmap_put(&t->numbers, v, (uintptr_t)number + 1));
+    }
+    t->filled = ok;
+    rlx_buf_free(&key);
+    return ok;
+}
+
+int64_t rlx_device_number(const rlx_device_table *t, const rlx_node *device)
+{
+    uintptr_t number = 0;
+    if (device)
+        rlx_ptrmap_find(&t->numbers, device, &number);
+    return (int64_t)number - 1;
+}
+
+const rlx_node *rlx_device_find(const rlx_device_table *t, rlx_slice kind, uint64_t number)
+{
+    rlx_buf key;
+    rlx_buf_init(&key, t->named.memory);
+    bool ok = name_key(&key, &number, kind);
+    const rlx_node *found =
+        ok ? rlx_map_get(&t->named, (rlx_slice){ key.data, key.len }) : NULL;
+    rlx_buf_free(&key);
+    return found;
+}

@@ -17,4 +17,19 @@ const char *rlx_show_vdevice(rlx_context *ctx, const rlx_node *vdevice);
 /* The devices that a module lists, NULL: it has no list. */
 const rlx_attr_list *rlx_listed_vdevices(const rlx_module *m);
 
+/* The same list for whoever asks of many devices. */
+typedef struct rlx_device_table {
+    bool filled;
+    rlx_ptrmap numbers;     /* device -> number among those of its kind + 1 */
+    rlx_map named;          /* "2:cuda" -> the third device of that kind; ":cuda" -> how many */
+} rlx_device_table;
+void rlx_device_table_init(rlx_device_table *t, rlx_memory *m);
+void rlx_device_table_free(rlx_device_table *t);
+/* The first call enters the list (may be NULL). False: out of memory. */
+bool rlx_device_table_fill(rlx_device_table *t, const rlx_attr_list *list);
+/* Number among the devices of its kind (of all, for one without a target); -1: not listed. */
+int64_t rlx_device_number(const rlx_device_table *t, const rlx_node *device);
+/* The kind "vdevice" is every device. NULL: not listed. */
+const rlx_node *rlx_device_find(const rlx_device_table *t, rlx_slice kind, uint64_t number);
+
 #endif

@@ -359,6 +359,7 @@ static bool printer_init(rlx_printer *p)
     static const char *const reserved[] = { "I",        "T",     "R",     "cls",
                                             "metadata", "range", "float", "tvm" };
     rlx_region_init(&p->region, p->m);
+    rlx_device_table_init(&p->devices, p->m);
     rlx_ptrmap_init(&p->frame_at, p->m);
     rlx_ptrmap_init(&p->loops, p->m);
     rlx_ptrmap_init(&p->handles, p->m);
@@ -393,6 +394,7 @@ static void printer_free(rlx_printer *p)
     rlx_ptrmap_free(&p->meta_index);
     rlx_ptrmap_free(&p->texts);
     rlx_ptrmap_free(&p->lent_by_hint);
+    rlx_device_table_free(&p->devices);
     rlx_ptrmap_free(&p->frame_at);
     rlx_ptrmap_free(&p->loops);
     rlx_ptrmap_free(&p->handles);

@@ -105,17 +105,12 @@ void rlx_put_elements(rlx_printer *p, const rlx_constant *c)
 /* ---- devices */
 /* Number among the module's devices of this kind (of all, for one without a target); else the
  * device's own number. */
-static int64_t device_index(const rlx_printer *p, const rlx_node *device, rlx_slice kind)
+static int64_t device_index(rlx_printer *p, const rlx_node *device)
 {
-    const rlx_attr_list *list = p->module ? rlx_listed_vdevices(p->module) : NULL;
-    bool any = rlx_slice_is(kind, "vdevice");
-    int64_t index = 0;
-    for (size_t i = 0; list && i < list->num_items; i++) {
-        if (list->items[i] == device)
-            return index;
-        index += any || rlx_slice_equal(rlx_vdevice_kind(rlx_as_vdevice(list->items[i])), kind);
-    }
-    return ((const rlx_vdevice *)device)->id;
+    if (!rlx_device_table_fill(&p->devices, p->module ? rlx_listed_vdevices(p->module) : NULL))
+        rlx_print_fail(p);
+    int64_t number = rlx_device_number(&p->devices, device);
+    return number >= 0 ? number : ((const rlx_vdevice *)device)->id;
 }
 
 void rlx_put_vdevice(rlx_printer *p, const rlx_node *device)
@@ -123,7 +118,7 @@ void rlx_put_vdevice(rlx_printer *p, const rlx_node *device)
     rlx_slice kind = rlx_vdevice_kind(rlx_as_vdevice(device));
     rlx_buf_put(p->out, kind.data, kind.len);
     rlx_put(p, ":");
-    rlx_buf_i64(p->out, rlx_is(device, RLX_NODE_VDEVICE) ? device_index(p, device, kind) : 0);
+    rlx_buf_i64(p->out, rlx_is(device, RLX_NODE_VDEVICE) ? device_index(p, device) : 0);
 }
 
 /* I.vdevice({...}, 0, "global") */

@@ -94,6 +94,7 @@ typedef struct rlx_printer {
     rlx_slots names;             /* by text */
     rlx_id_map bearers;          /* bearer -> number */
     RLX_VEC(rlx_print_frame) frames;
+    rlx_device_table devices;
     rlx_ptrmap frame_at;         /* statement -> number of its outermost frame + 1 */
 
     RLX_VEC(rlx_item) items;

@@ -525,6 +525,7 @@ static bool start(rlx_reader *r, rlx_context *ctx, uint32_t source, const rlx_so
     r->next_frame = r->frame = 1;
     r->num_known = choose_known(s->len);
     rlx_ptrmap_init(&r->broken, &ctx->memory);
+    rlx_device_table_init(&r->devices, &ctx->memory);
     rlx_words_init(&r->names, ctx, s->len);
     rlx_region_init(&r->unit, &ctx->memory);
     rlx_region_init(&r->kept, &ctx->memory);
@@ -548,6 +549,7 @@ static void stop(rlx_reader *r)
     rlx_vec_free(m, &r->stack);
     rlx_vec_free(m, &r->places);
     rlx_ptrmap_free(&r->broken);
+    rlx_device_table_free(&r->devices);
     rlx_builder_free(r->builder);
     rlx_module_builder_free(r->module);
     rlx_parser_free(&r->parser);

@@ -124,6 +124,7 @@ typedef struct rlx_reader {
     RLX_VEC(rlx_pending *) pending;
     const rlx_attr *module_attrs, *global_infos;
     rlx_place devices_at;               /* of I.module_global_infos */
+    rlx_device_table devices;
     rlx_ptrmap broken;                  /* GlobalVars of functions whose headers failed */
     struct rlx_relax_state *relax;      /* the Relax function being read */
     struct rlx_whereabouts where;       /* for what is said about missing names */

@@ -160,12 +160,11 @@ const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice tex
             return rlx_read_error(r, RLX_PA12, at, "a device is written \"cuda:0\""), NULL;
     }
     const rlx_attr_list *list = rlx_as_attr_list(rlx_attrs_get(r->global_infos, "vdevice"));
-    for (size_t i = 0; list && i < list->num_items; i++) {
-        const rlx_vdevice *v = rlx_as_vdevice(list->items[i]);
-        if (v && (rlx_slice_is(kind, "vdevice") || rlx_slice_equal(kind, rlx_vdevice_kind(v))) &&
-            index-- == 0)
-            return list->items[i];
-    }
+    if (list && !rlx_device_table_fill(&r->devices, list))
+        return rlx_no_memory(r->ctx), NULL;
+    const rlx_node *found = rlx_device_find(&r->devices, kind, index);
+    if (found)
+        return found;
     rlx_read_error(r, RLX_WF24, at, "device %.*s is not listed in the module",
                    (int)(text.len > 60 ? 60 : text.len), text.data);
     if (list)

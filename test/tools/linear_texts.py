@@ -62,7 +62,14 @@ def long_index(n):
     return MODULE + prim(["for i in range(4):", "    B[" + " + ".join(["i"] * n) + "] = A[0]"])
 
 
+def devices(n):
+    """As many as are used."""
+    listed = "".join(f'I.vdevice("{("llvm", "cuda")[i % 2]}", {i}), ' for i in range(2 * n))
+    return (MODULE + f'    I.module_global_infos({{"vdevice": [{listed}]}})\n'
+            + function([*(f'y{i} = R.to_vdevice(x, "llvm:{i}")' for i in range(n)), "return x"], f"x: {FOUR}"))
+
+
 TEXTS = {
     overwritten: ("check",), renamed_fields: ("check",), unpacked: ("check",), scopes: ("print",), read_buffers: ("check",),
-    equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"), long_index: ("build", "-o", "/dev/null"),
+    equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"), devices: ("print",), long_index: ("build", "-o", "/dev/null"),
 }
