@@ -154,7 +154,7 @@ typedef struct op_call {
     const rlx_ast *call;
     const op_param *params;
     size_t num_params;
-    const rlx_ast *slots[MAX_PARAMS];
+    const rlx_ast **slots;    /* one for each; not on the stack, as calls are nested deep */
     const rlx_ast *rest;      /* operators with a repeated argument: the first of them */
     size_t rest_count;
     const rlx_attr *known;    /* what all keywords give, if that is known */
@@ -354,10 +354,13 @@ static void remember_keywords(rlx_reader *r, const op_call *c, const rlx_word *p
 /* Attributes given, as a map; NULL in *given if there are none. */
 static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
 {
-    const rlx_attr *keys[MAX_PARAMS], *values[MAX_PARAMS];
     size_t n = 0;
     if (c->known)
         return *given = c->known, true;
+    const rlx_attr **keys = rlx_region_array(&r->parser.region, 2 * c->num_params, sizeof *keys),
+                   **values = keys + c->num_params;
+    if (!keys)
+        return rlx_no_memory(r->ctx);
     for (size_t i = 0; i < c->num_params; i++) {
         if (c->params[i].what != PARAM_ATTR || !c->slots[i])
             continue;
@@ -485,23 +488,34 @@ static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
     return true;
 }
 
+/* Kept with the name that the row was found by. */
+static const struct rlx_op_params *params_for(rlx_reader *r, rlx_functions *known,
+                                              const rlx_op_row *row)
+{
+    bool keep = known && known->row == row;
+    struct rlx_op_params *p = rlx_region_alloc(keep ? &r->kept : &r->parser.region, sizeof *p);
+    if (!p)
+        return rlx_no_memory(r->ctx), NULL;
+    p->count = params_of(row, p->items);
+    if (keep)
+        known->params = p;
+    return p;
+}
+
 bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call,
                   rlx_val *out)
 {
-    struct rlx_op_params local;
-    rlx_functions *known = path ? path->functions : NULL;
-    const struct rlx_op_params *params = known ? known->params : NULL;
     if (all_positional(row, call))
         return positional(r, row, call, out);
-    if (!params) {
-        local.count = params_of(row, local.items);
-        params = &local;
-        if (known && known->row == row) {
-            known->params = rlx_region_copy(&r->kept, &local, sizeof local);
-            params = known->params ? known->params : &local;
-        }
-    }
+    rlx_functions *known = path ? path->functions : NULL;
+    const struct rlx_op_params *params =
+        known && known->params ? known->params : params_for(r, known, row);
+    if (!params)
+        return false;
     op_call c = { .row = row, .params = params->items, .num_params = params->count };
+    c.slots = rlx_region_zero(&r->parser.region, c.num_params * sizeof *c.slots);
+    if (!c.slots)
+        return rlx_no_memory(r->ctx);
     c.call = rlx_expand_stars(r, call);
     return c.call && finish_op(r, &c, path, out);
 }

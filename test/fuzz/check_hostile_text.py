@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Generated hostile texts through the tool: read and checked, printed, built. Each ends soon and in little memory, in acceptance or
-in a located error; what is accepted prints a text that is accepted and prints the same. In earnest (RELAX_LONG) the texts are
+in a located error, on a stack of the size that the library asks for; what is accepted prints a text that is accepted and prints the same. In earnest (RELAX_LONG) the texts are
 100,000 deep or 10 MB long, else a fiftieth of that, and every third of the large ones is taken. One case: its name, or a part of it, as argument."""
 import os
 import re
@@ -17,6 +17,7 @@ SANITIZED = os.environ.get("RELAX_VARIANT") == "asan"
 DEPTH = 100000 if LONG else 2000
 SECONDS = 10 * (8 if SANITIZED else 1)      # of processor time; a quiet machine needs one
 BYTES = 1 << 30
+STACK = 256 << 10                           # see relax/context.h
 MOST_SAID = 300000                          # bytes on standard error: a hundred messages
 LARGE = 30 << 20                            # printed text beyond this is not read again
 
@@ -40,6 +41,7 @@ class Run:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if not SANITIZED:
             resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+            resource.setrlimit(resource.RLIMIT_STACK, (STACK, STACK))
 
     def problem(self):
         if self.code not in (0, 1):

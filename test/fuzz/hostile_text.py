@@ -416,7 +416,47 @@ def odd_bytes(n):
     yield "NUL in a packed name", relax('        y = R.call_packed("f\\0g", x, sinfo_args=R.Object)\n        return x').encode()
 
 
-GROUPS = (odd_bytes, long_lines, long_chains, deep_nests, numbers, metadata, arithmetic, many_things)
+# What stands around an operand: (before, operand, behind). In statements of Relax functions, annotations, sizes, PrimFuncs, attributes.
+AROUND_VALUES = [
+    ("R.nn.relu(", "x", ")"), ("R.nn.softmax(", "x", ", axis=-1)"), ("R.sum(x, axis=[", "0", "])"), ("R.add(x, ", "x", ")"), ("x + (", "x", ")"), ("-", "x", ""),
+    ("R.concat((", "x", ",), axis=0)"), ("R.where(x > x, ", "x", ", x)"), ("R.take(x, ", "x", ", axis=0)"), ("R.reshape(", "x", ", R.shape([3]))"),
+    ("R.nn.linear(", "x", ", x)"), ("R.nn.attention(", "x", ", x, x)"), ("R.nn.batch_norm(", "x", ", x, x, x, x, axis=1)"), ("R.einsum((", "x", ',), subscripts="ab->ab")'),
+    ("R.astype(", "x", ', dtype="float32")'), ("x.astype(", '"float32"', ")"), ("R.to_vdevice(", "x", ', "llvm:0")'), ("R.print(", "x", ', format="{}")'),
+    ("R.assert_op(", "x", ', x, format="")'), ('R.call_packed("f", ', "x", ", sinfo_args=R.Object)"), ('R.call_pure_packed("f", ', "x", ", sinfo_args=R.Object)"),
+    ('R.call_dps_packed("f", (', "x", ',), out_sinfo=R.Tensor((2,), "float32"))'), ("R.invoke_pure_closure(x, (", "x", ",), sinfo_args=R.Object)"),
+    ('R.call_tir(cls.f, (', "x", ',), out_sinfo=R.Tensor((2,), "float32"))'), ("M.main(", "x", ")"), ("(", "x", ")"), ("(", "x", ",)"), ("[", "x", "]"), ("R.tuple(", "x", ")"), ("((", "x", ",)[0],)"),
+    ("R.const([", "1", "])"), ("[", "1", "]"), ("R.shape([", "1", "])"), ("R.prim_value(", "1", ")"), ("x[", "0", "]"), ("x.shape[", "0", "]"),
+    ('R.call_packed("f", a={"a": ', "1", "}, sinfo_args=R.Object)"), ("lambda a: ", "a", ""), ("not ", "x", ""), ("{1: ", "2", "}"),
+]
+AROUND_ANNOTATIONS = [("R.Tuple(", "R.Object", ")"), ("R.Callable((", "R.Object", ",), R.Object)"), ("R.Callable((R.Object,), ", "R.Object", ")"), ("R.Shape([", "1", "])"),
+                      ("R.Tensor((", "1", ',), "float32")')]
+AROUND_SIZES = [("T.min(n, ", "n", ")"), ("(n * ", "n", ")"), ("(n // ", "n", ")"), ("T.Select(n < 3, ", "n", ", n)"), ('T.Cast("int64", ', "n", ")"), ("-", "n", ""), ("T.max(", "n", ", n)")]
+AROUND_ELEMENTS = [
+    ("T.max(A[0], ", "A[0]", ")"), ('A[T.Cast("int32", ', "0", ")]"), ('A[T.Cast("int32", A[', "0", "])]"), ("T.exp(", "A[0]", ")"), ("T.Select(A[0] < 1.0, ", "A[0]", ", A[0])"),
+    ("T.if_then_else(A[0] < 1.0, ", "A[0]", ", A[0])"), ('T.Cast("float32", ', "A[0]", ")"), ("T.Let(", "A[0]", ", where={T.float32(): A[0]})"), ("T.Broadcast(", "A[0]", ", 1)"),
+    ('T.call_extern("float32", "f", ', "A[0]", ")"), ('T.tvm_call_packed("f", ', "A[0]", ")"), ("(A[0] * ", "A[0]", ")"), ("T.Shuffle([", "A[0]", "], [0])"), ("-", "A[0]", ""),
+    ("T.float32(", "1.0", ")"), ("T.And(A[0] < 1.0, ", "True", ")"), ("T.Not(", "True", ")"), ("T.Ramp(", "0", ", 1, 1)"), ("cls.f(", "A[0]", ")"),
+]
+AROUND_ATTRIBUTES = [('{"a": ', "1", "}"), ("[", "1", "]"), ("T.max(1, ", "2", ")")]
+
+
+def as_deep_as_allowed(n):
+    """Around the limit of nesting, a little below and above half of it too, as some count twice."""
+    def attributes(e):
+        return relax(f'        R.func_attr({{"a": {e}}})\n        return x')
+
+    def annotation(e):
+        return relax("        return x", head=f"    @R.function\n    def main(x: {e}) -> R.Object:\n")
+
+    tables = (("value", AROUND_VALUES, value), ("annotation", AROUND_ANNOTATIONS, annotation), ("size", AROUND_SIZES, shape),
+              ("element", AROUND_ELEMENTS, store), ("attribute", AROUND_ATTRIBUTES, attributes))
+    for what, table, place in tables:
+        for before, operand, behind in table:
+            for depth in (66, 98, 197, 201):
+                yield f"{depth} times {what} {before}{operand}{behind}", place(before * depth + operand + behind * depth)
+
+
+GROUPS = (odd_bytes, long_lines, long_chains, deep_nests, as_deep_as_allowed, numbers, metadata, arithmetic, many_things)
 
 
 def cases(n):
