@@ -250,7 +250,7 @@ static const rlx_sinfo *unknown_global(void *user, const rlx_global_var *gv) { r
 
 static const rlx_sinfo *sinfo_of(rlx_matcher *m, const rlx_expr *e)
 {
-    rlx_env none = { unknown_global, NULL };
+    rlx_env none = { .global = unknown_global };
     rlx_env env = m->scene && m->scene->module ? rlx_module_env(m->scene->module) : none;
     const rlx_sinfo *s = rlx_leaf_sinfo(m->ctx, &env, e);
     m->failed |= m->ctx->diags.out_of_memory;

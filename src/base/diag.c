@@ -206,6 +206,7 @@ static const char *format_text(rlx_region *r, size_t *len, const char *format, v
             (size_t)needed > LONGEST_MESSAGE ? cut_at(text, LONGEST_MESSAGE) + 3 : (size_t)needed;
         if ((size_t)needed > LONGEST_MESSAGE)
             memcpy(text + *len - 3, "...", 4);
+        rlx_utf8_mend(text, *len);
     }
     va_end(again);
     errno = saved;

@@ -83,6 +83,8 @@ void rlx_buf_vformat(rlx_buf *b, const char *format, va_list args);
 
 /* UTF-8: length of the valid prefix of data (== len if all valid; NUL bytes are valid here). */
 size_t rlx_utf8_valid(const char *data, size_t len);
+/* Bytes that are not UTF-8 become `?`: names of files, characters that were cut. */
+void rlx_utf8_mend(char *data, size_t len);
 /* Number of characters in valid UTF-8. */
 size_t rlx_utf8_count(const char *data, size_t len);
 /* Writes code point c, returns bytes written (1..4), 0 if c is no scalar value. */

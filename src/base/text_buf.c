@@ -171,6 +171,14 @@ size_t rlx_utf8_valid(const char *data, size_t len)
     return at;
 }
 
+void rlx_utf8_mend(char *data, size_t len)
+{
+    for (size_t at = rlx_utf8_valid(data, len); at < len;) {
+        data[at++] = '?';
+        at += rlx_utf8_valid(data + at, len - at);
+    }
+}
+
 size_t rlx_utf8_count(const char *data, size_t len)
 {
     size_t count = 0;

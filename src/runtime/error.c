@@ -39,6 +39,7 @@ static rlx_text put_text(char **at, const char *data, size_t len)
     rlx_text t = { *at, len };
     if (len)
         memcpy(*at, data, len);
+    rlx_utf8_mend(*at, len);
     (*at)[len] = 0;
     *at += len + 1;
     return t;

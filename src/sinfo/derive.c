@@ -244,6 +244,25 @@ static bool report_argument(rlx_builder *b, const rlx_call *c, size_t i, const r
     return fit == RLX_FIT_VALUE;
 }
 
+static bool is_number(rlx_dtype t)
+{
+    return rlx_dtype_lanes(t) == 1 &&
+           (t == RELAX_BOOL || rlx_dtype_is_int(t) || rlx_dtype_is_float(t));
+}
+
+/* Does a PrimFunc get a number for one of another dtype? It is converted where the kernel begins,
+ * if its value fits (RT05): call_tir hands over its integers so. */
+static bool converts(const rlx_builder *b, const rlx_call *c, const rlx_sinfo *have,
+                     const rlx_sinfo *want)
+{
+    const rlx_prim_sinfo *from = rlx_as_prim_sinfo(have), *to = rlx_as_prim_sinfo(want);
+    const rlx_global_var *gv = rlx_as_global_var(c->op);
+    return from && to && !to->value && gv && b->env.is_prim_func &&
+           b->env.is_prim_func(b->env.user, gv) && is_number(from->dtype) &&
+           is_number(to->dtype) &&
+           (rlx_dtype_is_float(to->dtype) || !rlx_dtype_is_float(from->dtype));
+}
+
 /* Where another argument is wrong, sizes that it would have given are not known. */
 static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rlx_sinfo *have,
                            const rlx_sinfo *want, bool after_error)
@@ -254,7 +273,8 @@ static bool check_argument(rlx_builder *b, const rlx_call *c, size_t i, const rl
     enum rlx_fit fit = rlx_fit(b->ctx, &rlx_top_frame(b)->scope, have, want, &why);
     bool device = fit == RLX_FIT_KIND && why.part == RLX_PART_DEVICE;
     if (fit == RLX_FIT_YES || (device && !rlx_builder_judges_device(b, c->args[i])) ||
-        (fit == RLX_FIT_VALUE && (b->options.quiet_values || after_error)))
+        (fit == RLX_FIT_VALUE && (b->options.quiet_values || after_error)) ||
+        (fit == RLX_FIT_NO && converts(b, c, have, want)))
         return true; /* devices are judged after they have spread */
     return report_argument(b, c, i, have, want, fit, &why);
 }

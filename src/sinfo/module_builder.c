@@ -68,6 +68,12 @@ static const rlx_sinfo *global_signature(void *user, const rlx_global_var *gv)
     return e->signature;
 }
 
+static bool global_is_prim_func(void *user, const rlx_global_var *gv)
+{
+    const entry *e = live_entry(user, gv);
+    return e && rlx_is(e->function, RLX_NODE_PRIM_FUNC);
+}
+
 static bool add_entry(rlx_module_builder *mb, const rlx_global_var *gv, const rlx_node *function,
                       const rlx_sinfo *signature)
 {
@@ -102,7 +108,7 @@ rlx_module_builder *rlx_module_builder_create(rlx_context *ctx, const rlx_module
     if (!mb)
         return rlx_no_memory(ctx), NULL;
     mb->ctx = ctx;
-    mb->env = (rlx_env){ global_signature, mb };
+    mb->env = (rlx_env){ global_signature, mb, global_is_prim_func };
     rlx_map_init(&mb->names, &ctx->memory);
     rlx_map_init(&mb->next_number, &ctx->memory);
     rlx_ptrmap_init(&mb->by_var, &ctx->memory);
@@ -384,7 +390,14 @@ static const rlx_sinfo *module_signature(void *user, const rlx_global_var *gv)
     return f ? f->sinfo : p ? p->sinfo : NULL;
 }
 
+static bool module_has_prim_func(void *user, const rlx_global_var *gv)
+{
+    const rlx_module *m = user;
+    int64_t i = rlx_module_index(m, gv);
+    return i >= 0 && rlx_is(m->functions[i], RLX_NODE_PRIM_FUNC);
+}
+
 rlx_env rlx_module_env(const rlx_module *m)
 {
-    return (rlx_env){ module_signature, (void *)(uintptr_t)m };
+    return (rlx_env){ module_signature, (void *)(uintptr_t)m, module_has_prim_func };
 }

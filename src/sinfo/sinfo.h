@@ -177,6 +177,7 @@ const rlx_sinfo *rlx_derive_named(rlx_host_view *view, const rlx_scope *scope,
 typedef struct rlx_env {
     const rlx_sinfo *(*global)(void *user, const rlx_global_var *gv); /* NULL: unknown */
     void *user;
+    bool (*is_prim_func)(void *user, const rlx_global_var *gv); /* NULL: none is */
 } rlx_env;
 /* Is e a leaf (NF01)? Op counts. */
 bool rlx_is_leaf(const rlx_expr *e);

@@ -87,6 +87,9 @@ static void knows_utf8(void **unused)
         if (len)
             assert_true(rlx_utf8_valid(out, len) == len && rlx_utf8_count(out, len) == 1);
     }
+    char text[] = "\xff" "a\xc3\xa9\xc3" "b\xe2\x82";
+    rlx_utf8_mend(text, sizeof text - 1);
+    assert_string_equal(text, "?a\xc3\xa9?b??");
 }
 
 static const struct { const char *a, *b; size_t limit, want; } distances[] = {

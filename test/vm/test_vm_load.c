@@ -123,6 +123,16 @@ static void saves_reads_and_maps_files(void **state)
     assert_int_equal(relax_executable_load_file(path, strlen(path), NULL, &none, &k->err),
                      RELAX_ERROR_IO);
     assert_string_equal(relax_error_code(k->err), "LD14");
+    relax_error_release(k->err);
+    /* a name that is no text, and one that is cut inside of a character */
+    memset(path, 'a', 200);
+    memcpy(path + 199, "\xc3\xa9", 3);
+    path[0] = '\xff';
+    assert_int_equal(relax_executable_load_file(path, strlen(path), NULL, &none, &k->err),
+                     RELAX_ERROR_IO);
+    size_t len;
+    const char *message = relax_error_message(k->err, &len);
+    assert_int_equal(rlx_utf8_valid(message, len), len);
     kit_end(k);
 }
 
