@@ -42,7 +42,7 @@ typedef struct relax_print_options {
     /* Parts that several places share are written out at each, so that few nodes can have a text
      * without end. It may have so many bytes, constants of the metadata apart; 0 (default): 32 MiB
      * and as many as the context holds (relax_context_bytes), which no program comes near whose
-     * parts are its own. */
+     * parts are its own and not nested thousands deep. */
     size_t max_bytes;
     /* NULL, or receives one reference to the reason why there is no text: out of memory, or OP18
      * for one that is too large; its relax_error_trace is then the place of the statement that was

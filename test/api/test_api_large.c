@@ -735,7 +735,10 @@ static void run(work *w, relax_executable *exe)
 static void use_tree(work *w, const relax_node *node)
 {
     size_t count = 0;
-    relax_bytes *text = relax_node_print(w->ctx, node, NULL);
+    relax_print_options options;
+    relax_print_options_init(&options, sizeof options);
+    options.max_bytes = (size_t)1 << 30; /* deep nests are written far to the right */
+    relax_bytes *text = relax_node_print(w->ctx, node, &options);
     expect(w, "print", text != NULL);
     const relax_module *read =
         relax_module_parse(w->ctx, Z("m.py"), relax_bytes_data(text), relax_bytes_size(text));
