@@ -357,10 +357,10 @@ static bool read_given(rlx_reader *r, const op_call *c, const rlx_attr **given)
     size_t n = 0;
     if (c->known)
         return *given = c->known, true;
-    const rlx_attr **keys = rlx_region_array(&r->parser.region, 2 * c->num_params, sizeof *keys),
-                   **values = keys + c->num_params;
+    const rlx_attr **keys = rlx_region_array(&r->parser.region, 2 * c->num_params, sizeof *keys);
     if (!keys)
         return rlx_no_memory(r->ctx);
+    const rlx_attr **values = keys + c->num_params;
     for (size_t i = 0; i < c->num_params; i++) {
         if (c->params[i].what != PARAM_ATTR || !c->slots[i])
             continue;

@@ -276,9 +276,8 @@ static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_bindi
 static const rlx_tensor_sinfo *parameter(rlx_seq_pass *p, const rlx_expr *callee, size_t index)
 {
     const rewrite *r = p->user;
-    int64_t at = rlx_module_named_by(r->module, callee);
-    const rlx_prim_func *f = at >= 0 ? rlx_as_prim_func(r->module->functions[at]) : NULL;
-    const rlx_func_sinfo *s = rlx_as_func_sinfo(f ? rlx_prim_func_signature(p->ctx, f) : NULL);
+    rlx_env env = rlx_module_env(r->module);
+    const rlx_func_sinfo *s = rlx_as_func_sinfo(rlx_leaf_sinfo(p->ctx, &env, callee));
     return s && index < s->num_params ? rlx_as_tensor_sinfo(s->params[index]) : NULL;
 }
 
