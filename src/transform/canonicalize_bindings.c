@@ -14,6 +14,7 @@ typedef struct canonicalize {
     rlx_ptrmap values;     /* variable -> its TUPLE or TUPLE_GET_ITEM */
     rlx_ptrmap turned;     /* bindings whose variable has been given to the value's definition */
     rlx_ptrmap origin;     /* dataflow variable of this block -> the one it copies, or itself */
+    rlx_ptrmap given;      /* variable -> the output whose name it got */
 } canonicalize;
 
 static bool put(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *value)
@@ -29,10 +30,10 @@ static bool turn_around(rlx_seq_pass *p, const rlx_binding *b, const rlx_var *ou
 {
     canonicalize *c = p->user;
     const rlx_var *root = rlx_ptrmap_get(&c->origin, copied);
-    if (!root || root->sinfo != output->sinfo)
+    if (!root || root->sinfo != output->sinfo || rlx_ptrmap_has(&c->given, root))
         return true;
-    rlx_ptrmap_remove(&c->origin, root);
-    return rlx_seq_replace(p, &root->node, &output->node) && put(p, &c->turned, b, b);
+    return rlx_seq_replace(p, &root->node, &output->node) && put(p, &c->turned, b, b) &&
+           put(p, &c->given, root, output);
 }
 
 static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
@@ -185,14 +186,16 @@ static bool remember(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *value)
            put(p, &c->values, v, value);
 }
 
-/* From here on the leaf stands for the variable of a binding, and for the output whose name
- * that variable got. */
+/* From here on the leaf stands for the variable of a binding, for the output whose name that
+ * variable got, and for v, which is the one or the other with its struct info renamed. */
 static bool stand_in(rlx_seq_pass *p, const rlx_binding *old, const rlx_var *v,
                      const rlx_expr *leaf)
 {
-    const rlx_var *written = rlx_binding_var(old);
+    const canonicalize *c = p->user;
+    const rlx_var *written = rlx_binding_var(old), *output = rlx_ptrmap_get(&c->given, written);
     return rlx_seq_replace(p, &written->node, leaf) &&
-           (written == v || rlx_seq_replace(p, &v->node, leaf));
+           (!output || rlx_seq_replace(p, &output->node, leaf)) &&
+           (v == written || v == output || rlx_seq_replace(p, &v->node, leaf));
 }
 
 static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
@@ -230,7 +233,7 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
 const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_module *m)
 {
     canonicalize c = { .env = rlx_module_env(m) };
-    rlx_ptrmap *maps[] = { &c.values, &c.turned, &c.origin };
+    rlx_ptrmap *maps[] = { &c.values, &c.turned, &c.origin, &c.given };
     rlx_seq_pass p;
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], &run->ctx->memory);

@@ -16,7 +16,7 @@
 #define MAX_ITEMS 96
 #define MAX_DIMS 48
 
-enum { TENSOR, PRIM, SHAPE, TUPLE, NESTED, OBJECT, CLOSURE };
+enum { TENSOR, PRIM, SHAPE, TUPLE, NESTED, OBJECT, OBJECT_PAIR, CLOSURE };
 enum { FLOAT, INT, BOOL };
 static const char *const dtypes[] = { "float32", "int32", "bool" };
 
@@ -32,7 +32,8 @@ typedef struct gen {
     size_t num_items, first;    /* first: of the open dataflow block */
     char dims[MAX_DIMS][24];
     size_t num_dims;
-    bool dataflow, pure, devices;
+    bool dataflow, pure, devices, runnable;
+    bool casts;                 /* most statements are blocks that cast */
     int num_callable;           /* functions f0 ... that may be called */
 } gen;
 
@@ -684,6 +685,98 @@ static bool dataflow(gen *g)
     return true;
 }
 
+/* ---- blocks that cast, copy, pack and export again what they have --------------------------- */
+
+enum { MAX_VALUES = 24 };
+typedef struct values { char name[MAX_VALUES][16]; bool tuple[MAX_VALUES]; size_t len; } values;
+
+static const char *some_value(gen *g, const values *v, bool tuple)
+{
+    size_t found = 0;
+    uint32_t seen = 0;
+    for (size_t i = 0; i < v->len; i++)
+        if (v->tuple[i] == tuple && roll(g, ++seen) == 0)
+            found = i;
+    return v->tuple[found] == tuple ? v->name[found] : NULL;
+}
+
+static void add_value(values *v, const char *name, bool tuple)
+{
+    snprintf(v->name[v->len], sizeof v->name[0], "%s", name);
+    v->tuple[v->len++] = tuple;
+}
+
+/* One binding of a value that is x in all but its sizes' names, or of a pair of such values. */
+static void cast_value(gen *g, values *all, const char *size)
+{
+    const char *a = some_value(g, all, false), *b = some_value(g, all, false),
+               *t = some_value(g, all, true), *v = fresh(g);
+    uint32_t how = roll(g, t ? 9 : 6);
+    switch (how) {
+    case 0: LINE(g, "%s = R.match_cast(%s, R.Tensor((%s, 4), \"float32\"))", v, a, size); break;
+    case 1: LINE(g, "%s = R.match_cast(%s, R.Tensor((n, 4), \"float32\"))", v, a); break;
+    case 2: LINE(g, "%s: R.Tensor(\"float32\", ndim=2) = R.negative(%s)", v, a); break;
+    case 3: LINE(g, "%s = (%s, %s)", v, a, b); break;
+    case 4:
+    case 5: LINE(g, "%s = %s", v, a); break;
+    case 6: LINE(g, "%s = %s", v, t); break;
+    case 7: LINE(g, "%s = (%s[0], %s[1])", v, t, t); break;
+    default: LINE(g, "%s = %s[%u]", v, t, roll(g, 2)); break;
+    }
+    add_value(all, v, how == 3 || how == 6 || how == 7);
+}
+
+/* Behind the block its sizes are not known: what comes out is cast when it is used. */
+static void export_values(gen *g, const values *all, size_t inside)
+{
+    size_t kept = 0;
+    begin(g);
+    put(g, "R.output(");
+    for (size_t i = inside; i < all->len; i++)
+        if (i + 1 == all->len || roll(g, 2)) {
+            put(g, "%s%s", kept++ ? ", " : "", all->name[i]);
+            add(g, all->name[i], all->tuple[i] ? OBJECT_PAIR : OBJECT, (type){ 0 }, (type){ 0 });
+        }
+    put(g, ")\n");
+}
+
+static bool cast_block(gen *g)
+{
+    values all = { .len = 0 };
+    char size[16];
+    add_value(&all, some_like(g, x_type(g))->name, false);
+    const item *pair = some(g, TUPLE);
+    if (pair && same(pair->t[0], x_type(g)) && same(pair->t[1], x_type(g)))
+        add_value(&all, pair->name, true);
+    size_t inside = all.len;
+    snprintf(size, sizeof size, "%s", fresh(g));
+    if (g->num_items > MAX_ITEMS - 20)
+        return false;
+    LINE(g, "%s = T.int64()", size);
+    LINE(g, "with R.dataflow():");
+    g->indent++;
+    char first[16];
+    snprintf(first, sizeof first, "%s", fresh(g));
+    LINE(g, "%s = R.match_cast(%s, R.Tensor((%s, 4), \"float32\"))", first, all.name[0], size);
+    add_value(&all, first, false);
+    for (uint32_t i = 0, count = 1 + roll(g, 8); i < count; i++)
+        cast_value(g, &all, size);
+    export_values(g, &all, inside);
+    g->indent--;
+    return true;
+}
+
+static bool object_item(gen *g)
+{
+    const item *t = some(g, OBJECT_PAIR);
+    const char *v = fresh(g);
+    if (!t)
+        return false;
+    LINE(g, "%s = %s[%u]", v, t->name, roll(g, 2));
+    add(g, v, OBJECT, (type){ 0 }, (type){ 0 });
+    return true;
+}
+
 /* There and back again. */
 static bool device(gen *g)
 {
@@ -702,7 +795,7 @@ static bool device(gen *g)
     return true;
 }
 
-enum { ANYWHERE = 0, NO_DATAFLOW = 1, IMPURE = 2, OUTERMOST = 4 };
+enum { ANYWHERE = 0, NO_DATAFLOW = 1, IMPURE = 2, OUTERMOST = 4, NOT_BUILT = 8 };
 static const struct {
     bool (*write)(gen *g);
     uint8_t kind, where;
@@ -744,13 +837,15 @@ static const struct {
     { assert_value, RANDOM_ASSERT, NO_DATAFLOW | IMPURE },
     { if_tensor, RANDOM_IF, NO_DATAFLOW },
     { if_prim, RANDOM_IF_PRIM, NO_DATAFLOW },
-    { local, RANDOM_LOCAL, NO_DATAFLOW },
-    { local_loop, RANDOM_LOCAL_LOOP, NO_DATAFLOW },
+    { local, RANDOM_LOCAL, NO_DATAFLOW | NOT_BUILT },
+    { local_loop, RANDOM_LOCAL_LOOP, NO_DATAFLOW | NOT_BUILT },
     { closure_call, RANDOM_CLOSURE_CALL, 0 },
     { global_call, RANDOM_GLOBAL_CALL, 0 },
     { global_value, RANDOM_GLOBAL_VALUE, 0 },
     { dataflow, RANDOM_DATAFLOW, NO_DATAFLOW },
-    { device, RANDOM_DEVICE, 0 },
+    { cast_block, RANDOM_CAST_BLOCK, NO_DATAFLOW | OUTERMOST },
+    { object_item, RANDOM_CAST_BLOCK, 0 },
+    { device, RANDOM_DEVICE, NOT_BUILT },
 };
 
 static void statement(gen *g)
@@ -760,8 +855,10 @@ static void statement(gen *g)
     bool nests = statements[i].write == if_tensor || statements[i].write == if_prim ||
                  statements[i].write == local || statements[i].write == dataflow;
     if ((where & NO_DATAFLOW && g->dataflow) || (where & IMPURE && g->pure) ||
-        (where & OUTERMOST && g->depth) || (nests && g->depth > 2) || g->num_items > MAX_ITEMS - 8)
+        (where & OUTERMOST && g->depth) || (where & NOT_BUILT && g->runnable) || (nests && g->depth > 2) || g->num_items > MAX_ITEMS - 8)
         i = 0;
+    else if (g->casts && !g->dataflow && !g->depth && roll(g, 2) && cast_block(g))
+        return;
     if (statements[i].write(g))
         used(g, (enum random_kind)statements[i].kind);
 }
@@ -848,16 +945,20 @@ static void small_function(gen *g, int number)
     g->num_callable = number + 1;
 }
 
+/* Ends a recursion soon, whatever the numbers: NaN is not less than anything. */
+#define GROW \
+    "            z = R.multiply(x, x)\n            y = R.add(z, R.const(2.0, \"float32\"))\n"
+
 /* f<number> and f<number + 1> call each other. */
 static void mutual(gen *g, int number)
 {
     used(g, RANDOM_MUTUAL);
     for (int i = 0; i < 2; i++) {
         put(g, "    @R.function\n    def f%d(x: " X_TYPE ") -> " X_TYPE ":\n", number + i);
-        put(g, "        cls = Module\n        s = R.sum(x)\n"
-               "        c = R.greater(s, R.const(100.0, \"float32\"))\n"
-               "        if c:\n            r = R.exp(x)\n        else:\n"
-               "            y = R.add(x, x)\n            r = cls.f%d(y)\n        return r\n\n",
+        put(g, "        cls = Module\n        s = R.sum(R.abs(x))\n"
+               "        c = R.less(s, R.const(100.0, \"float32\"))\n"
+               "        if c:\n" GROW "            r = cls.f%d(y)\n"
+               "        else:\n            r = R.exp(x)\n        return r\n\n",
             number + 1 - i);
     }
     g->num_callable = number + 2;
@@ -868,9 +969,9 @@ static void recursive(gen *g, int number)
     used(g, RANDOM_RECURSION);
     put(g, "    @R.function\n    def f%d(x: " X_TYPE ") -> " X_TYPE ":\n"
            "        cls = Module\n        s = R.max(x)\n"
-           "        c = R.greater(s, R.const(9.0, \"float32\"))\n"
-           "        if c:\n            r = R.negative(x)\n        else:\n"
-           "            y = R.add(x, x)\n            r = cls.f%d(y)\n        return r\n\n",
+           "        c = R.less(s, R.const(9.0, \"float32\"))\n"
+           "        if c:\n" GROW "            r = cls.f%d(y)\n"
+           "        else:\n            r = R.negative(x)\n        return r\n\n",
         number, number);
     g->num_callable = number + 1;
 }
@@ -903,16 +1004,17 @@ static void large_function(gen *g)
     LINE(g, "return (%s, %s)", a->name, some(g, TENSOR)->name);
 }
 
-char *random_program(uint64_t seed, uint64_t *kinds)
+static char *program(uint64_t seed, bool runnable, uint64_t *kinds)
 {
-    gen g = { .seed = seed * 0x9e3779b97f4a7c15u + 1, .cap = 1 << 16 };
+    gen g = { .seed = seed * 0x9e3779b97f4a7c15u + 1, .cap = 1 << 16, .runnable = runnable };
     g.text = malloc(g.cap);
     put(&g, "@I.ir_module\nclass Module:\n");
+    g.casts = roll(&g, 4) == 0;
     if (roll(&g, 3) == 0) {
         used(&g, RANDOM_MODULE_ATTRS);
         put(&g, "    I.module_attrs({\"host.version\": %u})\n", roll(&g, 9));
     }
-    if ((g.devices = roll(&g, 2)))
+    if ((g.devices = roll(&g, 2) && !runnable))
         put(&g, "    I.module_global_infos({\"vdevice\": [I.vdevice(\"llvm\"), "
                 "I.vdevice(\"llvm\", 1)]})\n");
     put(&g, "\n%s", kernels);
@@ -926,6 +1028,14 @@ char *random_program(uint64_t seed, uint64_t *kinds)
     large_function(&g);
     *kinds |= g.kinds;
     return g.text;
+}
+
+char *random_program(uint64_t seed, uint64_t *kinds) { return program(seed, false, kinds); }
+
+char *random_runnable_program(uint64_t seed)
+{
+    uint64_t kinds = 0;
+    return program(seed, true, &kinds);
 }
 
 /* ---- mutations of text ---------------------------------------------------------------------- */

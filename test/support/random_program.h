@@ -14,7 +14,7 @@
     KIND(CALL_TIR_MANY) KIND(CALL_TIR_VARS) KIND(INPLACE) KIND(DPS_PACKED) KIND(PURE_PACKED) \
     KIND(PACKED) KIND(PRINT) KIND(ASSERT) KIND(IF) KIND(IF_PRIM) KIND(LOCAL) KIND(LOCAL_LOOP) \
     KIND(CLOSURE_CALL) KIND(GLOBAL_CALL) KIND(GLOBAL_VALUE) KIND(RECURSION) KIND(MUTUAL) \
-    KIND(DATAFLOW) KIND(DEVICE) KIND(FUNC_ATTRS) KIND(MODULE_ATTRS) KIND(PRIVATE) KIND(IMPURE)
+    KIND(DATAFLOW) KIND(CAST_BLOCK) KIND(DEVICE) KIND(FUNC_ATTRS) KIND(MODULE_ATTRS) KIND(PRIVATE) KIND(IMPURE)
 enum random_kind {
 #define RANDOM_KIND(name) RANDOM_##name,
     RANDOM_KINDS(RANDOM_KIND)
@@ -24,8 +24,12 @@ enum random_kind {
 
 /* The next number below n. */
 uint32_t random_roll(uint64_t *state, uint32_t n);
-/* The program of a seed; to be freed. */
+/* The program of a seed; to be freed. Runnable ones build (no local functions, one device), end
+ * with any input, and call of the host: host.dps(a, out), and host.same, host.impure, host.any,
+ * of which the first two return what is like their first argument and the last one a
+ * R.Tensor((n, 4), "float32") of the n of main. */
 char *random_program(uint64_t seed, uint64_t *kinds);
+char *random_runnable_program(uint64_t seed);
 /* The text with one small change: a line or a word lost, repeated, moved or replaced; to be
  * freed. */
 char *random_text_mutation(const char *text, uint64_t seed);
