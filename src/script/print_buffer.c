@@ -23,7 +23,7 @@ const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim 
               wider = rlx_dtype_bits(tb) > rlx_dtype_bits(ta) ? tb : ta;
     if (la && x == 0)
         return b;
-    if (la && lb && rlx_add_i64(x, y, &sum))
+    if (la && lb && rlx_add_i64(x, y, &sum) && rlx_dtype_has_int(wider, sum, false))
         return literal(p, wider, sum);
     if (la && wider != ta && !(a = literal(p, wider, x)))
         return NULL;
