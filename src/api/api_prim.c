@@ -31,23 +31,12 @@ relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value)
     return API_CONTEXT(ctx) ? give(ctx, rlx_int64(ctx, value)) : NULL;
 }
 
-static bool value_fits(rlx_dtype dtype, int64_t value)
-{
-    int bits = rlx_dtype_bits(dtype);
-    if (rlx_dtype_is_bool(dtype))
-        return value == 0 || value == 1;
-    if (rlx_dtype_code(dtype) == RELAX_DTYPE_UINT)
-        return value >= 0 && (bits >= 63 || value < (int64_t)1 << bits);
-    return bits >= 64 ||
-           (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1));
-}
-
 relax_prim_expr *relax_prim_int_of(relax_context *ctx, relax_dtype dtype, int64_t value)
 {
     if (!API_CONTEXT(ctx) || !api_dtype(ctx, dtype, false, "dtype"))
         return API_READS(ctx) ? give(ctx, NULL) : NULL;
     bool integral = rlx_dtype_is_int(dtype) || rlx_dtype_is_bool(dtype);
-    if (!integral || rlx_dtype_lanes(dtype) != 1 || !value_fits(dtype, value))
+    if (!integral || rlx_dtype_lanes(dtype) != 1 || !rlx_dtype_has_int(dtype, value, false))
         return give(ctx, rlx_error(ctx, RLX_OP03, RLX_NO_PLACE, "%lld is no value of that dtype",
                                    (long long)value));
     return give(ctx, rlx_int(ctx, dtype, value));

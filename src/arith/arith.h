@@ -29,8 +29,11 @@ RLX_INLINE const rlx_prim *rlx_fold_mul(rlx_context *c, const rlx_prim *a, const
 {
     return rlx_fold_binary(c, RLX_NODE_MUL, a, b);
 }
-/* literals re-typed, same dtype unchanged */
+/* A literal becomes what the cast gives at run time; same dtype unchanged. */
 const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a);
+/* The same for a literal whose type the place decides: a float is written anew with all the digits
+ * it holds, 0.1 beside a float64 is T.float64(0.1). */
+const rlx_prim *rlx_fold_retype(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a);
 /* T.if_then_else: constant condition picks a side */
 const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,
                                 const rlx_prim *f);
@@ -41,6 +44,38 @@ bool rlx_match_types(rlx_context *ctx, const rlx_prim **a, const rlx_prim **b);
 /* Would rlx_fold_binary(kind, a, b) of this node's operands give another node? (the printer
  * then writes T.Add(a, b)) */
 bool rlx_refolds(rlx_context *ctx, const rlx_prim *p);
+
+/* A call of two operands: folds what works on the bits of two integer literals. */
+const rlx_prim *rlx_fold_call(rlx_context *ctx, const char *op, const rlx_prim *a,
+                              const rlx_prim *b);
+
+/* ---- numbers: what one operation gives at run time; folding and the evaluator use it */
+/* i: of an integer or bool type (base/dtype.h says how), f: of a float type. */
+typedef struct rlx_scalar { int64_t i; double f; } rlx_scalar;
+enum rlx_scalar_trouble {
+    RLX_SCALAR_FINE,
+    RLX_SCALAR_DIVISION, /* of an integer by zero */
+    RLX_SCALAR_SHIFT,    /* by a negative count */
+    RLX_SCALAR_UNKNOWN   /* not computed here */
+};
+/* The nearest number of a float type. */
+double rlx_scalar_round(rlx_dtype t, double v);
+/* Integers wrap, floats become the nearest integer toward zero, within the range; NaN is 0. */
+rlx_scalar rlx_scalar_convert(rlx_dtype to, rlx_dtype from, rlx_scalar v);
+/* ADD ... GE of operands of dtype t. */
+enum rlx_scalar_trouble rlx_scalar_binary(enum rlx_node_kind kind, rlx_dtype t, rlx_scalar a,
+                                          rlx_scalar b, rlx_scalar *out);
+enum rlx_bit_op {
+    RLX_BIT_NONE,
+    RLX_BIT_AND,
+    RLX_BIT_OR,
+    RLX_BIT_XOR,
+    RLX_BIT_SHL,
+    RLX_BIT_SHR
+};
+enum rlx_bit_op rlx_bit_op_named(rlx_slice name);
+enum rlx_scalar_trouble rlx_scalar_bits(enum rlx_bit_op op, rlx_dtype t, int64_t a, int64_t b,
+                                        int64_t *out);
 
 /* ---- scopes: what is known about shape variables */
 /* INT64_MIN / INT64_MAX: no bound */

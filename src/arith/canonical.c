@@ -112,7 +112,7 @@ static bool add_leaf(sum *s, const rlx_prim *p, int64_t coef, worklist *need)
     rlx_memory *m = &s->q->a->ctx->memory;
     int64_t value;
     if (rlx_int_literal(p, &value)) {
-        if (!rlx_mul_i64(value, coef, &value))
+        if (rlx_dtype_is_large(rlx_prim_dtype(p), value) || !rlx_mul_i64(value, coef, &value))
             return rlx_query_too_big(s->q) != NULL;
         return rlx_vec_push(m, &s->terms, ((rlx_term){ value, s->q->a->one })) ||
                rlx_query_fail(s->q);

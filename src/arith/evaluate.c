@@ -87,22 +87,12 @@ static bool apply_call(rlx_slice op, int64_t a, int64_t b, int64_t *out)
     return false;
 }
 
-/* Does the dtype have this value? */
-static bool represents(rlx_dtype t, int64_t v)
-{
-    int bits = rlx_dtype_bits(t), code = rlx_dtype_code(t);
-    if (rlx_dtype_lanes(t) != 1 || (code != RELAX_DTYPE_INT && code != RELAX_DTYPE_UINT) ||
-        bits < 1)
-        return false;
-    if (code == RELAX_DTYPE_UINT)
-        return v >= 0 && (bits >= 63 || v < (int64_t)1 << bits);
-    return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
-}
-
 static bool leaf_value(evaluator *e, const rlx_prim *p, int64_t *out)
 {
+    if (p->kind != RLX_NODE_PRIM_VAR && !rlx_int_literal(p, out))
+        return no_value(e, RLX_EVAL_UNSUPPORTED);
     if (p->kind != RLX_NODE_PRIM_VAR)
-        return rlx_int_literal(p, out) || no_value(e, RLX_EVAL_UNSUPPORTED);
+        return !rlx_dtype_is_large(rlx_prim_dtype(p), *out) || no_value(e, RLX_EVAL_OVERFLOW);
     for (size_t i = 0; e->values && i < e->values->count; i++)
         if (&e->values->vars[i]->node == p)
             return *out = e->values->values[i], true;
@@ -199,8 +189,8 @@ static bool step(evaluator *e, const rlx_prim *p, int64_t *out, bool *wait)
         return false;
     if (!*wait && p->kind == RLX_NODE_NOT)
         *out = !*out;
-    return *wait || p->kind == RLX_NODE_NOT || represents(t, *out) ||
-           no_value(e, RLX_EVAL_OVERFLOW);
+    bool fits = rlx_dtype_lanes(t) == 1 && rlx_dtype_has_int(t, *out, false);
+    return *wait || p->kind == RLX_NODE_NOT || fits || no_value(e, RLX_EVAL_OVERFLOW);
 }
 
 static bool run(evaluator *e, const rlx_prim *root, int64_t *out)

@@ -11,28 +11,12 @@ typedef struct folded {
 } folded;
 
 static const folded keep = { KEEP, 0, 0 };
+static const folded take_a = { TAKE_A, 0, 0 };
+static const folded take_b = { TAKE_B, 0, 0 };
 
 static folded an_int(int64_t value)
 {
     return (folded){ AN_INT, value, 0 };
-}
-
-static folded a_float(double value)
-{
-    return (folded){ A_FLOAT, 0, value };
-}
-
-/* Arithmetic wraps to the dtype, as it does at run time. */
-static int64_t wrap(uint64_t value, rlx_dtype dtype)
-{
-    int bits = rlx_dtype_bits(dtype);
-    if (bits <= 0 || bits >= 64)
-        return (int64_t)value;
-    uint64_t mask = ((uint64_t)1 << bits) - 1, sign = (uint64_t)1 << (bits - 1);
-    value &= mask;
-    if (rlx_dtype_code(dtype) == RELAX_DTYPE_INT && (value & sign))
-        value |= ~mask;
-    return (int64_t)value;
 }
 
 static bool is_index(rlx_dtype dtype)
@@ -40,103 +24,91 @@ static bool is_index(rlx_dtype dtype)
     return dtype == RELAX_INT32 || dtype == RELAX_INT64;
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
+/* ---- two literals --------------------------------------------------------------------------- */
+
+/* A node holds what it was given: an integer beyond its type counts as wrapped, a float as rounded. */
+static rlx_scalar value_of(const rlx_prim *p)
 {
-    int64_t q = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+    const rlx_int_imm *i = rlx_as_int_imm(p);
+    const rlx_float_imm *f = rlx_as_float_imm(p);
+    return i ? (rlx_scalar){ .i = rlx_dtype_wrap(i->dtype, i->value) }
+             : (rlx_scalar){ .f = rlx_scalar_round(f->dtype, f->value) };
 }
 
-/* b is not zero. INT64_MIN / -1 wraps like any other overflow. */
-static int64_t divide(enum rlx_node_kind kind, int64_t a, int64_t b)
+static folded fold_int_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_scalar a,
+                                rlx_scalar b)
 {
-    if (b == -1)
-        return kind == RLX_NODE_DIV || kind == RLX_NODE_FLOOR_DIV ? (int64_t)(0 - (uint64_t)a) : 0;
-    switch (kind) {
-    case RLX_NODE_DIV: return a / b;
-    case RLX_NODE_MOD: return a % b;
-    case RLX_NODE_FLOOR_DIV: return floor_div(a, b);
-    default: return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;
-    }
-}
-
-static folded fold_int_literals(enum rlx_node_kind kind, rlx_dtype dtype, int64_t a, int64_t b)
-{
-    uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
     bool rest = kind == RLX_NODE_MOD || kind == RLX_NODE_FLOOR_MOD;
-    switch (kind) {
-    case RLX_NODE_ADD: return an_int(wrap(ua + ub, dtype));
-    case RLX_NODE_SUB: return an_int(wrap(ua - ub, dtype));
-    case RLX_NODE_MUL: return an_int(wrap(ua * ub, dtype));
-    case RLX_NODE_MIN: return an_int(a < b ? a : b);
-    case RLX_NODE_MAX: return an_int(a > b ? a : b);
-    default:
-        return b == 0 || (rest && !is_index(dtype))
-                   ? keep
-                   : an_int(wrap((uint64_t)divide(kind, a, b), dtype));
-    }
+    rlx_scalar out;
+    if (rest && !is_index(dtype))
+        return keep;
+    return rlx_scalar_binary(kind, dtype, a, b, &out) == RLX_SCALAR_FINE ? an_int(out.i) : keep;
 }
+
+static folded fold_float_literals(enum rlx_node_kind kind, rlx_dtype dtype, rlx_scalar a,
+                                  rlx_scalar b)
+{
+    bool divides = kind == RLX_NODE_DIV || kind == RLX_NODE_FLOOR_DIV;
+    rlx_scalar out;
+    if (kind == RLX_NODE_MIN)
+        return a.f < b.f || a.f != a.f ? take_a : take_b;
+    if (kind == RLX_NODE_MAX)
+        return a.f > b.f || a.f != a.f ? take_a : take_b;
+    if ((dtype != RELAX_FLOAT32 && dtype != RELAX_FLOAT64) || (divides && b.f == 0) ||
+        kind == RLX_NODE_MOD)
+        return keep;
+    if (kind == RLX_NODE_FLOOR_DIV)
+        out.f = rlx_scalar_round(dtype, floor(a.f / b.f));
+    else if (rlx_scalar_binary(kind, dtype, a, b, &out) != RLX_SCALAR_FINE)
+        return keep;
+    /* the sign of a NaN that comes out of an operation is the machine's to choose */
+    return out.f != out.f ? keep : (folded){ A_FLOAT, 0, out.f };
+}
+
+/* ---- one literal ---------------------------------------------------------------------------- */
 
 /* What is known of an operand that may be a literal. */
-typedef struct literal { bool is_0, is_1; } literal;
-
-/* One operand is a literal: x + 0, x * 1, x * 0 and so on. */
-static folded fold_identity(enum rlx_node_kind kind, literal a, literal b)
-{
-    switch (kind) {
-    case RLX_NODE_ADD:
-        return (folded){ a.is_0 ? TAKE_B : b.is_0 ? TAKE_A : KEEP, 0, 0 };
-    case RLX_NODE_SUB:
-        return (folded){ b.is_0 ? TAKE_A : KEEP, 0, 0 };
-    case RLX_NODE_MUL:
-        return (folded){ a.is_1 || b.is_0 ? TAKE_B : a.is_0 || b.is_1 ? TAKE_A : KEEP, 0, 0 };
-    case RLX_NODE_DIV:
-    case RLX_NODE_FLOOR_DIV:
-        return (folded){ !b.is_0 && (a.is_0 || b.is_1) ? TAKE_A : KEEP, 0, 0 };
-    default:
-        return keep;
-    }
-}
+typedef struct literal { bool is_0, is_1, is_minus_0; } literal;
 
 static folded fold_int_identity(enum rlx_node_kind kind, rlx_dtype dtype, literal a, literal b)
 {
-    if (kind != RLX_NODE_MOD && kind != RLX_NODE_FLOOR_MOD)
-        return fold_identity(kind, a, b);
-    if (!is_index(dtype) || b.is_0)
-        return keep;
-    return a.is_0 ? (folded){ TAKE_A, 0, 0 } : b.is_1 ? an_int(0) : keep;
-}
-
-static folded rounded(double value, rlx_dtype dtype)
-{
-    return a_float(dtype == RELAX_FLOAT32 ? (double)(float)value : value);
-}
-
-static folded fold_float_literals(enum rlx_node_kind kind, rlx_dtype dtype, double a, double b)
-{
-    if (kind == RLX_NODE_MIN)
-        return a_float(b < a ? b : a);
-    if (kind == RLX_NODE_MAX)
-        return a_float(a < b ? b : a);
-    if (dtype != RELAX_FLOAT32 && dtype != RELAX_FLOAT64)
-        return keep;
     switch (kind) {
-    case RLX_NODE_ADD: return rounded(a + b, dtype);
-    case RLX_NODE_SUB: return rounded(a - b, dtype);
-    case RLX_NODE_MUL: return rounded(a * b, dtype);
-    case RLX_NODE_DIV: return b == 0 ? keep : rounded(a / b, dtype);
-    case RLX_NODE_FLOOR_DIV: return b == 0 ? keep : rounded(floor(a / b), dtype);
+    case RLX_NODE_ADD: return a.is_0 ? take_b : b.is_0 ? take_a : keep;
+    case RLX_NODE_SUB: return b.is_0 ? take_a : keep;
+    case RLX_NODE_MUL:
+        return a.is_1 || b.is_0 ? take_b : a.is_0 || b.is_1 ? take_a : keep;
+    case RLX_NODE_DIV: case RLX_NODE_FLOOR_DIV:
+        return !b.is_0 && (a.is_0 || b.is_1) ? take_a : keep;
+    case RLX_NODE_MOD: case RLX_NODE_FLOOR_MOD:
+        if (!is_index(dtype) || b.is_0)
+            return keep;
+        return a.is_0 ? take_a : b.is_1 ? an_int(0) : keep;
+    default: return keep;
+    }
+}
+
+/* Only what holds for NaN, the infinities and both zeros: 0 * x and 0 / x may be NaN or -0.0, and
+ * -0.0 + 0 is 0. */
+static folded fold_float_identity(enum rlx_node_kind kind, literal a, literal b)
+{
+    switch (kind) {
+    case RLX_NODE_ADD: return a.is_minus_0 ? take_b : b.is_minus_0 ? take_a : keep;
+    case RLX_NODE_SUB: return b.is_0 ? take_a : keep;
+    case RLX_NODE_MUL: return a.is_1 ? take_b : b.is_1 ? take_a : keep;
+    case RLX_NODE_DIV: return b.is_1 ? take_a : keep;
     default: return keep;
     }
 }
 
 static literal int_literal(const rlx_int_imm *i)
 {
-    return (literal){ i && i->value == 0, i && i->value == 1 };
+    return (literal){ .is_0 = i && i->value == 0, .is_1 = i && i->value == 1 };
 }
 
 static literal float_literal(const rlx_float_imm *f)
 {
-    return (literal){ f && f->value == 0, f && f->value == 1 };
+    bool zero = f && f->value == 0, minus = zero && signbit(f->value);
+    return (literal){ .is_0 = zero && !minus, .is_1 = f && f->value == 1, .is_minus_0 = minus };
 }
 
 /* a and b have the same dtype. Makes no node, so that printing can ask. */
@@ -146,17 +118,17 @@ static folded fold(enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b
         return keep; /* comparisons, and, or */
     const rlx_int_imm *ia = rlx_as_int_imm(a), *ib = rlx_as_int_imm(b);
     if (ia && ib)
-        return fold_int_literals(kind, ia->dtype, ia->value, ib->value);
+        return fold_int_literals(kind, ia->dtype, value_of(a), value_of(b));
     if (ia || ib)
         return fold_int_identity(kind, ia ? ia->dtype : ib->dtype, int_literal(ia),
                                  int_literal(ib));
     const rlx_float_imm *fa = rlx_as_float_imm(a), *fb = rlx_as_float_imm(b);
     if (fa && fb)
-        return fold_float_literals(kind, fa->dtype, fa->value, fb->value);
+        return fold_float_literals(kind, fa->dtype, value_of(a), value_of(b));
     if (fa || fb)
-        return fold_identity(kind, float_literal(fa), float_literal(fb));
+        return fold_float_identity(kind, float_literal(fa), float_literal(fb));
     if (a == b && (kind == RLX_NODE_MIN || kind == RLX_NODE_MAX))
-        return (folded){ TAKE_A, 0, 0 };
+        return take_a;
     return keep;
 }
 
@@ -241,7 +213,7 @@ bool rlx_match_types(rlx_context *ctx, const rlx_prim **a, const rlx_prim **b)
     if (rlx_dtype_is_void(common))
         return false;
     common = rlx_dtype_with_lanes(common, la > lb ? la : lb);
-    const rlx_prim *na = rlx_fold_cast(ctx, common, *a), *nb = rlx_fold_cast(ctx, common, *b);
+    const rlx_prim *na = rlx_fold_retype(ctx, common, *a), *nb = rlx_fold_retype(ctx, common, *b);
     if (!na || !nb)
         return false;
     *a = na;
@@ -251,49 +223,38 @@ bool rlx_match_types(rlx_context *ctx, const rlx_prim **a, const rlx_prim **b)
 
 /* --- casts --- */
 
-static const rlx_prim *cast_int_literal(rlx_context *ctx, rlx_dtype to, int64_t value)
+static bool is_number(rlx_dtype t)
 {
-    if (rlx_dtype_is_bool(to))
-        return rlx_int(ctx, to, value != 0);
-    if (rlx_dtype_is_int(to))
-        return rlx_int(ctx, to, wrap((uint64_t)value, to));
-    return rlx_dtype_is_float(to) ? rlx_float(ctx, to, (double)value) : NULL;
+    return rlx_dtype_is_int(t) || rlx_dtype_is_bool(t) || rlx_dtype_is_float(t);
 }
 
-static const rlx_prim *cast_float_literal(rlx_context *ctx, rlx_dtype to, double value)
-{
-    if (rlx_dtype_is_float(to))
-        return rlx_float(ctx, to, value);
-    if (rlx_dtype_is_bool(to))
-        return rlx_int(ctx, to, value != 0);
-    /* Outside of int64 the conversion means nothing: it stays a cast. */
-    if (rlx_dtype_is_int(to) && value > -9.2e18 && value < 9.2e18)
-        return rlx_int(ctx, to, wrap((uint64_t)(int64_t)value, to));
-    return NULL;
-}
-
-/* Does the value of this literal have another type's literal? */
-static bool literal_casts(rlx_dtype to, const rlx_prim *a)
+/* All digits of a literal for a float type `to`. False: they would say another number there. */
+static bool keeps_digits(rlx_dtype to, const rlx_prim *a, double *digits)
 {
     const rlx_float_imm *f = rlx_as_float_imm(a);
-    if (f && rlx_dtype_is_int(to))
-        return f->value > -9.2e18 && f->value < 9.2e18;
-    return (f || rlx_is(a, RLX_NODE_INT_IMM)) &&
-           (rlx_dtype_is_int(to) || rlx_dtype_is_bool(to) || rlx_dtype_is_float(to));
+    const rlx_int_imm *i = rlx_as_int_imm(a);
+    if (!rlx_dtype_is_float(to))
+        return false;
+    *digits = f ? f->value : (double)i->value;
+    return f || (i->value <= (int64_t)1 << 53 && i->value >= -((int64_t)1 << 53));
 }
 
-static const rlx_prim *cast_scalar(rlx_context *ctx, rlx_dtype to, const rlx_prim *a)
+static const rlx_prim *cast_scalar(rlx_context *ctx, rlx_dtype to, const rlx_prim *a, bool retypes)
 {
-    if (rlx_prim_dtype(a) == to)
+    rlx_dtype from = rlx_prim_dtype(a);
+    bool is_literal = rlx_is(a, RLX_NODE_INT_IMM) || rlx_is(a, RLX_NODE_FLOAT_IMM);
+    double digits;
+    if (from == to)
         return a;
-    if (!literal_casts(to, a))
+    if (!is_literal || !is_number(to) || !is_number(from))
         return rlx_cast(ctx, to, a);
-    int64_t value;
-    return rlx_int_literal(a, &value) ? cast_int_literal(ctx, to, value)
-                                      : cast_float_literal(ctx, to, rlx_as_float_imm(a)->value);
+    if (retypes && keeps_digits(to, a, &digits))
+        return rlx_float(ctx, to, digits);
+    rlx_scalar v = rlx_scalar_convert(to, from, value_of(a));
+    return rlx_dtype_is_float(to) ? rlx_float(ctx, to, v.f) : rlx_int(ctx, to, v.i);
 }
 
-const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a)
+static const rlx_prim *convert(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a, bool retypes)
 {
     if (!a)
         return NULL;
@@ -302,13 +263,40 @@ const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim 
     if (from == dtype)
         return a;
     if (lanes == have && have == 1)
-        return cast_scalar(ctx, dtype, a);
+        return cast_scalar(ctx, dtype, a, retypes);
     const rlx_broadcast *v = rlx_as_broadcast(a);
     if (v && lanes == have)
         a = v->value;
     else if (have != 1)
         return lanes == have ? rlx_cast(ctx, dtype, a) : NULL;
-    return broadcast(ctx, rlx_fold_cast(ctx, rlx_dtype_with_lanes(dtype, 1), a), lanes);
+    return broadcast(ctx, convert(ctx, rlx_dtype_with_lanes(dtype, 1), a, retypes), lanes);
+}
+
+const rlx_prim *rlx_fold_cast(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a)
+{
+    return convert(ctx, dtype, a, false);
+}
+
+const rlx_prim *rlx_fold_retype(rlx_context *ctx, rlx_dtype dtype, const rlx_prim *a)
+{
+    return convert(ctx, dtype, a, true);
+}
+
+/* --- other constructors --- */
+
+const rlx_prim *rlx_fold_call(rlx_context *ctx, const char *op, const rlx_prim *a,
+                              const rlx_prim *b)
+{
+    const rlx_prim *args[] = { a, b };
+    enum rlx_bit_op bits = rlx_bit_op_named(rlx_slice_z(op));
+    int64_t out;
+    if (!a || !b)
+        return NULL;
+    rlx_dtype t = rlx_prim_dtype(a);
+    if (bits && rlx_dtype_is_int(t) && rlx_is(a, RLX_NODE_INT_IMM) && rlx_is(b, RLX_NODE_INT_IMM) &&
+        rlx_scalar_bits(bits, t, value_of(a).i, value_of(b).i, &out) == RLX_SCALAR_FINE)
+        return rlx_int(ctx, t, out);
+    return rlx_prim_call_z(ctx, t, op, args, 2);
 }
 
 const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,

@@ -13,6 +13,18 @@ static bool is_integer(const rlx_prim *p)
     return rlx_dtype_is_int(t) && rlx_dtype_lanes(t) == 1;
 }
 
+/* A literal from 2^63 on: the forms of the prover have no such number. */
+static bool is_large(const rlx_prim *p)
+{
+    int64_t v;
+    return rlx_int_literal(p, &v) && rlx_dtype_is_large(rlx_prim_dtype(p), v);
+}
+
+static rlx_i128 number_of(const rlx_prim *p, int64_t v)
+{
+    return rlx_dtype_is_large(rlx_prim_dtype(p), v) ? (rlx_i128)(uint64_t)v : (rlx_i128)v;
+}
+
 /* Literals and variables need no canonical form. False: they are not that simple. */
 static bool equal_leaves(const rlx_scope *s, const rlx_prim *a, const rlx_prim *b,
                          enum rlx_answer *out)
@@ -21,9 +33,11 @@ static bool equal_leaves(const rlx_scope *s, const rlx_prim *a, const rlx_prim *
     bool la = rlx_int_literal(a, &va), lb = rlx_int_literal(b, &vb);
     *out = RLX_UNKNOWN;
     if (la && lb) {
-        *out = va == vb ? RLX_EQUAL : RLX_DIFFERENT;
+        *out = number_of(a, va) == number_of(b, vb) ? RLX_EQUAL : RLX_DIFFERENT;
         return true;
     }
+    if (is_large(a) || is_large(b))
+        return true;
     if ((!la && !is_var(a)) || (!lb && !is_var(b)))
         return false;
     low = high = va;
@@ -169,7 +183,7 @@ static enum rlx_truth at_least(rlx_context *ctx, const rlx_scope *s, const rlx_p
     enum rlx_truth truth = RLX_MAYBE;
     int64_t va, vb;
     if (rlx_int_literal(a, &va) && rlx_int_literal(b, &vb))
-        return (rlx_i128)va - vb >= margin ? RLX_TRUE : RLX_FALSE;
+        return number_of(a, va) - number_of(b, vb) >= margin ? RLX_TRUE : RLX_FALSE;
     if (!rlx_query_begin(&q, ctx, s))
         return RLX_MAYBE;
     const rlx_canon *ca = rlx_canonical(&q, a), *cb = ca ? rlx_canonical(&q, b) : NULL;
@@ -308,7 +322,7 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
     rlx_query q;
     *low = INT64_MIN;
     *high = INT64_MAX;
-    if (!p || (rlx_int_literal(p, low) && rlx_int_literal(p, high)))
+    if (!p || is_large(p) || (rlx_int_literal(p, low) && rlx_int_literal(p, high)))
         return;
     if (!is_integer(p) || !rlx_query_begin(&q, ctx, s))
         return;
@@ -334,7 +348,7 @@ bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int6
     if (!p || c <= 0 || !is_integer(p))
         return false;
     if (rlx_int_literal(p, &value))
-        return value % c == 0;
+        return number_of(p, value) % c == 0;
     if (!rlx_query_begin(&q, ctx, s))
         return false;
     const rlx_canon *form = rlx_canonical(&q, p);

@@ -78,6 +78,33 @@ size_t rlx_dtype_bytes(rlx_dtype t)
     return (bits * lanes + 7) / 8;
 }
 
+bool rlx_dtype_has_int(rlx_dtype t, int64_t v, bool is_large)
+{
+    int bits = rlx_dtype_bits(t), code = rlx_dtype_code(t);
+    if (bits < 1 || (code != RELAX_DTYPE_INT && code != RELAX_DTYPE_UINT))
+        return false;
+    if (is_large && v < 0)
+        return code == RELAX_DTYPE_UINT && bits >= 64;
+    if (code == RELAX_DTYPE_UINT)
+        return v >= 0 && (bits >= 63 || v >> bits == 0);
+    return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
+}
+
+bool rlx_dtype_has_bits(rlx_dtype t, int64_t v)
+{
+    return rlx_dtype_has_int(t, v, rlx_dtype_bits(t) == 64 && rlx_dtype_is_large(t, v));
+}
+
+int64_t rlx_dtype_wrap(rlx_dtype t, int64_t v)
+{
+    int bits = rlx_dtype_bits(t);
+    if (bits < 1 || bits >= 64)
+        return v;
+    uint64_t mask = ((uint64_t)1 << bits) - 1, sign = (uint64_t)1 << (bits - 1),
+             u = (uint64_t)v & mask;
+    return (int64_t)(rlx_dtype_code(t) == RELAX_DTYPE_INT && (u & sign) ? u | ~mask : u);
+}
+
 /* Takes "123" off the front of `s`: no sign, no leading zero, at most `max`. */
 static bool take_number(rlx_slice *s, unsigned max, unsigned *out)
 {

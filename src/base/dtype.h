@@ -26,6 +26,21 @@ bool rlx_dtype_is_float(rlx_dtype t);    /* float, bfloat (float8/float4 codes t
 bool rlx_dtype_is_computable(rlx_dtype t);
 size_t rlx_dtype_bytes(rlx_dtype t);     /* per element, lanes included; bool 1; void 0 */
 
+/* Integers stand in an int64: those of a signed type and of an unsigned one below 2^63 as they are,
+ * a uint64 from 2^63 on by its bits, that is less 2^64. So do literals (IntImm), scalars of the run
+ * side and results of the evaluator. */
+/* Does the integer or bool type t have the number v, or, `is_large`, v read as unsigned? */
+bool rlx_dtype_has_int(rlx_dtype t, int64_t v, bool is_large);
+/* Does v stand for a number of t? */
+bool rlx_dtype_has_bits(rlx_dtype t, int64_t v);
+/* Is what v stands for a uint64 from 2^63 on? */
+RLX_INLINE bool rlx_dtype_is_large(rlx_dtype t, int64_t v)
+{
+    return v < 0 && rlx_dtype_code(t) == RELAX_DTYPE_UINT;
+}
+/* What arithmetic that went past the ends of t stands for: it wraps around. */
+int64_t rlx_dtype_wrap(rlx_dtype t, int64_t v);
+
 /* "float32x4", "bool", "void", "handle", "int4", "float8_e4m3fn" ... Reads exactly one dtype;
  * false if not one. Digits may be absent (int = int32, float = float32). */
 bool rlx_dtype_parse(rlx_slice text, rlx_dtype *out);

@@ -281,6 +281,8 @@ static bool is_integral(double v)
 void rlx_print_double_tvm(rlx_buf *b, double v)
 {
     uint64_t magnitude = double_bits(v) & 0x7fffffffffffffffull;
+    if (magnitude > 0x7ff0000000000000ull && double_bits(v) >> 63)
+        rlx_buf_char(b, '-');
     if (magnitude >= 0x7ff0000000000000ull || !is_integral(v)) {
         rlx_print_double_17g(b, v);
         return;

@@ -12,7 +12,7 @@ bool rlx_parse_double(rlx_slice text, double *out);
  * false: not a literal. true with *overflow: it does not fit, *out is UINT64_MAX. */
 bool rlx_parse_u64(rlx_slice text, uint64_t *out, bool *overflow);
 /* printf("%.*g"), `digits` significant ones. Infinities and NaN are "inf", "-inf", "nan", here
- * and below. */
+ * and below; the sign of a NaN is written where it is said. */
 void rlx_print_double_g(rlx_buf *b, double v, int digits);
 /* printf("%.17g"). */
 void rlx_print_double_17g(rlx_buf *b, double v);
@@ -20,7 +20,7 @@ void rlx_print_double_17g(rlx_buf *b, double v);
  * (1.0, 1e-05): for summaries. */
 void rlx_print_double_short(rlx_buf *b, double v, bool is_float32);
 /* Fixed notation with one decimal for integral values (1.0, -0.0, 1e20 written out), %.17g
- * otherwise. */
+ * otherwise; a NaN with its sign. */
 void rlx_print_double_tvm(rlx_buf *b, double v);
 
 #endif

@@ -88,7 +88,7 @@ void c_put(c_kernel *g, rlx_buf *b, c_value v, int rank)
 static void put_float(rlx_buf *b, double v, bool is_float32)
 {
     if (v != v)
-        rlx_buf_lit(b, "NAN");
+        rlx_buf_z(b, signbit(v) ? "-NAN" : "NAN");
     else if (v - v != 0)
         rlx_buf_z(b, v < 0 ? "-INFINITY" : "INFINITY");
     else {

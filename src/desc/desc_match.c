@@ -256,23 +256,14 @@ static bool scalar_tag(rlx_dtype t, int32_t tag)
     return tag == (rlx_dtype_is_float(t) ? RELAX_VALUE_FLOAT : RELAX_VALUE_INT);
 }
 
-static bool int_fits(int64_t v, rlx_dtype t)
-{
-    int bits = rlx_dtype_bits(t);
-    if (!rlx_dtype_is_int(t) || bits >= 64)
-        return true;
-    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
-        return v >= 0 && v < (int64_t)1 << bits;
-    return v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1);
-}
-
 static bool check_prim(walk *w, const int64_t *node, const relax_value *v, enum phase phase)
 {
     rlx_dtype dtype = (rlx_dtype)node[1];
     if (v->type_index < RELAX_VALUE_INT || v->type_index > RELAX_VALUE_FLOAT)
         return wrong_kind(w, v, "a scalar");
     if (phase != SECOND && (!scalar_tag(dtype, v->type_index) ||
-                            (v->type_index == RELAX_VALUE_INT && !int_fits(v->v.i, dtype)))) {
+                            (v->type_index == RELAX_VALUE_INT && rlx_dtype_is_int(dtype) &&
+                             !rlx_dtype_has_bits(dtype, v->v.i)))) {
         char wanted[RLX_DTYPE_TEXT];
         rlx_dtype_name(dtype, wanted);
         return mismatch(w, RLX_RT03, "found %s, expected a scalar of dtype %s",

@@ -2,6 +2,8 @@
  * (see build_info.c). */
 #include "ir/ir_int.h"
 
+#include <math.h>
+
 static bool same_int(const rlx_node *have, const void *key)
 {
     const rlx_int_imm *k = key, *i = rlx_as_int_imm(have);
@@ -51,6 +53,8 @@ const rlx_prim *rlx_int(rlx_context *ctx, rlx_dtype dtype, int64_t value)
 
 const rlx_prim *rlx_float(rlx_context *ctx, rlx_dtype dtype, double value)
 {
+    if (value != value) /* text says no more of it */
+        value = signbit(value) ? -(double)NAN : (double)NAN;
     rlx_float_imm key = { .node.kind = RLX_NODE_FLOAT_IMM, .dtype = dtype, .value = value };
     return rlx_node_intern(ctx, &key.node);
 }

@@ -191,6 +191,8 @@ static void write_int(struct state *s, rlx_dtype t, int64_t v)
     }
     if (rlx_dtype_is_bool(t))
         rlx_buf_z(s->b, v ? "True" : "False");
+    else if (rlx_dtype_is_large(t, v))
+        rlx_buf_u64(s->b, (uint64_t)v);
     else
         rlx_buf_i64(s->b, v);
     if (wrapped)

@@ -173,7 +173,8 @@ static double scalar_number(const rlx_prim *p, bool *known)
     if (f)
         return f->value;
     *known &= rlx_int_literal(p, &i);
-    return *known ? (double)i : 0;
+    return *known ? rlx_scalar_convert(RELAX_FLOAT64, rlx_prim_dtype(p), (rlx_scalar){ .i = i }).f
+                  : 0;
 }
 
 static const rlx_prim *float_steps(rlx_infer *in, const rlx_prim *start, const rlx_prim *stop,

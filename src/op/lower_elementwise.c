@@ -236,20 +236,13 @@ const rlx_prim_func *rlx_lower_astype(rlx_lower *l)
 static const rlx_prim *clip_bound(rlx_low *b, size_t i, rlx_dtype t)
 {
     const rlx_prim_value *v = rlx_as_prim_value(b->l->call->args[i]);
-    const rlx_float_imm *f = v ? rlx_as_float_imm(v->value) : NULL;
     int64_t n = 0;
-    bool is_int = v && rlx_int_literal(v->value, &n);
-    if (rlx_low_is_float(t) || (!f && !is_int))
-        return rlx_low_scalar(b, i, t);
-    int bits = rlx_dtype_bits(t);
-    double low = is_unsigned(t) ? 0 : -(double)((uint64_t)1 << (bits - 1)),
-           high = (double)(UINT64_MAX >> (64 - bits + !is_unsigned(t)));
-    double x = f ? f->value : (double)n;
-    if (!(x > low))
-        return rlx_tir_lowest(&b->t, t);
-    return x >= high ? rlx_tir_highest(&b->t, t)
-           : is_int  ? rlx_tir_cast(&b->t, t, v->value)
-                     : number(b, t, x);
+    if (rlx_low_is_float(t) || !v || !rlx_int_literal(v->value, &n))
+        return rlx_low_scalar(b, i, t); /* a float saturates by itself */
+    bool large = rlx_dtype_is_large(rlx_prim_dtype(v->value), n);
+    if (rlx_dtype_has_int(t, n, large))
+        return rlx_tir_cast(&b->t, t, v->value);
+    return n < 0 && !large ? rlx_tir_lowest(&b->t, t) : rlx_tir_highest(&b->t, t);
 }
 
 const rlx_prim_func *rlx_lower_clip(rlx_lower *l)

@@ -121,14 +121,6 @@ static bool bind_tensor(const rlx_kernel *k, uint32_t i, const DLTensor *t, rlx_
     return true;
 }
 
-static bool int_fits(int64_t v, int32_t dtype)
-{
-    int bits = dtype >> 8 & 0xff;
-    if ((dtype & 0xff) == RELAX_DTYPE_INT)
-        return bits == 64 || v >> (bits - 1) == 0 || v >> (bits - 1) == -1;
-    return bits == 64 || (uint64_t)v >> bits == 0;
-}
-
 static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
                         unsigned char *cell, rlx_fault *why)
 {
@@ -152,7 +144,7 @@ static bool bind_scalar(const rlx_kernel *k, uint32_t i, const relax_value *arg,
         return rlx_fail(why, RLX_RT02,
                         "kernel %s: parameter %u is an integer, another kind of value came",
                         k->names, i);
-    if (!int_fits(arg->v.i, p->dtype))
+    if (!rlx_dtype_has_bits(p->dtype, arg->v.i))
         return rlx_fail(why, RLX_RT05,
                         "kernel %s: %" PRId64 " does not fit the dtype of parameter %u", k->names,
                         arg->v.i, i);

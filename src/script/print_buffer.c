@@ -19,10 +19,14 @@ const rlx_prim *rlx_print_sum(rlx_printer *p, const rlx_prim *a, const rlx_prim 
 {
     int64_t x, y, sum;
     bool la = rlx_int_literal(a, &x), lb = rlx_int_literal(b, &y);
-    if (la && lb && rlx_add_i64(x, y, &sum))
-        return literal(p, rlx_prim_dtype(a), sum);
+    rlx_dtype ta = rlx_prim_dtype(a), tb = rlx_prim_dtype(b),
+              wider = rlx_dtype_bits(tb) > rlx_dtype_bits(ta) ? tb : ta;
     if (la && x == 0)
         return b;
+    if (la && lb && rlx_add_i64(x, y, &sum) && rlx_dtype_has_int(wider, sum, false))
+        return literal(p, wider, sum);
+    if (la && wider != ta && !(a = literal(p, wider, x)))
+        return NULL;
     if (lb && y == 0 && rlx_prim_dtype(a) == rlx_prim_dtype(b))
         return a;
     rlx_binary *s = rlx_region_zero(&p->region, sizeof *s);

@@ -30,16 +30,16 @@ static int64_t int_at(const rlx_constant *c, size_t i)
     return (int64_t)v;
 }
 
-/* The NaN that float("nan") reads as; any other keeps its bits in the metadata. */
+/* The NaN that float("nan") or float("-nan") reads as; any other keeps its bits in the metadata. */
 static bool is_plain_nan(const rlx_constant *c)
 {
     static const unsigned char half[] = { 0, 0x7e }, single[] = { 0, 0, 0xc0, 0x7f },
                                twice[] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
-    switch (c->dtype) {
-    case RELAX_FLOAT16: return memcmp(c->data->data, half, sizeof half) == 0;
-    case RELAX_FLOAT32: return memcmp(c->data->data, single, sizeof single) == 0;
-    default: return memcmp(c->data->data, twice, sizeof twice) == 0;
-    }
+    const unsigned char *want = c->dtype == RELAX_FLOAT16   ? half
+                                : c->dtype == RELAX_FLOAT32 ? single
+                                                            : twice;
+    size_t last = rlx_dtype_bytes(c->dtype) - 1;
+    return memcmp(c->data->data, want, last) == 0 && (c->data->data[last] & 0x7f) == want[last];
 }
 
 static bool is_printable(const rlx_constant *c)

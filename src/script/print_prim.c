@@ -55,7 +55,7 @@ static void put_int(rlx_printer *p, const rlx_int_imm *i, unsigned flags)
     }
     if (!bare)
         open_typed(p, i->dtype);
-    if (rlx_dtype_code(i->dtype) == RELAX_DTYPE_UINT)
+    if (rlx_dtype_is_large(i->dtype, i->value))
         rlx_buf_u64(p->out, (uint64_t)i->value);
     else
         rlx_buf_i64(p->out, i->value);

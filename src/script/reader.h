@@ -204,6 +204,12 @@ RLX_INLINE rlx_val rlx_val_node(uint8_t kind, const rlx_node *node, const rlx_as
 bool rlx_read_value(rlx_reader *r, const rlx_ast *a, rlx_val *out);
 /* Sets *out to a node value; false (memory is out, or reported) if node is NULL. */
 bool rlx_val_set(rlx_val *out, uint8_t kind, const rlx_node *node, const rlx_ast *at);
+/* Of a Python number: as a double; what is left of a float toward zero (false: no integer of 64 bits);
+ * the report that it does not fit into t; a literal of t, or NULL after that report. */
+double rlx_val_number(const rlx_val *v);
+bool rlx_val_truncate(double f, rlx_val *out);
+bool rlx_does_not_fit(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t);
+const rlx_prim *rlx_val_literal(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t);
 bool rlx_to_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, int64_t *out);
 bool rlx_to_bool(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool *out);
 bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype *out);
@@ -242,6 +248,8 @@ bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 /* The length of start:stop; start may become one of a wider type. */
 const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim **start,
                               const rlx_prim *stop);
+const rlx_prim *rlx_read_region_length(rlx_reader *r, const rlx_ast *at, const rlx_prim **begin,
+                                       const rlx_prim *end);
 const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin,
                                 const rlx_prim *end);
 const rlx_node *rlx_read_range_of(rlx_reader *r, const rlx_ast *call, const rlx_ast *begin,

@@ -576,34 +576,17 @@ static rlx_dtype const_dtype(const const_data *d)
                                               : RELAX_BOOL;
 }
 
-static bool int_fits(const rlx_val *v, rlx_dtype t)
-{
-    int bits = rlx_dtype_bits(t);
-    bool is_unsigned = rlx_dtype_code(t) == RELAX_DTYPE_UINT;
-    if (v->sub)
-        return is_unsigned && bits == 64;
-    if (is_unsigned)
-        return v->i >= 0 && (bits == 64 || (uint64_t)v->i >> bits == 0);
-    return bits == 64 || (v->i >= -((int64_t)1 << (bits - 1)) && v->i < (int64_t)1 << (bits - 1));
-}
-
 static bool store_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t,
                       unsigned char *to)
 {
     rlx_val whole = *v;
-    if (v->kind == RLX_VAL_FLOAT) {
-        if (!(v->f > -9.3e18 && v->f < 9.3e18) || v->f < -0x1p63 || v->f >= 0x1p63)
-            return rlx_read_error(r, RLX_PA24, at, "this number does not fit the dtype");
-        whole = (rlx_val){ .kind = RLX_VAL_INT, .i = (int64_t)v->f };
+    if (rlx_dtype_is_bool(t)) {
+        *to = v->kind == RLX_VAL_FLOAT ? v->f != 0 : v->i != 0;
+        return true;
     }
-    if (!rlx_dtype_is_bool(t) && !int_fits(&whole, t)) {
-        char name[RLX_DTYPE_TEXT];
-        rlx_dtype_name(t, name);
-        return rlx_read_error(r, RLX_PA24, at, "%lld does not fit into %s", (long long)whole.i,
-                              name);
-    }
-    if (rlx_dtype_is_bool(t))
-        whole.i = v->kind == RLX_VAL_FLOAT ? v->f != 0 : v->i != 0;
+    if ((v->kind == RLX_VAL_FLOAT && !rlx_val_truncate(v->f, &whole)) ||
+        !rlx_dtype_has_int(t, whole.i, whole.sub))
+        return rlx_does_not_fit(r, at, v, t);
     memcpy(to, &whole.i, rlx_dtype_bytes(t)); /* little-endian, as all of the library's data */
     return true;
 }
@@ -635,11 +618,8 @@ static const rlx_expr *make_const(rlx_reader *r, const rlx_ast *at, const const_
         return rlx_no_memory(r->ctx), NULL;
     for (size_t i = 0; i < d->count; i++) {
         const rlx_val *v = d->items[i];
-        double f = v->kind == RLX_VAL_FLOAT ? v->f
-                   : v->sub                 ? (double)(uint64_t)v->i
-                                            : (double)v->i;
         if (rlx_dtype_is_float(d->dtype))
-            store_float(f, d->dtype, data + i * bytes);
+            store_float(rlx_val_number(v), d->dtype, data + i * bytes);
         else if (!store_int(r, at, v, d->dtype, data + i * bytes))
             return NULL;
     }

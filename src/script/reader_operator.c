@@ -9,10 +9,6 @@ static bool is_number(const rlx_val *v)
 {
     return v->kind == RLX_VAL_INT || v->kind == RLX_VAL_BOOL || v->kind == RLX_VAL_FLOAT;
 }
-static double as_double(const rlx_val *v)
-{
-    return v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i;
-}
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -76,11 +72,17 @@ static bool float_result(uint8_t op, double a, double b, double *out)
     }
 }
 
+/* Numbers from 2^63 on, which have `sub`, are the largest; among them the bits decide as well. */
+static int order_ints(const rlx_val *a, const rlx_val *b)
+{
+    return a->sub != b->sub ? (a->sub ? 1 : -1) : (a->i > b->i) - (a->i < b->i);
+}
+
 static bool compare_numbers(uint8_t op, const rlx_val *a, const rlx_val *b)
 {
-    bool ints = a->kind != RLX_VAL_FLOAT && b->kind != RLX_VAL_FLOAT && !a->sub && !b->sub;
-    double x = as_double(a), y = as_double(b);
-    int order = ints ? (a->i > b->i) - (a->i < b->i) : (x > y) - (x < y);
+    bool ints = a->kind != RLX_VAL_FLOAT && b->kind != RLX_VAL_FLOAT;
+    double x = rlx_val_number(a), y = rlx_val_number(b);
+    int order = ints ? order_ints(a, b) : (x > y) - (x < y);
     switch (op) {
     case RLX_TOK_LT: return order < 0;
     case RLX_TOK_LE: return order <= 0;
@@ -109,7 +111,7 @@ static bool number_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rl
     }
     if (a->kind == RLX_VAL_FLOAT || b->kind == RLX_VAL_FLOAT || op == RLX_TOK_SLASH) {
         out->kind = RLX_VAL_FLOAT;
-        if (float_result(op, as_double(a), as_double(b), &out->f))
+        if (float_result(op, rlx_val_number(a), rlx_val_number(b), &out->f))
             return true;
     } else {
         out->kind = RLX_VAL_INT;
@@ -222,6 +224,21 @@ const rlx_prim *rlx_read_span(rlx_reader *r, const rlx_ast *at, const rlx_prim *
     return same_type(r, start, &length) ? length : NULL;
 }
 
+/* Of a region, which prints with its begin: that stays what it is, `0` an int32 also in front of an
+ * int64 end. */
+const rlx_prim *rlx_read_region_length(rlx_reader *r, const rlx_ast *at, const rlx_prim **begin,
+                                       const rlx_prim *end)
+{
+    bool literal = rlx_is(*begin, RLX_NODE_INT_IMM);
+    const rlx_prim *length = rlx_is_int_value(*begin, 0) ? end : length_of(r->ctx, *begin, end);
+    if (!literal)
+        return rlx_read_span(r, at, begin, end);
+    if (length)
+        return length;
+    const rlx_prim *d = rlx_fold_sub(r->ctx, end, *begin);
+    return d ? rlx_simplify(r->ctx, NULL, d) : (rlx_prims_misfit(r, at, *begin, end), NULL);
+}
+
 /* From begin to end, which may be missing. The length keeps its form unless it is a number. */
 const rlx_node *rlx_read_bounds(rlx_reader *r, const rlx_ast *at, const rlx_prim *begin,
                                 const rlx_prim *end)
@@ -256,17 +273,7 @@ bool rlx_prim_intrinsic(rlx_reader *r, const char *name, const rlx_ast *at, cons
         return false;
     if (!rlx_match_types(r->ctx, &a, &b))
         return errors == rlx_error_count(r->ctx) ? rlx_prims_misfit(r, at, a, b) : false;
-    int64_t x, y, z;
-    uint8_t op = 0;
-    for (size_t i = 0; i < RLX_COUNT(bit_calls); i++)
-        if (strcmp(bit_calls[i].name, name) == 0)
-            op = bit_calls[i].tok;
-    rlx_dtype t = rlx_prim_dtype(a);
-    if (op && op != RLX_TOK_POWER && rlx_dtype_is_int(t) && rlx_int_literal(a, &x) &&
-        rlx_int_literal(b, &y) && int_result(op, x, y, &z))
-        return rlx_val_set(out, RLX_VAL_PRIM, rlx_fold_cast(r->ctx, t, rlx_int64(r->ctx, z)), at);
-    const rlx_prim *args[] = { a, b };
-    return rlx_val_set(out, RLX_VAL_PRIM, rlx_prim_call_z(r->ctx, t, name, args, 2), at);
+    return rlx_val_set(out, RLX_VAL_PRIM, rlx_fold_call(r->ctx, name, a, b), at);
 }
 
 static bool prim_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_prim *a,
@@ -358,15 +365,32 @@ static bool compare_strings(uint8_t op, const rlx_ast *at, const rlx_val *a, con
     return true;
 }
 
-/* One operand of a scalar expression. A number beside an int64 becomes int64 when the types are
- * matched: it is made so. */
-static const rlx_prim *prim_operand(rlx_reader *r, const rlx_val *v, const rlx_val *other)
+/* The type of a scalar expression; RELAX_VOID of what is none or has no type yet. */
+static rlx_dtype dtype_of(const rlx_val *v)
+{
+    const rlx_prim_value *value = v->kind == RLX_VAL_EXPR ? rlx_as_prim_value(v->node) : NULL;
+    switch (v->kind) {
+    case RLX_VAL_PRIM: return rlx_prim_dtype(v->node);
+    case RLX_VAL_ITER: return rlx_prim_dtype(((const rlx_iter_var *)v->node)->var);
+    case RLX_VAL_BUFFER: return ((const rlx_buffer *)v->node)->dtype;
+    default: return value ? rlx_prim_dtype(value->value) : RELAX_VOID;
+    }
+}
+
+/* One operand of a scalar expression. A Python number in a comparison takes the type of the other
+ * side and has to fit; in other operators it is an int32 or float32, and types are matched, which
+ * comes to the same where the other side is an int64 or a float that is wide enough. */
+static const rlx_prim *prim_operand(rlx_reader *r, uint8_t op, const rlx_val *v,
+                                    const rlx_val *other)
 {
     const rlx_ast at = { .begin = v->begin, .end = v->end };
-    if (v->kind == RLX_VAL_INT && !v->sub && other->kind == RLX_VAL_PRIM &&
-        rlx_prim_dtype(other->node) == RELAX_INT64)
-        return rlx_int64(r->ctx, v->i);
-    return rlx_to_prim(r, &at, v);
+    rlx_dtype t = dtype_of(other), one = rlx_dtype_with_lanes(t, 1);
+    bool is_int = rlx_dtype_is_int(one) || rlx_dtype_is_bool(one),
+         whole = v->kind == RLX_VAL_INT || v->kind == RLX_VAL_BOOL;
+    bool takes = is_comparison(op)
+                     ? (is_int && whole) || rlx_dtype_is_float(one)
+                     : v->kind == RLX_VAL_INT && t == (v->sub ? RELAX_UINT64 : RELAX_INT64);
+    return is_number(v) && takes ? rlx_val_literal(r, &at, v, one) : rlx_to_prim(r, &at, v);
 }
 
 bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val *a,
@@ -383,7 +407,7 @@ bool rlx_read_binary(rlx_reader *r, uint8_t op, const rlx_ast *at, const rlx_val
                  (b->kind == RLX_VAL_EXPR && !rlx_as_prim_value(b->node));
     if (relax && r->dialect == RLX_DIALECT_RELAX)
         return relax_binary(r, op, at, a, b, out);
-    const rlx_prim *x = prim_operand(r, a, b), *y = x ? prim_operand(r, b, a) : NULL;
+    const rlx_prim *x = prim_operand(r, op, a, b), *y = x ? prim_operand(r, op, b, a) : NULL;
     return prim_binary(r, op, at, x, y, out);
 }
 
@@ -480,7 +504,7 @@ static bool py_float(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_val
             return rlx_read_expected(r, at, "a number", v);
         d = minus ? -d : d;
     } else if (is_number(v)) {
-        d = as_double(v);
+        d = rlx_val_number(v);
     } else {
         return rlx_read_expected(r, at, "a number", v);
     }
@@ -506,12 +530,13 @@ static bool py_extreme(rlx_reader *r, const rlx_ast *call, bool greatest, rlx_va
 
 static bool py_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_val *out)
 {
-    if (!is_number(v) || (v->kind == RLX_VAL_FLOAT && !(v->f > -9.2e18 && v->f < 9.2e18)))
+    *out = (rlx_val){ .kind = RLX_VAL_INT, .begin = at->begin, .end = at->end };
+    if (v->kind == RLX_VAL_FLOAT && rlx_val_truncate(v->f, out))
+        return true;
+    if (!is_number(v) || v->kind == RLX_VAL_FLOAT)
         return rlx_read_expected(r, at, "a number", v);
-    *out = (rlx_val){ .kind = RLX_VAL_INT,
-                      .begin = at->begin,
-                      .end = at->end,
-                      .i = v->kind == RLX_VAL_FLOAT ? (int64_t)v->f : v->i };
+    out->i = v->i;
+    out->sub = v->kind == RLX_VAL_INT && v->sub;
     return true;
 }
 

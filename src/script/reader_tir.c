@@ -248,7 +248,7 @@ static bool typed_let(rlx_reader *r, const rlx_line *line)
     /* a literal takes the stated type */
     bool literal = v.kind == RLX_VAL_INT || v.kind == RLX_VAL_FLOAT || v.kind == RLX_VAL_BOOL;
     if (value && literal && rlx_prim_dtype(value) != rlx_prim_dtype(var))
-        value = rlx_fold_cast(r->ctx, rlx_prim_dtype(var), value);
+        value = rlx_fold_retype(r->ctx, rlx_prim_dtype(var), value);
     return value && bind_let(r, target, value, var);
 }
 

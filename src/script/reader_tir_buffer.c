@@ -353,12 +353,12 @@ static const rlx_node *region_part(rlx_reader *r, const rlx_buffer *b, size_t ax
     if (part_given(a->first->next->next))
         return rlx_read_error(r, RLX_PA12, a, "a region has no step"), NULL;
     const rlx_prim *start =
-        part_given(a->first) ? rlx_read_prim_operand(r, a->first) : zero_like(r, b->shape[axis]);
+        part_given(a->first) ? rlx_read_prim_operand(r, a->first) : rlx_int(r->ctx, RELAX_INT32, 0);
     const rlx_prim *stop =
         part_given(a->first->next) ? rlx_read_prim_operand(r, a->first->next) : b->shape[axis];
     if (!start || !stop || !rlx_read_is_extent(r, a, start) || !rlx_read_is_extent(r, a, stop))
         return NULL;
-    const rlx_prim *extent = rlx_read_span(r, a, &start, stop);
+    const rlx_prim *extent = rlx_read_region_length(r, a, &start, stop);
     return extent ? rlx_range_new(r->ctx, start, extent) : NULL;
 }
 
@@ -447,7 +447,7 @@ static const rlx_stmt *make_store(rlx_reader *r, const rlx_buffer *b, const rlx_
     if (have != want) {
         size_t errors = rlx_error_count(r->ctx);
         value = rlx_dtype_lanes(have) == 1 || rlx_dtype_lanes(have) == rlx_dtype_lanes(want)
-                    ? rlx_fold_cast(r->ctx, want, value)
+                    ? rlx_fold_retype(r->ctx, want, value)
                     : NULL;
         if (!value && errors == rlx_error_count(r->ctx)) {
             char a[RLX_DTYPE_TEXT], c[RLX_DTYPE_TEXT];

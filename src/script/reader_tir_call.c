@@ -58,33 +58,7 @@ bool rlx_rt_dtype_name(rlx_slice name, rlx_dtype *out)
     return rlx_dtype_parse(name, out);
 }
 
-static bool int_fits(int64_t v, bool large, rlx_dtype t)
-{
-    int bits = rlx_dtype_bits(t);
-    if (rlx_dtype_code(t) == RELAX_DTYPE_UINT)
-        return !large && v >= 0 && (bits >= 63 || v >> bits == 0);
-    return !large &&
-           (bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1)));
-}
-
-static const rlx_prim *literal_of(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t)
-{
-    double f = v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i;
-    if (rlx_dtype_is_float(t))
-        return rlx_float(r->ctx, t, f);
-    if (rlx_dtype_is_bool(t))
-        return rlx_int(r->ctx, t, v->kind == RLX_VAL_FLOAT ? v->f != 0 : v->i != 0);
-    bool whole = v->kind != RLX_VAL_FLOAT || (f > -9.2e18 && f < 9.2e18);
-    int64_t i = v->kind == RLX_VAL_FLOAT && whole ? (int64_t)f : v->i;
-    if (!whole || !int_fits(i, v->sub, t)) {
-        char name[RLX_DTYPE_TEXT];
-        rlx_dtype_name(t, name);
-        return rlx_read_error(r, RLX_PA24, at, "this number does not fit into %s", name), NULL;
-    }
-    return rlx_int(r->ctx, t, i);
-}
-
-/* "inf", "-inf", "nan" */
+/* "inf", "-inf", "nan", "-nan" */
 static const rlx_prim *float_text(rlx_reader *r, const rlx_ast *at, rlx_slice text, rlx_dtype t)
 {
     bool minus = text.len && text.data[0] == '-';
@@ -93,7 +67,7 @@ static const rlx_prim *float_text(rlx_reader *r, const rlx_ast *at, rlx_slice te
     double f = rlx_slice_is(text, "inf") ? INFINITY : NAN;
     if (!rlx_dtype_is_float(t) || (!rlx_slice_is(text, "inf") && !rlx_slice_is(text, "nan")))
         return rlx_read_error(r, RLX_PA12, at,
-                              "a number, \"inf\", \"-inf\" or \"nan\" is expected"),
+                              "a number, \"inf\", \"-inf\", \"nan\" or \"-nan\" is expected"),
                NULL;
     return rlx_float(r->ctx, t, minus ? -f : f);
 }
@@ -103,7 +77,8 @@ static const rlx_prim *cast_value(rlx_reader *r, const rlx_ast *at, const rlx_va
     bool number = v->kind == RLX_VAL_INT || v->kind == RLX_VAL_FLOAT || v->kind == RLX_VAL_BOOL;
     if (number && rlx_dtype_lanes(t) == 1 &&
         (rlx_dtype_is_int(t) || rlx_dtype_is_float(t) || rlx_dtype_is_bool(t)))
-        return literal_of(r, at, v, t);
+        return rlx_dtype_is_bool(t) ? rlx_int(r->ctx, t, rlx_val_number(v) != 0)
+                                    : rlx_val_literal(r, at, v, t);
     if (v->kind == RLX_VAL_STR)
         return float_text(r, at, v->s, t);
     const rlx_prim *p = rlx_to_prim(r, at, v);
@@ -607,16 +582,8 @@ static bool call_limit(rlx_reader *r, const rlx_rt_fn *fn, const rlx_ast *call, 
     if (fn->what == 2 || !(rlx_dtype_is_int(t) || rlx_dtype_is_bool(t)))
         return rlx_read_error(r, RLX_PA18, call, "this dtype has no such value");
     bool is_unsigned = rlx_dtype_code(t) == RELAX_DTYPE_UINT;
-    if (is_unsigned && bits == 64 && fn->what)
-        return rlx_read_error(r, RLX_PA24, call, "the value does not fit into int64");
-    uint64_t top =
-        is_unsigned ? (((uint64_t)1 << (bits % 64)) - 1) : ((uint64_t)1 << (bits - 1)) - 1;
-    return set_prim(out,
-                    rlx_int(r->ctx, t,
-                            fn->what      ? (int64_t)top
-                            : is_unsigned ? 0
-                                          : -(int64_t)top - 1),
-                    call);
+    int64_t top = (int64_t)(UINT64_MAX >> (64 - bits + !is_unsigned));
+    return set_prim(out, rlx_int(r->ctx, t, fn->what ? top : is_unsigned ? 0 : -top - 1), call);
 }
 
 /* ---- intrinsics ----------------------------------------------------------------------------- */

@@ -8,13 +8,53 @@ bool rlx_val_set(rlx_val *out, uint8_t kind, const rlx_node *node, const rlx_ast
     return node != NULL;
 }
 
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+double rlx_val_number(const rlx_val *v)
+{
+    return v->kind == RLX_VAL_FLOAT ? v->f : v->sub ? (double)(uint64_t)v->i : (double)v->i;
+}
+
+bool rlx_val_truncate(double f, rlx_val *out)
+{
+    if (!(f >= -0x1p63 && f < 0x1p64))
+        return false;
+    out->kind = RLX_VAL_INT;
+    out->sub = f >= 0x1p63;
+    out->i = out->sub ? (int64_t)(uint64_t)f : (int64_t)f;
+    return true;
+}
+
+bool rlx_does_not_fit(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t)
+{
+    char name[RLX_DTYPE_TEXT];
+    rlx_dtype_name(t, name);
+    if (v->kind == RLX_VAL_FLOAT)
+        return rlx_read_error(r, RLX_PA24, at, "this number does not fit into %s", name);
+    if (v->sub)
+        return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into %s",
+                              (unsigned long long)v->i, name);
+    return rlx_read_error(r, RLX_PA24, at, "%lld does not fit into %s", (long long)v->i, name);
+}
+
+const rlx_prim *rlx_val_literal(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t)
+{
+    rlx_val whole = *v;
+    if (rlx_dtype_is_float(t))
+        return rlx_float(r->ctx, t, rlx_val_number(v));
+    if ((v->kind == RLX_VAL_FLOAT && !rlx_val_truncate(v->f, &whole)) ||
+        !rlx_dtype_has_int(t, whole.i, whole.sub))
+        return rlx_does_not_fit(r, at, v, t), NULL;
+    return rlx_int(r->ctx, t, whole.i);
+}
+
 /* ---- conversions ---------------------------------------------------------------------------- */
 
 bool rlx_to_int(rlx_reader *r, const rlx_ast *at, const rlx_val *v, int64_t *out)
 {
     const rlx_prim_value *pv = v->kind == RLX_VAL_EXPR ? rlx_as_prim_value(v->node) : NULL;
     const rlx_prim *p = v->kind == RLX_VAL_PRIM ? v->node : pv ? pv->value : NULL;
-    if (p && rlx_int_literal(p, out))
+    if (p && rlx_int_literal(p, out) && !rlx_dtype_is_large(rlx_prim_dtype(p), *out))
         return true;
     if ((v->kind != RLX_VAL_INT || v->sub) && v->kind != RLX_VAL_BOOL)
         return rlx_read_expected(r, at, "an integer", v);
@@ -90,9 +130,7 @@ bool rlx_to_dtype(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype 
 static const rlx_prim *int_literal(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
 {
     if (v->sub)
-        return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64",
-                              (unsigned long long)v->i),
-               NULL;
+        return rlx_does_not_fit(r, at, v, RELAX_INT64), NULL;
     return rlx_int(r->ctx, v->i >= INT32_MIN && v->i <= INT32_MAX ? RELAX_INT32 : RELAX_INT64,
                    v->i);
 }
@@ -334,9 +372,7 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
                    : rlx_attr_bool_new(r->ctx, v->i != 0);
     case RLX_VAL_INT:
         if (v->sub)
-            return rlx_read_error(r, RLX_PA24, at, "%llu does not fit into int64",
-                                  (unsigned long long)v->i),
-                   NULL;
+            return rlx_does_not_fit(r, at, v, RELAX_INT64), NULL;
         return rlx_attr_int_new(r->ctx, v->i);
     case RLX_VAL_FLOAT: /* likewise as T.float32(...) */
         return r->dialect == RLX_DIALECT_TIR

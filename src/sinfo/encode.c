@@ -134,7 +134,11 @@ static bool open_node(jobs *w, const rlx_prim *p)
     if (s)
         return open_select(w, s->cond, s->true_value, s->false_value);
     switch (p->kind) {
-    case RLX_NODE_INT_IMM: rlx_expr_int(&w->x, ((const rlx_int_imm *)p)->value); return true;
+    case RLX_NODE_INT_IMM:
+        if (rlx_dtype_is_large(dtype, ((const rlx_int_imm *)p)->value))
+            return not_known(w->e, p); /* these expressions compute in int64 */
+        rlx_expr_int(&w->x, ((const rlx_int_imm *)p)->value);
+        return true;
     case RLX_NODE_PRIM_VAR: return put_variable(w, (const rlx_prim_var *)p);
     case RLX_NODE_NOT: return push_op(w, RLX_EXPR_NOT) && push_node(w, ((const rlx_unary *)p)->a);
     case RLX_NODE_CAST: return open_cast(w, (const rlx_unary *)p);

@@ -1,8 +1,8 @@
 /* eval: what a PrimFunc means, step by step. Everything else that runs PrimFuncs is compared
  * with this.
  *
- * Values are int64 (unsigned ones by their bits) or double; each operation brings its result
- * back to its dtype. */
+ * Values are int64 (base/dtype.h says how) or double; what an operator gives is in
+ * arith/scalar.c. */
 #include "tir/tir_int.h"
 #include "format/kernel_format.h"
 #include "format/kernel_math.h"
@@ -11,7 +11,7 @@
 
 #define MAX_DEPTH 256 /* statements inside each other */
 
-typedef struct value { int64_t i; double f; } value;
+typedef rlx_scalar value;
 
 /* Memory seen through a buffer: element (i, j) is at offset + i * strides[0] + j * strides[1]. */
 typedef struct storage {
@@ -66,85 +66,14 @@ static bool is_float(enum rlx_kernel_elem e)
     return e >= RLX_ELEM_F16 && e < RLX_ELEM_COUNT;
 }
 
-static int64_t wrap(enum rlx_kernel_elem e, int64_t v)
-{
-    switch (e) {
-    case RLX_ELEM_BOOL: return v & 1;
-    case RLX_ELEM_I8: return (int8_t)v;
-    case RLX_ELEM_U8: return (uint8_t)v;
-    case RLX_ELEM_I16: return (int16_t)v;
-    case RLX_ELEM_U16: return (uint16_t)v;
-    case RLX_ELEM_I32: return (int32_t)v;
-    case RLX_ELEM_U32: return (uint32_t)v;
-    default: return v;
-    }
-}
-
-static double round_to(enum rlx_kernel_elem e, double v)
-{
-    switch (e) {
-    case RLX_ELEM_F16: return (double)rlx_half_to_float(rlx_double_to_half(v));
-    case RLX_ELEM_BF16: return (double)rlx_bfloat_to_float(rlx_double_to_bfloat(v));
-    case RLX_ELEM_F32: return (double)(float)v;
-    default: return v;
-    }
-}
-
 static value int_value(int64_t v)
 {
     return (value){ .i = v };
 }
 
-static value float_value(enum rlx_kernel_elem e, double v)
+static value float_value(rlx_dtype t, double v)
 {
-    return (value){ .f = round_to(e, v) };
-}
-
-static value convert(value v, enum rlx_kernel_elem from, enum rlx_kernel_elem to)
-{
-    static const int64_t low[] = { [RLX_ELEM_I8] = INT8_MIN,
-                                   [RLX_ELEM_I16] = INT16_MIN,
-                                   [RLX_ELEM_I32] = INT32_MIN,
-                                   [RLX_ELEM_I64] = INT64_MIN };
-    static const int64_t high[] = {
-        [RLX_ELEM_I8] = INT8_MAX,    [RLX_ELEM_U8] = UINT8_MAX,  [RLX_ELEM_I16] = INT16_MAX,
-        [RLX_ELEM_U16] = UINT16_MAX, [RLX_ELEM_I32] = INT32_MAX, [RLX_ELEM_U32] = UINT32_MAX,
-        [RLX_ELEM_I64] = INT64_MAX
-    };
-    if (to == RLX_ELEM_BOOL)
-        return int_value(is_float(from) ? v.f != 0 : v.i != 0);
-    if (!is_float(from) && !is_float(to))
-        return int_value(wrap(to, v.i));
-    if (is_float(from) && is_float(to))
-        return float_value(to, v.f);
-    if (is_float(to) && to == RLX_ELEM_F32)
-        return (value){ .f = from == RLX_ELEM_U64 ? (double)(float)(uint64_t)v.i
-                                                  : (double)(float)v.i };
-    if (is_float(to))
-        return float_value(to, from == RLX_ELEM_U64 ? (double)(uint64_t)v.i : (double)v.i);
-    if (to == RLX_ELEM_U64)
-        return int_value((int64_t)rlx_saturate_u64(v.f));
-    return int_value(rlx_saturate(
-        v.f, to == RLX_ELEM_U8 || to == RLX_ELEM_U16 || to == RLX_ELEM_U32 ? 0 : low[to],
-        high[to]));
-}
-
-static bool divided_by_zero(machine *m)
-{
-    return rlx_fail(m->why, RLX_RT14, "integer division by zero");
-}
-
-static int64_t divide(enum rlx_node_kind kind, enum rlx_kernel_elem e, int64_t a, int64_t b)
-{
-    bool remainder = kind == RLX_NODE_MOD || kind == RLX_NODE_FLOOR_MOD;
-    if (e == RLX_ELEM_U64)
-        return (int64_t)(remainder ? (uint64_t)a % (uint64_t)b : (uint64_t)a / (uint64_t)b);
-    switch (kind) {
-    case RLX_NODE_DIV: return rlx_div_i64(a, b);
-    case RLX_NODE_MOD: return rlx_mod_i64(a, b);
-    case RLX_NODE_FLOOR_DIV: return rlx_floor_div_i64(a, b);
-    default: return rlx_floor_mod_i64(a, b);
-    }
+    return (value){ .f = rlx_scalar_round(t, v) };
 }
 
 static bool unsupported(machine *m, const char *what)
@@ -152,80 +81,23 @@ static bool unsupported(machine *m, const char *what)
     return rlx_fail(m->why, RLX_RT19, "%s cannot be evaluated", what);
 }
 
-/* Of three-way order: -1, 0, 1; 2: unordered. */
-static int order(enum rlx_kernel_elem e, value a, value b)
+static bool succeeds(machine *m, enum rlx_scalar_trouble trouble, const char *what)
 {
-    if (is_float(e))
-        return a.f < b.f ? -1 : a.f > b.f ? 1 : a.f == b.f ? 0 : 2;
-    if (e == RLX_ELEM_U64)
-        return (uint64_t)a.i < (uint64_t)b.i ? -1 : a.i != b.i;
-    return a.i < b.i ? -1 : a.i > b.i;
-}
-
-static bool compare(enum rlx_node_kind kind, int o)
-{
-    switch (kind) {
-    case RLX_NODE_EQ: return o == 0;
-    case RLX_NODE_NE: return o != 0;
-    case RLX_NODE_LT: return o == -1;
-    case RLX_NODE_LE: return o == -1 || o == 0;
-    case RLX_NODE_GT: return o == 1;
-    default: return o == 1 || o == 0;
+    switch (trouble) {
+    case RLX_SCALAR_FINE: return true;
+    case RLX_SCALAR_DIVISION: return rlx_fail(m->why, RLX_RT14, "integer division by zero");
+    case RLX_SCALAR_SHIFT: return rlx_fail(m->why, RLX_RT14, "negative shift count");
+    default: return unsupported(m, what);
     }
-}
-
-static bool float_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, double a,
-                         double b, double *out)
-{
-    bool narrow = e != RLX_ELEM_F64;
-    switch (kind) {
-    case RLX_NODE_ADD: *out = narrow ? (double)((float)a + (float)b) : a + b; break;
-    case RLX_NODE_SUB: *out = narrow ? (double)((float)a - (float)b) : a - b; break;
-    case RLX_NODE_MUL: *out = narrow ? (double)((float)a * (float)b) : a * b; break;
-    case RLX_NODE_DIV: *out = narrow ? (double)((float)a / (float)b) : a / b; break;
-    case RLX_NODE_MOD: *out = narrow ? (double)fmodf((float)a, (float)b) : fmod(a, b); break;
-    case RLX_NODE_MIN: *out = rlx_min_f64(a, b); break;
-    case RLX_NODE_MAX: *out = rlx_max_f64(a, b); break;
-    default: return unsupported(m, "floor division of floats");
-    }
-    return true;
-}
-
-static bool int_binary(machine *m, enum rlx_node_kind kind, enum rlx_kernel_elem e, value a,
-                       value b, int64_t *out)
-{
-    switch (kind) {
-    case RLX_NODE_ADD: *out = (int64_t)((uint64_t)a.i + (uint64_t)b.i); break;
-    case RLX_NODE_SUB: *out = (int64_t)((uint64_t)a.i - (uint64_t)b.i); break;
-    case RLX_NODE_MUL: *out = (int64_t)((uint64_t)a.i * (uint64_t)b.i); break;
-    case RLX_NODE_MIN: *out = order(e, a, b) < 0 ? a.i : b.i; break;
-    case RLX_NODE_MAX: *out = order(e, a, b) > 0 ? a.i : b.i; break;
-    default:
-        if (b.i == 0)
-            return divided_by_zero(m);
-        *out = divide(kind, e, a.i, b.i);
-    }
-    return true;
 }
 
 static bool binary(machine *m, const rlx_binary *b, value x, value y, value *out)
 {
-    enum rlx_node_kind kind = (enum rlx_node_kind)b->node.kind;
-    enum rlx_kernel_elem e = elem(rlx_prim_dtype(b->a));
-    if (e == RLX_ELEM_COUNT || rlx_prim_dtype(b->a) != rlx_prim_dtype(b->b))
+    rlx_dtype t = rlx_prim_dtype(b->a);
+    if (elem(t) == RLX_ELEM_COUNT || t != rlx_prim_dtype(b->b))
         return unsupported(m, "an operator on these dtypes");
-    if (kind >= RLX_NODE_EQ && kind <= RLX_NODE_GE) {
-        *out = int_value(compare(kind, order(e, x, y)));
-        return true;
-    }
-    if (is_float(e)) {
-        bool ok = float_binary(m, kind, e, x.f, y.f, &out->f);
-        *out = float_value(e, out->f);
-        return ok;
-    }
-    bool ok = int_binary(m, kind, e, x, y, &out->i);
-    *out = int_value(wrap(e, out->i));
-    return ok;
+    return succeeds(m, rlx_scalar_binary((enum rlx_node_kind)b->node.kind, t, x, y, out),
+                    "floor division of floats");
 }
 
 /* ---- intrinsics ----------------------------------------------------------------------------- */
@@ -287,64 +159,47 @@ static const float_row floats[RLX_TIR_NUM_INTRINSICS] = {
     [RLX_TIR_nearbyint] = { .f1 = round_f, .d1 = round_d },
 };
 
-static bool float_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e,
-                       const value *v, value *out)
+static bool float_call(machine *m, enum rlx_tir_intrinsic id, rlx_dtype t, const value *v,
+                       value *out)
 {
     const float_row *r = &floats[id];
-    bool wide = e == RLX_ELEM_F64;
+    bool wide = t == RELAX_FLOAT64;
     float a = (float)v[0].f;
     switch (id) {
     case RLX_TIR_isnan: *out = int_value(v[0].f != v[0].f); return true;
     case RLX_TIR_isinf: *out = int_value(fabs(v[0].f) == (double)INFINITY); return true;
     case RLX_TIR_isfinite: *out = int_value(fabs(v[0].f) < (double)INFINITY); return true;
     case RLX_TIR_fma:
-        *out = float_value(e, wide ? fma(v[0].f, v[1].f, v[2].f)
+        *out = float_value(t, wide ? fma(v[0].f, v[1].f, v[2].f)
                                    : (double)fmaf(a, (float)v[1].f, (float)v[2].f));
         return true;
     case RLX_TIR_ldexp:
-        *out = float_value(e, wide ? ldexp(v[0].f, rlx_ldexp_count(v[1].i))
+        *out = float_value(t, wide ? ldexp(v[0].f, rlx_ldexp_count(v[1].i))
                                    : (double)ldexpf(a, rlx_ldexp_count(v[1].i)));
         return true;
     default: break;
     }
     if (r->f1)
-        *out = float_value(e, wide ? r->d1(v[0].f) : (double)r->f1(a));
+        *out = float_value(t, wide ? r->d1(v[0].f) : (double)r->f1(a));
     else if (r->f2)
-        *out = float_value(e, wide ? r->d2(v[0].f, v[1].f) : (double)r->f2(a, (float)v[1].f));
+        *out = float_value(t, wide ? r->d2(v[0].f, v[1].f) : (double)r->f2(a, (float)v[1].f));
     else
         return unsupported(m, rlx_tir_intrinsics[id].name);
     return true;
 }
 
-static bool shift(machine *m, bool left, enum rlx_kernel_elem e, int64_t a, int64_t n,
-                  int64_t *out)
-{
-    if (e == RLX_ELEM_U64) {
-        *out = (int64_t)(left ? rlx_shl_u64((uint64_t)a, (uint64_t)n)
-                              : rlx_shr_u64((uint64_t)a, (uint64_t)n));
-        return true;
-    }
-    if (n < 0)
-        return rlx_fail(m->why, RLX_RT14, "negative shift count");
-    *out = left ? rlx_shl_i64(a, n) : rlx_shr_i64(a, n);
-    return true;
-}
-
-static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem e, const value *v,
-                     value *out)
+static bool int_call(machine *m, enum rlx_tir_intrinsic id, rlx_dtype t, const value *v, value *out)
 {
     int64_t a = v[0].i, b = v[1].i, r = 0;
-    int bits = 8 * rlx_kernel_elems[e].bytes;
+    int bits = rlx_dtype_is_bool(t) ? 8 : rlx_dtype_bits(t);
     uint64_t raw = bits == 64 ? (uint64_t)a : (uint64_t)a & (((uint64_t)1 << bits) - 1);
+    enum rlx_bit_op op = rlx_bit_op_named(rlx_slice_z(rlx_tir_intrinsics[id].name));
+    if (op) {
+        *out = int_value(0);
+        return succeeds(m, rlx_scalar_bits(op, t, a, b, &out->i), rlx_tir_intrinsics[id].name);
+    }
     switch (id) {
-    case RLX_TIR_bitwise_and: r = a & b; break;
-    case RLX_TIR_bitwise_or: r = a | b; break;
-    case RLX_TIR_bitwise_xor: r = a ^ b; break;
     case RLX_TIR_bitwise_not: r = ~a; break;
-    case RLX_TIR_shift_left: case RLX_TIR_shift_right:
-        if (!shift(m, id == RLX_TIR_shift_left, e, a, b, &r))
-            return false;
-        break;
     case RLX_TIR_popcount: r = rlx_popcount_u64(raw); break;
     case RLX_TIR_clz: *out = int_value(rlx_clz_u64(raw) - (64 - bits)); return true;
     case RLX_TIR_floor:
@@ -355,19 +210,20 @@ static bool int_call(machine *m, enum rlx_tir_intrinsic id, enum rlx_kernel_elem
         r = a;
         break;
     case RLX_TIR_pow:
-        if (e != RLX_ELEM_U64 && rlx_pow_fails(a, b))
+        if (t != RELAX_UINT64 && rlx_pow_fails(a, b))
             return rlx_fail(m->why, RLX_RT14, "negative exponent of an integer");
-        r = e == RLX_ELEM_U64 ? (int64_t)rlx_pow_u64((uint64_t)a, (uint64_t)b) : rlx_pow_i64(a, b);
+        r = t == RELAX_UINT64 ? (int64_t)rlx_pow_u64((uint64_t)a, (uint64_t)b) : rlx_pow_i64(a, b);
         break;
     default: return unsupported(m, rlx_tir_intrinsics[id].name);
     }
-    *out = int_value(wrap(e, r));
+    *out = int_value(rlx_dtype_wrap(t, r));
     return true;
 }
 
-static bool reinterpret(machine *m, enum rlx_kernel_elem from, enum rlx_kernel_elem to, value v,
+static bool reinterpret(machine *m, enum rlx_kernel_elem from, rlx_dtype dtype, value v,
                         value *out)
 {
+    enum rlx_kernel_elem to = elem(dtype);
     float f = (float)v.f;
     uint32_t low = (uint32_t)v.i;
     int64_t bits = v.i;
@@ -379,7 +235,7 @@ static bool reinterpret(machine *m, enum rlx_kernel_elem from, enum rlx_kernel_e
         bits = (int32_t)low;
     } else if (from == RLX_ELEM_F64)
         memcpy(&bits, &v.f, 8);
-    *out = int_value(wrap(to, bits));
+    *out = int_value(rlx_dtype_wrap(dtype, bits));
     low = (uint32_t)bits;
     if (to == RLX_ELEM_F32) {
         memcpy(&f, &low, 4);
@@ -402,8 +258,9 @@ static bool call(machine *m, const rlx_prim_call *c, const value *v, value *out)
         return true;
     }
     if (id == RLX_TIR_reinterpret)
-        return reinterpret(m, e, elem(c->dtype), v[0], out);
-    return is_float(e) ? float_call(m, id, e, v, out) : int_call(m, id, e, v, out);
+        return reinterpret(m, e, c->dtype, v[0], out);
+    rlx_dtype t = rlx_prim_dtype(c->args[0]);
+    return is_float(e) ? float_call(m, id, t, v, out) : int_call(m, id, t, v, out);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -513,10 +370,9 @@ static bool leaf(machine *m, const rlx_prim *p, value *out)
     const rlx_prim_var *v = rlx_as_prim_var(p);
     uintptr_t at;
     if (i)
-        *out = int_value(elem(i->dtype) == RLX_ELEM_COUNT ? i->value
-                                                          : wrap(elem(i->dtype), i->value));
+        *out = int_value(rlx_dtype_wrap(i->dtype, i->value));
     else if (f)
-        *out = float_value(elem(f->dtype), f->value);
+        *out = float_value(f->dtype, f->value);
     else if (v && rlx_ptrmap_find(&m->vars, p, &at))
         *out = m->values.data[at - 1];
     else if (v)
@@ -563,12 +419,12 @@ static bool combine(machine *m, const step *s, const value *v, value *out)
     case RLX_NODE_NOT:
         if (elem(rlx_prim_dtype(u->a)) == RLX_ELEM_COUNT)
             return unsupported(m, "a negation of this dtype");
-        *out = int_value(!convert(v[0], elem(rlx_prim_dtype(u->a)), RLX_ELEM_BOOL).i);
+        *out = int_value(!is_true(v[0], u->a));
         return true;
     case RLX_NODE_CAST:
         if (elem(u->dtype) == RLX_ELEM_COUNT || elem(rlx_prim_dtype(u->a)) == RLX_ELEM_COUNT)
             return unsupported(m, "a cast of these dtypes");
-        *out = convert(v[0], elem(rlx_prim_dtype(u->a)), elem(u->dtype));
+        *out = rlx_scalar_convert(u->dtype, rlx_prim_dtype(u->a), v[0]);
         return true;
     case RLX_NODE_SELECT: *out = v[is_true(v[0], rlx_tir_operand(p, 0)) ? 1 : 2]; return true;
     /* the last one looked at decides */
@@ -1091,13 +947,14 @@ static bool bind_args(machine *m, const rlx_prim_func *f, const rlx_tir_arg *arg
         return rlx_fail(m->why, RLX_RT01, "%zu arguments came, expected %zu", num_args,
                         f->num_params);
     for (size_t i = 0; i < num_args; i++) {
-        enum rlx_kernel_elem e = elem(rlx_prim_dtype(f->params[i]));
-        value v = { args[i].i, args[i].f };
+        rlx_dtype t = rlx_prim_dtype(f->params[i]);
         if (f->buffers[i])
             continue;
-        if (e == RLX_ELEM_COUNT)
+        if (elem(t) == RLX_ELEM_COUNT)
             return unsupported(m, "a pointer parameter");
-        if (!set_var(m, f->params[i], is_float(e) ? float_value(e, v.f) : int_value(wrap(e, v.i))))
+        value v = is_float(elem(t)) ? float_value(t, args[i].f)
+                                    : int_value(rlx_dtype_wrap(t, args[i].i));
+        if (!set_var(m, f->params[i], v))
             return false;
     }
     for (size_t i = 0; i < num_args; i++)

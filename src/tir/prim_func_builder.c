@@ -884,8 +884,8 @@ const rlx_prim *rlx_tir_number(rlx_tir *t, rlx_dtype dtype, double value)
         return NULL;
     if (rlx_dtype_is_float(dtype))
         return rlx_tir_float(t, dtype, value);
-    int64_t i = rlx_dtype_is_bool(dtype) ? value != 0 : (int64_t)value;
-    return keep(t, rlx_int(t->ctx, dtype, i));
+    rlx_scalar v = rlx_scalar_convert(dtype, RELAX_FLOAT64, (rlx_scalar){ .f = value });
+    return keep(t, rlx_int(t->ctx, dtype, v.i));
 }
 
 /* The greatest finite value of a float type. */
@@ -914,9 +914,7 @@ const rlx_prim *rlx_tir_highest(rlx_tir *t, rlx_dtype dtype)
     if (rlx_dtype_is_float(dtype))
         return rlx_tir_float(t, dtype, float_limit(dtype));
     int bits = rlx_dtype_bits(dtype) - (rlx_dtype_code(dtype) == RELAX_DTYPE_INT);
-    if (bits == 64) /* no literal: text has none above the signed range */
-        return rlx_tir_call1(t, "bitwise_not", keep(t, rlx_int(t->ctx, dtype, 0)));
-    return keep(t, rlx_int(t->ctx, dtype, INT64_MAX >> (63 - bits)));
+    return keep(t, rlx_int(t->ctx, dtype, (int64_t)(UINT64_MAX >> (64 - bits))));
 }
 
 const rlx_prim *rlx_tir_infinity(rlx_tir *t, rlx_dtype dtype, bool negative)

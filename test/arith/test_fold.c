@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <math.h>
 #include <cmocka.h>
 
 #include "prim_text.h"
@@ -169,8 +170,6 @@ static void test_literals(void **state)
                      rlx_float(c, RELAX_FLOAT32, 2));
     assert_ptr_equal(rlx_fold_cast(c, RELAX_INT32, rlx_float(c, RELAX_FLOAT32, -2.7)),
                      rlx_int(c, RELAX_INT32, -2));
-    assert_int_equal(rlx_fold_cast(c, RELAX_INT32, rlx_float(c, RELAX_FLOAT64, 1e30))->kind,
-                     RLX_NODE_CAST);
     const rlx_prim *a = rlx_float(c, RELAX_FLOAT32, 0.1), *b = rlx_float(c, RELAX_FLOAT32, 0.2);
     /* rounded to float32 */
     assert_true(rlx_as_float_imm(rlx_fold_add(c, a, b))->value == (double)0.3f);
@@ -185,6 +184,108 @@ static void test_literals(void **state)
                                      rlx_int(c, RELAX_INT8, 4))
                          ->kind,
                      RLX_NODE_FLOOR_MOD);
+}
+
+/* Casts of literals are those of the run side: they saturate, and NaN is 0. */
+static void test_literal_casts(void **state)
+{
+    static const struct { double from; rlx_dtype to; int64_t want;
+    } rows[] = {
+        { -3.0, RELAX_UINT8, 0 },
+        { 300.7, RELAX_UINT8, 255 },
+        { 300.0, RELAX_INT8, 127 },
+        { -1e30, RELAX_INT16, INT16_MIN },
+        { 1e30, RELAX_INT32, INT32_MAX },
+        { 1e30, RELAX_INT64, INT64_MAX },
+        { 1e30, RELAX_UINT64, -1 },
+        { 0x1p63, RELAX_UINT64, INT64_MIN },
+        { -0.5, RELAX_UINT64, 0 },
+        { 0x1p32, RELAX_UINT32, UINT32_MAX },
+        { (double)NAN, RELAX_INT32, 0 },
+        { (double)NAN, RELAX_UINT64, 0 },
+        { -(double)INFINITY, RELAX_INT8, -128 },
+        { 9.0, 0x00010400 /* int4 */, 7 },
+        { 1e-60, RELAX_BOOL, 1 },
+    };
+    fixture *f = *state;
+    rlx_context *c = f->ctx;
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        if (rlx_fold_cast(c, rows[i].to, rlx_float(c, RELAX_FLOAT64, rows[i].from)) !=
+            rlx_int(c, rows[i].to, rows[i].want))
+            fail_msg("%g to %x is wrong", rows[i].from, (unsigned)rows[i].to);
+    const rlx_prim *largest = rlx_int(c, RELAX_UINT64, -1), *tenth = rlx_float(c, RELAX_FLOAT32, 0.1);
+    assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT64, largest),
+                     rlx_float(c, RELAX_FLOAT64, 0x1p64));
+    assert_ptr_equal(rlx_fold_cast(c, RELAX_INT8, largest), rlx_int(c, RELAX_INT8, -1));
+    /* a cast rounds first; where the place decides the type, the digits stay */
+    assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT64, tenth),
+                     rlx_float(c, RELAX_FLOAT64, (double)0.1f));
+    assert_ptr_equal(rlx_fold_retype(c, RELAX_FLOAT64, tenth), rlx_float(c, RELAX_FLOAT64, 0.1));
+}
+
+/* Of floats only what holds for NaN, infinities and both zeros. */
+static void test_float_identities(void **state)
+{
+    static const struct { enum rlx_node_kind kind; double literal; bool left, right;
+    } rows[] = {
+        { RLX_NODE_ADD, 0.0, false, false }, { RLX_NODE_ADD, -0.0, true, true },
+        { RLX_NODE_SUB, 0.0, false, true },  { RLX_NODE_SUB, -0.0, false, false },
+        { RLX_NODE_MUL, 0.0, false, false }, { RLX_NODE_MUL, -0.0, false, false },
+        { RLX_NODE_MUL, 1.0, true, true },   { RLX_NODE_MUL, -1.0, false, false },
+        { RLX_NODE_DIV, 0.0, false, false }, { RLX_NODE_DIV, 1.0, false, true },
+        { RLX_NODE_MIN, 0.0, false, false }, { RLX_NODE_MAX, (double)NAN, false, false },
+    };
+    static const rlx_dtype types[] = { RELAX_FLOAT32, RELAX_FLOAT64, RELAX_FLOAT16,
+                                       RELAX_BFLOAT16 };
+    fixture *f = *state;
+    rlx_context *c = f->ctx;
+    for (size_t i = 0; i < RLX_COUNT(rows) * RLX_COUNT(types); i++) {
+        rlx_dtype t = types[i % RLX_COUNT(types)];
+        size_t at = i / RLX_COUNT(types);
+        const rlx_prim *x = &rlx_prim_var_new(c, rlx_string_z(c, "x"), t, 0)->node;
+        const rlx_prim *v = rlx_float(c, t, rows[at].literal);
+        assert_int_equal(rlx_fold_binary(c, rows[at].kind, v, x) == x, rows[at].left);
+        assert_int_equal(rlx_fold_binary(c, rows[at].kind, x, v) == x, rows[at].right);
+    }
+    const rlx_prim *inf = rlx_float(c, RELAX_FLOAT32, (double)INFINITY);
+    assert_int_equal(rlx_fold_sub(c, inf, inf)->kind, RLX_NODE_SUB);
+    /* -0.0 is no 0.0, and a NaN has a sign, no more */
+    assert_ptr_not_equal(rlx_float(c, RELAX_FLOAT32, 0.0), rlx_float(c, RELAX_FLOAT32, -0.0));
+    assert_ptr_not_equal(rlx_float(c, RELAX_FLOAT32, (double)NAN),
+                         rlx_float(c, RELAX_FLOAT32, -(double)NAN));
+    assert_ptr_equal(rlx_float(c, RELAX_FLOAT32, (double)NAN), rlx_float(c, RELAX_FLOAT32, nan("7")));
+}
+
+static void test_large_numbers(void **state)
+{
+    static const struct { enum rlx_node_kind kind; uint64_t a, b, want;
+    } rows[] = {
+        { RLX_NODE_FLOOR_DIV, UINT64_MAX - 1, 3, (UINT64_MAX - 1) / 3 },
+        { RLX_NODE_DIV, UINT64_MAX, 10, UINT64_MAX / 10 },
+        { RLX_NODE_MIN, UINT64_MAX, 0, 0 },
+        { RLX_NODE_MAX, UINT64_MAX, 0, UINT64_MAX },
+        { RLX_NODE_ADD, UINT64_MAX, 2, 1 },
+        { RLX_NODE_SUB, 0, 2, UINT64_MAX - 1 },
+    };
+    fixture *f = *state;
+    rlx_context *c = f->ctx;
+    for (size_t i = 0; i < RLX_COUNT(rows); i++)
+        assert_ptr_equal(rlx_fold_binary(c, rows[i].kind, rlx_int(c, RELAX_UINT64, (int64_t)rows[i].a),
+                                         rlx_int(c, RELAX_UINT64, (int64_t)rows[i].b)),
+                         rlx_int(c, RELAX_UINT64, (int64_t)rows[i].want));
+    const rlx_prim *big = rlx_int(c, RELAX_UINT64, -2), *three = rlx_int(c, RELAX_UINT64, 3);
+    assert_ptr_equal(rlx_fold_call(c, "shift_right", big, rlx_int(c, RELAX_UINT64, 4)),
+                     rlx_int(c, RELAX_UINT64, (int64_t)((UINT64_MAX - 1) >> 4)));
+    /* the prover knows literals; of expressions with such a number it knows nothing */
+    const rlx_prim *u = &rlx_prim_var_new(c, rlx_string_z(c, "u"), RELAX_UINT64, 0)->node;
+    int64_t low, high;
+    assert_int_equal(rlx_prove_compare(c, &f->scope, RLX_NODE_GT, big, three), RLX_TRUE);
+    assert_int_equal(rlx_prove_compare(c, &f->scope, RLX_NODE_LT, u, big), RLX_MAYBE);
+    assert_int_equal(rlx_prove_compare(c, &f->scope, RLX_NODE_GE, u, big), RLX_MAYBE);
+    assert_int_equal(rlx_prove_equal(c, &f->scope, u, big), RLX_UNKNOWN);
+    rlx_bounds(c, &f->scope, big, &low, &high);
+    assert_true(low == INT64_MIN && high == INT64_MAX);
+    assert_false(rlx_prim_evaluate(big, NULL, &c->memory, &low));
 }
 
 static const struct { const char *in, *want;
@@ -278,6 +379,9 @@ int main(void)
         CASE(test_refolds),
         CASE(test_dtypes),
         CASE(test_literals),
+        CASE(test_literal_casts),
+        CASE(test_float_identities),
+        CASE(test_large_numbers),
         CASE(test_simplify),
         CASE(test_evaluate),
         CASE(test_refolds_makes_nothing),

@@ -50,6 +50,32 @@ static void reads_and_names(void **unused)
     }
 }
 
+/* is_large: the number is v read as unsigned. */
+static const struct { rlx_dtype t; int64_t v; bool is_large, has, has_bits;
+} numbers[] = {
+    { RELAX_INT8, -128, false, true, true },      { RELAX_INT8, 128, false, false, false },
+    { RELAX_UINT8, 255, false, true, true },      { RELAX_UINT8, -1, false, false, false },
+    { RELAX_UINT32, UINT32_MAX, false, true, true }, { RELAX_UINT32, -1, false, false, false },
+    { RELAX_INT64, INT64_MIN, false, true, true }, { RELAX_INT64, -1, true, false, true },
+    { RELAX_UINT64, -1, false, false, true },     { RELAX_UINT64, -1, true, true, true },
+    { RELAX_UINT64, INT64_MAX, false, true, true }, { RELAX_BOOL, 1, false, true, true },
+    { RELAX_BOOL, 2, false, false, false },       { RELAX_FLOAT32, 0, false, false, false },
+    { 0x00010400 /* int4 */, -9, false, false, false }, { RELAX_VOID, 0, false, false, false },
+};
+
+static void has_integers(void **unused)
+{
+    for (size_t i = 0; i < RLX_COUNT(numbers); i++) {
+        assert_int_equal(rlx_dtype_has_int(numbers[i].t, numbers[i].v, numbers[i].is_large),
+                         numbers[i].has);
+        assert_int_equal(rlx_dtype_has_bits(numbers[i].t, numbers[i].v), numbers[i].has_bits);
+    }
+    assert_int_equal(rlx_dtype_wrap(RELAX_INT8, 300), 44);
+    assert_int_equal(rlx_dtype_wrap(RELAX_UINT16, -1), 65535);
+    assert_int_equal(rlx_dtype_wrap(RELAX_UINT64, -1), -1);
+    assert_int_equal(rlx_dtype_wrap(RELAX_BOOL, 2), 0);
+}
+
 static void refuses(void **unused)
 {
     static const char *const bad[] = { "int08",
@@ -176,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_and_names),
         cmocka_unit_test(refuses),
+        cmocka_unit_test(has_integers),
         cmocka_unit_test(knows_kinds),
         cmocka_unit_test(every_half_round_trips),
         cmocka_unit_test(halves_round_to_nearest_even),
