@@ -96,6 +96,10 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
 /* A shorter equal expression, in canonical order; p itself if nothing is shorter. Needs no
  * scope to be right. */
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
+/* The same where p has grown past what is read at a glance (16 nodes); smaller ones stay as they
+ * are written. For sizes that are made of sizes, which would grow with each step: like terms are
+ * collected, so n + n + ... stays as small as n * 40. */
+const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
 /* Does c > 0 divide p for all values? */
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
 /* Which value of var makes a and b equal, whatever the others are? *value: written without var;

@@ -201,6 +201,8 @@ const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, 
 const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype,
                                        const rlx_node *vdevice)
 {
+    for (size_t i = 0; i < d->count; i++)
+        d->at[i] = rlx_keep_small(in->ctx, in->scope, d->at[i]);
     const rlx_expr *shape = rlx_shape(in->ctx, d->at, d->count);
     return rlx_infer_done(
         in, shape ? rlx_tensor_info(in->ctx, shape, dtype, (int)d->count, vdevice) : NULL);
