@@ -45,8 +45,12 @@ bool rlx_refolds(rlx_context *ctx, const rlx_prim *p);
 /* ---- scopes: what is known about shape variables */
 /* INT64_MIN / INT64_MAX: no bound */
 typedef struct rlx_fact { const rlx_prim_var *var; int64_t low, high; } rlx_fact;
-/* var is value, which does not mention it nor a variable that had a value when it came. */
-typedef struct rlx_equality { const rlx_prim_var *var; const rlx_prim *value; } rlx_equality;
+/* Where a == b, var is value, which does not mention it nor a variable that had a value when it
+ * came. */
+typedef struct rlx_equality {
+    const rlx_prim_var *var;
+    const rlx_prim *value, *a, *b;
+} rlx_equality;
 typedef struct rlx_scope rlx_scope;
 struct rlx_scope {
     rlx_context *ctx;
@@ -103,7 +107,7 @@ const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_p
 /* Does c > 0 divide p for all values? */
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
 /* Which value of var makes a and b equal, whatever the others are? *value: written without var;
- * NULL if none is known. */
+ * NULL if none is known. It divides by zero nowhere where a and b do not. */
 enum rlx_solution { RLX_SOLUTION_UNKNOWN = 0, RLX_SOLUTION_ONE = 1, RLX_SOLUTION_NONE = 2 };
 enum rlx_solution rlx_solve(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                             const rlx_prim *b, const rlx_prim_var *var, const rlx_prim **value);
@@ -128,7 +132,8 @@ enum rlx_evaluation rlx_prim_evaluate_why(const rlx_prim *p, const rlx_assignmen
 bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
                        int64_t *out);
 /* Looks for admissible values of the variables, written to `values`, for which both have a value
- * and the values differ. False: none was found, which proves nothing; or out of memory. */
+ * and the values differ. vars: those of a, b and every equality of the scope, each once. False:
+ * none was found, which proves nothing; or out of memory. */
 bool rlx_counterexample(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                         const rlx_prim *b, const rlx_prim_var *const *vars, size_t count,
                         int64_t *values);

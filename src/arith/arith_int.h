@@ -206,6 +206,8 @@ RLX_INLINE rlx_condition rlx_atom_condition(const rlx_atom *t)
 
 /* ---- canonical.c. NULL only when the query failed. */
 const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *p);
+/* Is that divisor among those of c? */
+bool rlx_canon_divides_by(const rlx_canon *c, const rlx_poly *divisor);
 
 /* ---- simplify.c: a node again. NULL: a limit, or the query failed. */
 size_t rlx_count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit); /* as a tree */

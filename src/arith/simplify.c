@@ -250,7 +250,11 @@ const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_pri
     if (c && !c->num_divisors && (q.substitute || least_nodes(c->poly) < size)) {
         rlx_query_budget(&q, QUERY_STEPS);
         shorter = rlx_prim_of_poly(&q, rlx_prim_dtype(p), rlx_resolve(&q, c->poly));
+        if (q.substitute && shorter && !(c = rlx_canonical(&q, shorter)))
+            shorter = NULL;
     }
+    if (c && c->num_divisors) /* a fact has brought in what p does not divide by */
+        shorter = NULL;
     rlx_query_end(&q);
     return shorter && !q.failed && rlx_count_nodes(ctx, shorter, size) < size ? shorter : p;
 }
