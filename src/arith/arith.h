@@ -87,6 +87,16 @@ enum rlx_truth { RLX_MAYBE = 0, RLX_TRUE = 1, RLX_FALSE = 2 };
 enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                                 const rlx_prim *b);
 /* A comparison, and, or, not over integers. */
+/* The same for what is asked of each call of a program: of sums longer than that nothing is said
+ * but that each is equal to itself. */
+#define RLX_LONG_SIZE 256 /* parts */
+RLX_INLINE bool rlx_is_long_size(const rlx_prim *p) { return rlx_prim_parts(p) > RLX_LONG_SIZE; }
+RLX_INLINE enum rlx_answer rlx_prove_equal_sizes(rlx_context *ctx, const rlx_scope *s,
+                                                 const rlx_prim *a, const rlx_prim *b)
+{
+    bool asked = a != b && a && b && !rlx_is_long_size(a) && !rlx_is_long_size(b);
+    return asked ? rlx_prove_equal(ctx, s, a, b) : a == b ? RLX_EQUAL : RLX_UNKNOWN;
+}
 enum rlx_truth rlx_prove(rlx_context *ctx, const rlx_scope *s, const rlx_prim *condition);
 enum rlx_truth rlx_prove_compare(rlx_context *ctx, const rlx_scope *s, enum rlx_node_kind kind,
                                  const rlx_prim *a, const rlx_prim *b);
@@ -102,7 +112,7 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
 /* The same where p has grown past what is read at a glance (16 nodes); smaller ones stay as they
  * are written. For sizes that are made of sizes, which would grow with each step: like terms are
- * collected, so n + n + ... stays as small as n * 40. */
+ * collected, so n + n + ... stays as small as n * 40. Long ones are looked at now and then. */
 const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
 /* Does c > 0 divide p for all values? */
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);

@@ -149,7 +149,7 @@ static bool same_atom(const rlx_atom *a, enum atom_kind kind, const rlx_node *no
 static uint64_t node_hash(rlx_query *q, const rlx_node *n)
 {
     bool lost = false;
-    if (!n || n->id)
+    if (!n || n->kind == RLX_NODE_PRIM_VAR)
         return n ? n->id : 0;
     uint64_t hash = rlx_hash_again(&q->a->ctx->memory, n, &q->a->hashes, &lost);
     if (lost)

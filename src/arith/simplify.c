@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define MAX_NODES 2000 /* larger expressions are left alone */
-#define AS_WRITTEN_NODES 16 /* rlx_keep_small leaves what is no larger */
+#define AS_WRITTEN_PARTS 16 /* rlx_keep_small leaves what is no larger, */
+#define SMALL_PARTS 64      /* and what is larger than this unless it has doubled */
 
 typedef struct rebuild {
     rlx_query *q;
@@ -259,9 +260,19 @@ const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_pri
     return shorter && !q.failed && rlx_count_nodes(ctx, shorter, size) < size ? shorter : p;
 }
 
+/* Has p 2^k parts for some k, and neither of its operands? So the cost of looking at a sum that gets
+ * longer by one variable after the other is in proportion to its length. */
+static bool has_doubled(const rlx_prim *p)
+{
+    const rlx_binary *b = rlx_as_binary(p);
+    uint32_t x = b ? rlx_prim_parts(b->a) : 0, y = b ? rlx_prim_parts(b->b) : 0;
+    uint32_t larger = x > y ? x : y;
+    return (rlx_prim_parts(p) ^ larger) > larger;
+}
+
 const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p)
 {
-    bool short_enough = !p || rlx_child_count(p) == 0 ||
-                        rlx_count_nodes(ctx, p, AS_WRITTEN_NODES) <= AS_WRITTEN_NODES;
-    return short_enough ? p : rlx_simplify(ctx, s, p);
+    uint32_t size = p ? rlx_prim_parts(p) : 0;
+    bool leave = size <= AS_WRITTEN_PARTS || (size > SMALL_PARTS && !has_doubled(p));
+    return leave ? p : rlx_simplify(ctx, s, p);
 }

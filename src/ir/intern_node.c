@@ -118,6 +118,9 @@ static size_t parts_of(const rlx_node *n)
  * fields make endless. */
 static bool count_parts(rlx_context *ctx, rlx_node *n)
 {
+    const rlx_binary *b = rlx_as_binary(n);
+    if (b)
+        n->id = rlx_binary_parts(b);
     if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO &&
         n->kind != RLX_NODE_HOST_SINFO)
         return true;
