@@ -187,8 +187,6 @@ bool rlx_move_roots(rlx_context *ctx, const rlx_node **roots, size_t count, bool
 const uint32_t *rlx_module_table(rlx_context *ctx, const rlx_node *const *gvars, size_t count,
                                  bool *ok);
 
-uint32_t rlx_binary_parts(const rlx_binary *b); /* what its id is; see node.h */
-
 /* ---- binding positions (prim_vars.c)
  * The variable that p consists of, alone or widened to int64; NULL: p is something else. */
 const rlx_prim_var *rlx_alone(const rlx_prim *p);
