@@ -75,17 +75,18 @@ RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prover_simplify(relax_prove
                                                                      const relax_prim_expr *e);
 enum relax_solution {
     RELAX_SOLUTION_UNKNOWN = 0,
-    RELAX_SOLUTION_ONE = 1, /* a and b are equal just where var is *value */
+    RELAX_SOLUTION_ONE = 1, /* where a and b have values: equal just where var is *value */
     RELAX_SOLUTION_NONE = 2 /* no admissible integer makes them equal: n * 4 and 30 */
 };
 /* Which value of `var` makes a and b equal? *value: written without var, NULL unless the answer
- * is RELAX_SOLUTION_ONE. RELAX_SOLUTION_... */
+ * is RELAX_SOLUTION_ONE; it divides by zero nowhere where a and b do not. RELAX_SOLUTION_... */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
 int32_t relax_prover_solve(relax_prover *p, const relax_prim_expr *a, const relax_prim_expr *b,
                            const relax_prim_expr *var, relax_prim_expr **value);
-/* Looks for admissible values of the variables for which a and b differ, checked by evaluation.
- * Returns how many variables there are, after writing up to `capacity` of them and their values
- * (both lists may be NULL); -1: none was found, which proves nothing, or misuse. */
+/* Looks for admissible values of the variables for which a and b differ, and every fact that was
+ * taken is true, checked by evaluation. Returns how many variables a, b and these facts have,
+ * after writing up to `capacity` of them, each once, and their values (both lists may be NULL);
+ * -1: none was found, which proves nothing, or misuse. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(p)
 int64_t relax_prover_counterexample(relax_prover *p, const relax_prim_expr *a,
                                     const relax_prim_expr *b,

@@ -184,15 +184,39 @@ int32_t relax_prover_solve(relax_prover *p, const relax_prim_expr *a, const rela
     return found;
 }
 
-/* The variables of a and b, and of what they are equal to. */
-static bool all_variables(relax_prover *p, const void *a, const void *b, rlx_prim_vars *vars)
+/* The variables of several expressions, each once. */
+typedef struct variables { rlx_memory *memory; rlx_prim_vars all; rlx_ptrmap known; } variables;
+
+static bool add_variables(variables *v, const rlx_prim *e)
 {
-    rlx_memory *m = &p->ctx->memory;
-    bool good = rlx_collect_prim_vars(m, a, false, vars) &&
-                rlx_collect_prim_vars(m, b, false, vars);
-    for (size_t i = 0; good && i < p->scope.equals.len; i++)
-        good = rlx_collect_prim_vars(m, p->scope.equals.data[i].value, false, vars) &&
-               rlx_collect_prim_vars(m, &p->scope.equals.data[i].var->node, false, vars);
+    size_t had = v->all.len, kept = had;
+    if (!rlx_collect_prim_vars(v->memory, e, false, &v->all))
+        return false;
+    for (size_t i = had; i < v->all.len; i++) {
+        const rlx_prim_var *var = v->all.data[i];
+        if (rlx_ptrmap_has(&v->known, var))
+            continue;
+        if (!rlx_ptrmap_put(&v->known, var, 1))
+            return false;
+        v->all.data[kept++] = var;
+    }
+    v->all.len = kept;
+    return true;
+}
+
+/* Those of a and b, and of the facts. */
+static bool all_variables(relax_prover *p, const void *a, const void *b, rlx_prim_vars *out)
+{
+    variables v = { .memory = &p->ctx->memory };
+    rlx_ptrmap_init(&v.known, v.memory);
+    bool good = add_variables(&v, a) && add_variables(&v, b);
+    for (size_t i = 0; good && i < p->scope.equals.len; i++) {
+        rlx_equality e = p->scope.equals.data[i];
+        good = add_variables(&v, e.a) && add_variables(&v, e.b) && add_variables(&v, e.value) &&
+               add_variables(&v, &e.var->node);
+    }
+    rlx_ptrmap_free(&v.known);
+    *out = v.all;
     return good || rlx_no_memory(p->ctx);
 }
 

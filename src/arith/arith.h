@@ -80,8 +80,12 @@ enum rlx_scalar_trouble rlx_scalar_bits(enum rlx_bit_op op, rlx_dtype t, int64_t
 /* ---- scopes: what is known about shape variables */
 /* INT64_MIN / INT64_MAX: no bound */
 typedef struct rlx_fact { const rlx_prim_var *var; int64_t low, high; } rlx_fact;
-/* var is value, which does not mention it nor a variable that had a value when it came. */
-typedef struct rlx_equality { const rlx_prim_var *var; const rlx_prim *value; } rlx_equality;
+/* Where a == b, var is value, which does not mention it nor a variable that had a value when it
+ * came. */
+typedef struct rlx_equality {
+    const rlx_prim_var *var;
+    const rlx_prim *value, *a, *b;
+} rlx_equality;
 typedef struct rlx_scope rlx_scope;
 struct rlx_scope {
     rlx_context *ctx;
@@ -118,6 +122,16 @@ enum rlx_truth { RLX_MAYBE = 0, RLX_TRUE = 1, RLX_FALSE = 2 };
 enum rlx_answer rlx_prove_equal(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                                 const rlx_prim *b);
 /* A comparison, and, or, not over integers. */
+/* The same for what is asked of each call of a program: of sums longer than that nothing is said
+ * but that each is equal to itself. */
+#define RLX_LONG_SIZE 256 /* parts */
+RLX_INLINE bool rlx_is_long_size(const rlx_prim *p) { return rlx_prim_parts(p) > RLX_LONG_SIZE; }
+RLX_INLINE enum rlx_answer rlx_prove_equal_sizes(rlx_context *ctx, const rlx_scope *s,
+                                                 const rlx_prim *a, const rlx_prim *b)
+{
+    bool asked = a != b && a && b && !rlx_is_long_size(a) && !rlx_is_long_size(b);
+    return asked ? rlx_prove_equal(ctx, s, a, b) : a == b ? RLX_EQUAL : RLX_UNKNOWN;
+}
 enum rlx_truth rlx_prove(rlx_context *ctx, const rlx_scope *s, const rlx_prim *condition);
 enum rlx_truth rlx_prove_compare(rlx_context *ctx, const rlx_scope *s, enum rlx_node_kind kind,
                                  const rlx_prim *a, const rlx_prim *b);
@@ -131,10 +145,14 @@ void rlx_bounds(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t
 /* A shorter equal expression, in canonical order; p itself if nothing is shorter. Needs no
  * scope to be right. */
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
+/* The same where p has grown past what is read at a glance (16 nodes); smaller ones stay as they
+ * are written. For sizes that are made of sizes, which would grow with each step: like terms are
+ * collected, so n + n + ... stays as small as n * 40. Long ones are looked at now and then. */
+const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p);
 /* Does c > 0 divide p for all values? */
 bool rlx_divisible(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p, int64_t c);
 /* Which value of var makes a and b equal, whatever the others are? *value: written without var;
- * NULL if none is known. */
+ * NULL if none is known. It divides by zero nowhere where a and b do not. */
 enum rlx_solution { RLX_SOLUTION_UNKNOWN = 0, RLX_SOLUTION_ONE = 1, RLX_SOLUTION_NONE = 2 };
 enum rlx_solution rlx_solve(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                             const rlx_prim *b, const rlx_prim_var *var, const rlx_prim **value);
@@ -159,7 +177,8 @@ enum rlx_evaluation rlx_prim_evaluate_why(const rlx_prim *p, const rlx_assignmen
 bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
                        int64_t *out);
 /* Looks for admissible values of the variables, written to `values`, for which both have a value
- * and the values differ. False: none was found, which proves nothing; or out of memory. */
+ * and the values differ. vars: those of a, b and every equality of the scope, each once. False:
+ * none was found, which proves nothing; or out of memory. */
 bool rlx_counterexample(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                         const rlx_prim *b, const rlx_prim_var *const *vars, size_t count,
                         int64_t *values);

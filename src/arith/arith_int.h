@@ -136,6 +136,9 @@ const rlx_poly *rlx_poly_combine(rlx_query *q, const rlx_poly *a, int64_t ka, co
                                  int64_t kb);
 const rlx_poly *rlx_poly_scale(rlx_query *q, const rlx_poly *a, int64_t k);
 const rlx_poly *rlx_poly_mul(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
+/* Sorted; terms is working memory. NULL: out of memory. */
+const rlx_term *rlx_terms_sort(rlx_query *q, rlx_term *terms, size_t count,
+                               int (*compare)(const rlx_mono *a, const rlx_mono *b));
 /* Sum of the terms, in any order; sorts them in place. */
 const rlx_poly *rlx_poly_of_terms(rlx_query *q, rlx_term *terms, size_t count);
 bool rlx_poly_is_const(const rlx_poly *p, int64_t *value);
@@ -203,6 +206,8 @@ RLX_INLINE rlx_condition rlx_atom_condition(const rlx_atom *t)
 
 /* ---- canonical.c. NULL only when the query failed. */
 const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *p);
+/* Is that divisor among those of c? */
+bool rlx_canon_divides_by(const rlx_canon *c, const rlx_poly *divisor);
 
 /* ---- simplify.c: a node again. NULL: a limit, or the query failed. */
 size_t rlx_count_nodes(rlx_context *ctx, const rlx_prim *p, size_t limit); /* as a tree */

@@ -489,3 +489,11 @@ const rlx_canon *rlx_canonical(rlx_query *q, const rlx_prim *root)
         rlx_form_asked(q, root, form);
     return q->failed ? NULL : form;
 }
+
+bool rlx_canon_divides_by(const rlx_canon *c, const rlx_poly *divisor)
+{
+    for (size_t i = 0; i < c->num_divisors; i++)
+        if (rlx_poly_equal(c->divisors[i], divisor))
+            return true;
+    return false;
+}

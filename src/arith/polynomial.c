@@ -149,7 +149,7 @@ static bool same_atom(const rlx_atom *a, enum atom_kind kind, const rlx_node *no
 static uint64_t node_hash(rlx_query *q, const rlx_node *n)
 {
     bool lost = false;
-    if (!n || n->id)
+    if (!n || n->kind == RLX_NODE_PRIM_VAR)
         return n ? n->id : 0;
     uint64_t hash = rlx_hash_again(&q->a->ctx->memory, n, &q->a->hashes, &lost);
     if (lost)
@@ -292,8 +292,14 @@ const rlx_poly *rlx_poly_floor_coefs(rlx_query *q, const rlx_poly *p, int64_t g)
     return g == 1 ? p : out;
 }
 
+static int compare_numbers(const rlx_mono *a, const rlx_mono *b)
+{
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
 /* Bottom-up merge sort: no recursion, no memory of the C library. */
-static const rlx_term *sort_terms(rlx_query *q, rlx_term *terms, size_t count)
+const rlx_term *rlx_terms_sort(rlx_query *q, rlx_term *terms, size_t count,
+                               int (*compare)(const rlx_mono *a, const rlx_mono *b))
 {
     rlx_term *from = terms, *to = count > 1 ? rlx_query_new(q, count * sizeof *terms) : terms;
     if (!to)
@@ -303,7 +309,7 @@ static const rlx_term *sort_terms(rlx_query *q, rlx_term *terms, size_t count)
             size_t i = begin, mid = begin + width < count ? begin + width : count;
             size_t j = mid, end = mid + width < count ? mid + width : count;
             for (size_t k = begin; k < end; k++)
-                to[k] = i < mid && (j >= end || from[i].mono->number <= from[j].mono->number)
+                to[k] = i < mid && (j >= end || compare(from[i].mono, from[j].mono) <= 0)
                             ? from[i++]
                             : from[j++];
         }
@@ -316,7 +322,9 @@ static const rlx_term *sort_terms(rlx_query *q, rlx_term *terms, size_t count)
 
 const rlx_poly *rlx_poly_of_terms(rlx_query *q, rlx_term *terms, size_t count)
 {
-    const rlx_term *sorted = rlx_query_step(q, count) ? sort_terms(q, terms, count) : NULL;
+    const rlx_term *sorted = rlx_query_step(q, count)
+                                 ? rlx_terms_sort(q, terms, count, compare_numbers)
+                                 : NULL;
     rlx_poly *p = sorted ? new_poly(q, count) : NULL;
     if (!p)
         return NULL;

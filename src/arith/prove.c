@@ -53,19 +53,11 @@ static bool equal_leaves(const rlx_scope *s, const rlx_prim *a, const rlx_prim *
     return true;
 }
 
-static bool in_set(const rlx_canon *c, const rlx_poly *divisor)
-{
-    for (size_t i = 0; i < c->num_divisors; i++)
-        if (rlx_poly_equal(c->divisors[i], divisor))
-            return true;
-    return false;
-}
-
 /* Can a fail by dividing by zero where b cannot? */
 static bool fails_alone(rlx_query *q, const rlx_canon *a, const rlx_canon *b)
 {
     for (size_t i = 0; i < a->num_divisors; i++)
-        if (!in_set(b, a->divisors[i]) && rlx_low(q, a->divisors[i]) < 1 &&
+        if (!rlx_canon_divides_by(b, a->divisors[i]) && rlx_low(q, a->divisors[i]) < 1 &&
             rlx_high(q, a->divisors[i]) > -1)
             return true;
     return false;

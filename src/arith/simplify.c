@@ -2,7 +2,11 @@
  * the parts are there: p - c * (p // c) becomes p % c, and a + b - min(a, b) becomes max(a, b). */
 #include "arith/arith_int.h"
 
+#include <string.h>
+
 #define MAX_NODES 2000 /* larger expressions are left alone */
+#define AS_WRITTEN_PARTS 16 /* rlx_keep_small leaves what is no larger, */
+#define SMALL_PARTS 64      /* and what is larger than this unless it has doubled */
 
 typedef struct rebuild {
     rlx_query *q;
@@ -141,23 +145,30 @@ static bool recombine(rebuild *r, const rlx_poly **p, rlx_term t, parts *out)
     return *p && add_part(r, out, k, whole);
 }
 
-static bool collect(rebuild *r, const rlx_poly *p, parts *out)
+/* Puts together what can be: monomials of variables only are no part of anything. */
+static const rlx_poly *recombine_all(rebuild *r, const rlx_poly *p, parts *out)
 {
     const rlx_poly *all = p;
-    for (size_t i = 0; i < all->len; i++) {
+    for (size_t i = 0; p && all->depth && i < all->len; i++) {
         size_t at = 0;
+        if (!all->terms[i].mono->depth)
+            continue;
         while (at < p->len && p->terms[at].mono != all->terms[i].mono)
             at++;
-        if (at < p->len && all->terms[i].mono->depth && !recombine(r, &p, p->terms[at], out))
-            return false;
+        if (at < p->len && !recombine(r, &p, p->terms[at], out))
+            return NULL;
     }
-    rlx_term *terms = rlx_query_new(r->q, (p->len + 1) * sizeof *terms);
-    for (size_t i = 0; terms && i < p->len; i++) {
-        size_t at = i;
-        for (; at && rlx_mono_compare(terms[at - 1].mono, p->terms[i].mono) > 0; at--)
-            terms[at] = terms[at - 1];
-        terms[at] = p->terms[i];
-    }
+    return p;
+}
+
+static bool collect(rebuild *r, const rlx_poly *p, parts *out)
+{
+    p = recombine_all(r, p, out);
+    rlx_term *copy = p ? rlx_query_new(r->q, (p->len + 1) * sizeof *copy) : NULL;
+    if (!copy)
+        return false;
+    memcpy(copy, p->terms, p->len * sizeof *copy);
+    const rlx_term *terms = rlx_terms_sort(r->q, copy, p->len, rlx_mono_compare);
     for (size_t i = 0; terms && i < p->len; i++)
         if (!add_part(r, out, terms[i].coef, from_mono(r, terms[i].mono)))
             return false;
@@ -219,6 +230,12 @@ const rlx_prim *rlx_prim_of_poly(rlx_query *q, rlx_dtype dtype, const rlx_poly *
     return p ? from_poly(&r, p) : NULL;
 }
 
+/* No expression of this form has fewer nodes; forms with atoms that can be put together may. */
+static size_t least_nodes(const rlx_poly *p)
+{
+    return p->depth || !p->len ? 1 : 2 * (size_t)p->len - 1;
+}
+
 const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p)
 {
     rlx_query q;
@@ -230,11 +247,32 @@ const rlx_prim *rlx_simplify(rlx_context *ctx, const rlx_scope *s, const rlx_pri
         return p;
     const rlx_prim *shorter = NULL;
     const rlx_canon *c = rlx_canonical(&q, p);
-    if (c && !c->num_divisors) {
+    q.substitute = s && s->rewrites;
+    if (c && !c->num_divisors && (q.substitute || least_nodes(c->poly) < size)) {
         rlx_query_budget(&q, QUERY_STEPS);
-        q.substitute = s && s->rewrites;
         shorter = rlx_prim_of_poly(&q, rlx_prim_dtype(p), rlx_resolve(&q, c->poly));
+        if (q.substitute && shorter && !(c = rlx_canonical(&q, shorter)))
+            shorter = NULL;
     }
+    if (c && c->num_divisors) /* a fact has brought in what p does not divide by */
+        shorter = NULL;
     rlx_query_end(&q);
     return shorter && !q.failed && rlx_count_nodes(ctx, shorter, size) < size ? shorter : p;
+}
+
+/* Has p 2^k parts for some k, and neither of its operands? So the cost of looking at a sum that gets
+ * longer by one variable after the other is in proportion to its length. */
+static bool has_doubled(const rlx_prim *p)
+{
+    const rlx_binary *b = rlx_as_binary(p);
+    uint32_t x = b ? rlx_prim_parts(b->a) : 0, y = b ? rlx_prim_parts(b->b) : 0;
+    uint32_t larger = x > y ? x : y;
+    return (rlx_prim_parts(p) ^ larger) > larger;
+}
+
+const rlx_prim *rlx_keep_small(rlx_context *ctx, const rlx_scope *s, const rlx_prim *p)
+{
+    uint32_t size = p ? rlx_prim_parts(p) : 0;
+    bool leave = size <= AS_WRITTEN_PARTS || (size > SMALL_PARTS && !has_doubled(p));
+    return leave ? p : rlx_simplify(ctx, s, p);
 }

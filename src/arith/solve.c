@@ -62,16 +62,63 @@ static const rlx_poly *whole_quotient(rlx_query *q, const rlx_poly *rest, int64_
     return rlx_poly_floor_coefs(q, rlx_poly_scale(q, rest, k < 0 ? 1 : -1), size);
 }
 
-/* The difference with everything known put in. */
-static const rlx_poly *difference(rlx_query *q, const rlx_prim *a, const rlx_prim *b)
+typedef struct equation { const rlx_canon *a, *b; } equation;
+
+static bool canonical_sides(rlx_query *q, const rlx_prim *a, const rlx_prim *b, equation *out)
 {
-    const rlx_canon *ca = rlx_canonical(q, a), *cb = ca ? rlx_canonical(q, b) : NULL;
-    if (!cb)
-        return NULL;
+    out->a = rlx_canonical(q, a);
+    out->b = out->a ? rlx_canonical(q, b) : NULL;
+    return out->b != NULL;
+}
+
+/* The difference with everything known put in. */
+static const rlx_poly *difference(rlx_query *q, const equation *e)
+{
     rlx_query_budget(q, QUERY_STEPS);
     q->substitute = rlx_scope_has_equals(q->scope);
-    const rlx_poly *d = rlx_poly_combine(q, ca->poly, 1, cb->poly, -1);
+    const rlx_poly *d = rlx_poly_combine(q, e->a->poly, 1, e->b->poly, -1);
     return d ? rlx_resolve(q, d) : NULL;
+}
+
+/* Does the side divide by something that mentions var? What cancels may be missing from the
+ * form, but fails for some values of var. */
+static bool divides_by_var(rlx_query *q, const rlx_canon *side, const rlx_node *var)
+{
+    for (size_t i = 0; i < side->num_divisors; i++) {
+        const rlx_poly *d = rlx_resolve(q, side->divisors[i]);
+        if (!d || occurs(q, d, var))
+            return true;
+    }
+    return false;
+}
+
+/* Does a side divide by this, which is written with everything known put in? */
+static bool is_divisor_of(rlx_query *q, const rlx_canon *side, const rlx_poly *divisor)
+{
+    for (size_t i = 0; i < side->num_divisors; i++) {
+        const rlx_poly *d = rlx_resolve(q, side->divisors[i]);
+        if (d && rlx_poly_equal(d, divisor))
+            return true;
+    }
+    return false;
+}
+
+/* May the value divide by zero where the sides do not? The arms of a choice, taken apart, stand
+ * outside it. */
+static bool fails_alone(rlx_query *q, const equation *e, const rlx_prim *value)
+{
+    const rlx_canon *c = rlx_canonical(q, value);
+    rlx_query_budget(q, QUERY_STEPS);
+    for (size_t i = 0; c && i < c->num_divisors; i++) {
+        const rlx_poly *d = c->divisors[i];
+        if (rlx_canon_divides_by(e->a, d) || rlx_canon_divides_by(e->b, d))
+            continue;
+        d = rlx_resolve(q, d);
+        if (!d || (!is_divisor_of(q, e->a, d) && !is_divisor_of(q, e->b, d) &&
+                   rlx_low(q, d) < 1 && rlx_high(q, d) > -1))
+            return true;
+    }
+    return !c;
 }
 
 static bool outside(rlx_query *q, const rlx_poly *value, const rlx_prim_var *var)
@@ -81,9 +128,10 @@ static bool outside(rlx_query *q, const rlx_poly *value, const rlx_prim_var *var
     return rlx_low(q, value) > high || rlx_high(q, value) < low;
 }
 
-static enum rlx_solution solve(rlx_query *q, const rlx_poly *d, const rlx_prim_var *var,
+static enum rlx_solution solve(rlx_query *q, const equation *e, const rlx_prim_var *var,
                                const rlx_prim **value)
 {
+    const rlx_poly *d = difference(q, e);
     const rlx_term *t = d ? linear_term(d, &var->node) : NULL;
     const rlx_poly *rest = t ? without_term(q, d, *t, &var->node) : NULL;
     const rlx_poly *root = rest ? whole_quotient(q, rest, t->coef) : NULL;
@@ -92,7 +140,9 @@ static enum rlx_solution solve(rlx_query *q, const rlx_poly *d, const rlx_prim_v
     if (outside(q, root, var))
         return RLX_SOLUTION_NONE;
     *value = rlx_prim_of_poly(q, var->dtype, root);
-    return *value ? RLX_SOLUTION_ONE : RLX_SOLUTION_UNKNOWN;
+    bool sure = *value && !divides_by_var(q, e->a, &var->node) &&
+                !divides_by_var(q, e->b, &var->node) && !fails_alone(q, e, *value);
+    return sure ? RLX_SOLUTION_ONE : RLX_SOLUTION_UNKNOWN;
 }
 
 static bool is_integer(const rlx_prim *p)
@@ -105,6 +155,7 @@ enum rlx_solution rlx_solve(rlx_context *ctx, const rlx_scope *s, const rlx_prim
                             const rlx_prim *b, const rlx_prim_var *var, const rlx_prim **value)
 {
     rlx_query q;
+    equation e;
     *value = NULL;
     if (!is_integer(a) || !is_integer(b) || !is_integer(&var->node))
         return RLX_SOLUTION_UNKNOWN;
@@ -112,12 +163,13 @@ enum rlx_solution rlx_solve(rlx_context *ctx, const rlx_scope *s, const rlx_prim
         return RLX_SOLUTION_NONE;
     if (!rlx_query_begin(&q, ctx, s))
         return RLX_SOLUTION_UNKNOWN;
-    enum rlx_solution found = solve(&q, difference(&q, a, b), var, value);
-    bool failed = q.failed;
+    enum rlx_solution found = canonical_sides(&q, a, b, &e) ? solve(&q, &e, var, value)
+                                                            : RLX_SOLUTION_UNKNOWN;
+    if (q.failed)
+        found = RLX_SOLUTION_UNKNOWN;
     rlx_query_end(&q);
-    if (failed)
-        *value = NULL;
-    return failed ? RLX_SOLUTION_UNKNOWN : found;
+    *value = found == RLX_SOLUTION_ONE ? *value : NULL;
+    return found;
 }
 
 /* --- facts --- */
@@ -147,7 +199,7 @@ static bool choose_variable(rlx_query *q, const rlx_poly *d, rlx_equality *out)
         const rlx_poly *root = rest ? whole_quotient(q, rest, d->terms[i].coef) : NULL;
         const rlx_prim *value = root ? rlx_prim_of_poly(q, var->dtype, root) : NULL;
         if (value)
-            *out = (rlx_equality){ var, value };
+            *out = (rlx_equality){ .var = var, .value = value };
     }
     return out->var && !q->failed;
 }
@@ -165,8 +217,11 @@ enum rlx_fact_use rlx_scope_equal(rlx_scope *s, const rlx_prim *a, const rlx_pri
     if (!is_integer(a) || !is_integer(b) || count_equalities(s) >= MAX_EQUALITIES ||
         !rlx_query_begin(&q, s->ctx, s))
         return RLX_FACT_UNUSED;
-    const rlx_poly *d = difference(&q, a, b);
+    equation sides;
+    const rlx_poly *d = canonical_sides(&q, a, b, &sides) ? difference(&q, &sides) : NULL;
     bool taken = d && choose_variable(&q, d, &e);
+    e.a = a;
+    e.b = b;
     if (taken && !rlx_scope_has(s, e.var))
         taken = false;
     if (taken && !rlx_vec_push(&s->ctx->memory, &s->equals, e)) {
@@ -232,19 +287,47 @@ static bool follow_equalities(search *f, rlx_memory *m)
     return true;
 }
 
+/* Do both sides have a value, the same (or not)? */
+static bool sides_are(search *f, rlx_memory *m, const rlx_prim *a, const rlx_prim *b, bool equal)
+{
+    int64_t va, vb;
+    return rlx_prim_evaluate(a, &f->point, m, &va) && rlx_prim_evaluate(b, &f->point, m, &vb) &&
+           (va == vb) == equal;
+}
+
+/* Are the facts true as they were stated? Where they divide by zero, what follows from them is
+ * not. */
+static bool facts_hold(search *f, rlx_memory *m)
+{
+    for (const rlx_scope *s = f->scope; s; s = s->parent)
+        for (size_t i = 0; i < s->equals.len; i++)
+            if (!sides_are(f, m, s->equals.data[i].a, s->equals.data[i].b, true))
+                return false;
+    return true;
+}
+
+/* Nodes that one try evaluates. */
+static size_t cost_of_try(rlx_context *ctx, const search *f)
+{
+    size_t cost = 1 + rlx_count_nodes(ctx, f->a, MAX_EVALUATED) +
+                  rlx_count_nodes(ctx, f->b, MAX_EVALUATED);
+    for (const rlx_scope *s = f->scope; s; s = s->parent)
+        for (size_t i = 0; i < s->equals.len; i++)
+            cost += rlx_count_nodes(ctx, s->equals.data[i].value, MAX_FACT_NODES) +
+                    2 * MAX_FACT_NODES;
+    return cost;
+}
+
 bool rlx_counterexample(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                         const rlx_prim *b, const rlx_prim_var *const *vars, size_t count,
                         int64_t *values)
 {
     rlx_memory *m = &ctx->memory;
     search f = { s, a, b, { vars, values, count }, values, 1 };
-    size_t cost = 1 + rlx_count_nodes(ctx, a, MAX_EVALUATED) +
-                  rlx_count_nodes(ctx, b, MAX_EVALUATED);
+    size_t cost = cost_of_try(ctx, &f);
     for (size_t i = 0; i < MAX_TRIES && i * cost < MAX_EVALUATED; i++) {
-        int64_t va, vb;
         choose_values(&f, i);
-        if (follow_equalities(&f, m) && rlx_prim_evaluate(a, &f.point, m, &va) &&
-            rlx_prim_evaluate(b, &f.point, m, &vb) && va != vb)
+        if (follow_equalities(&f, m) && sides_are(&f, m, a, b, false) && facts_hold(&f, m))
             return true;
     }
     return false;

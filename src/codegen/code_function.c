@@ -230,6 +230,7 @@ static bool begin_if(cw_fn *n, cw_part *opened)
     opened->num_facts = n->scope.facts.len;
     opened->num_equals = n->scope.equals.len;
     opened->num_bound = n->bound_list.len;
+    opened->num_computed = n->computed_list.len;
     if (!opened->tail && (check || y->used) && !cw_define(n, y, &opened->target))
         return false;
     const rlx_seq_expr *yes = rlx_as_seq_expr(e->true_branch),
@@ -268,13 +269,15 @@ static bool write_return(cw_fn *n, const rlx_expr *result)
     return wrote(n);
 }
 
-/* Shape variables that the branch has bound are out of scope. */
+/* Shape variables that the branch has bound, and sizes it has computed, are out of scope. */
 static void leave_scope(cw_fn *n, const cw_part *p)
 {
     rlx_scope_forget(&n->scope, p->num_facts);
     rlx_scope_forget_equals(&n->scope, p->num_equals);
     while (n->bound_list.len > p->num_bound)
         rlx_ptrmap_remove(&n->bound, rlx_vec_pop(&n->bound_list));
+    while (n->computed_list.len > p->num_computed)
+        rlx_ptrmap_remove(&n->computed, rlx_vec_pop(&n->computed_list));
 }
 
 static bool end_branch(cw_fn *n)
@@ -350,6 +353,7 @@ static void hand_over(cw_part *to, const cw_part *from)
     to->num_facts = from->num_facts;
     to->num_equals = from->num_equals;
     to->num_bound = from->num_bound;
+    to->num_computed = from->num_computed;
 }
 
 static bool write_body(cw_fn *n)
@@ -476,7 +480,7 @@ bool cw_function(cw_module *w, const rlx_function *f, const rlx_global_var *gv, 
     cw_fn n = {
         .w = w, .ctx = w->ctx, .out = &w->out, .f = f, .place = f->place, .result = RLX_NO_INDEX
     };
-    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.fresh, &n.exprs, &n.vars };
+    rlx_ptrmap *maps[] = { &n.slots, &n.bound, &n.fresh, &n.exprs, &n.computed, &n.vars };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], m);
     rlx_scope_init(&n.scope, w->ctx, NULL);
@@ -488,6 +492,7 @@ bool cw_function(cw_module *w, const rlx_function *f, const rlx_global_var *gv, 
         rlx_ptrmap_free(maps[i]);
     rlx_mem_free(m, n.dying, n.dying ? n.num_events * sizeof *n.dying : 0);
     rlx_vec_free(m, &n.bound_list);
+    rlx_vec_free(m, &n.computed_list);
     rlx_vec_free(m, &n.fresh_list);
     rlx_vec_free(m, &n.values);
     rlx_vec_free(m, &n.free);

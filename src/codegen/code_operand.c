@@ -19,6 +19,32 @@ static bool expression(cw_fn *n, const rlx_prim *p, uint32_t *offset)
     return rlx_ptrmap_put(&n->exprs, p, (uintptr_t)*offset + 1) || rlx_no_memory(n->ctx);
 }
 
+/* A long size is computed once, from those that have been: a sum that grows by one operand at a
+ * time costs one addition each. */
+enum { LONG_PARTS = 16 };
+
+static bool computed(cw_fn *n, const rlx_prim *p, uint32_t *operand)
+{
+    rlx_memory *m = &n->ctx->memory;
+    rlx_encoder e;
+    uintptr_t slot;
+    uint32_t offset;
+    if (!rlx_ptrmap_find(&n->computed, p, &slot)) {
+        cw_encoder(n, &e);
+        e.computed = &n->computed;
+        if (!rlx_prim_encode(&e, p, &offset))
+            return cw_encode_failed(n, &e);
+        slot = ++n->num_syms;
+        n->out->too_large |= slot > RLX_MAX_SYMBOLS;
+        RLX_EMIT(n->out, RLX_OP_SYMBOL, (uint32_t)slot - 1,
+                 rlx_operand(RLX_OPERAND_EXPR, offset));
+        if (!rlx_ptrmap_put(&n->computed, p, slot) || !rlx_vec_push(m, &n->computed_list, p))
+            return rlx_no_memory(n->ctx);
+    }
+    *operand = rlx_operand(RLX_OPERAND_SYMBOL, (uint32_t)slot - 1);
+    return rlx_writer_ok(n->out) || cw_failed(n->w, n->place);
+}
+
 static bool fits_imm(int64_t v) { return v >= -((int64_t)1 << 28) && v < (int64_t)1 << 28; }
 
 bool cw_int(cw_fn *n, const rlx_prim *p, uint32_t *operand)
@@ -37,6 +63,8 @@ bool cw_int(cw_fn *n, const rlx_prim *p, uint32_t *operand)
         *operand = rlx_operand(RLX_OPERAND_SYMBOL, (uint32_t)slot - 1);
         return true;
     }
+    if (rlx_prim_parts(p) > LONG_PARTS)
+        return computed(n, p, operand);
     if (!expression(n, p, &offset))
         return false;
     *operand = rlx_operand(RLX_OPERAND_EXPR, offset);

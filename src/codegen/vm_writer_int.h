@@ -78,7 +78,7 @@ typedef struct cw_part {
     bool tail;                    /* its end is the end of the function */
     uint32_t target;              /* register of the result; RLX_NO_INDEX: nobody wants it */
     uint32_t branch_at, jump_at;  /* to be patched */
-    size_t num_facts, num_equals, num_bound; /* of the function when it began */
+    size_t num_facts, num_equals, num_bound, num_computed; /* of the function when it began */
 } cw_part;
 typedef struct cw_order {
     RLX_VEC(cw_part) parts;
@@ -129,6 +129,8 @@ typedef struct cw_fn {
     rlx_ptrmap fresh;              /* to be bound by the next description */
     RLX_VEC(const rlx_prim_var *) fresh_list;
     rlx_ptrmap exprs;              /* PRIM -> offset + 1 */
+    rlx_ptrmap computed;           /* long PRIM -> slot + 1, where it has been computed */
+    RLX_VEC(const rlx_prim *) computed_list;
     uint32_t num_syms;
     RLX_VEC(cw_value) values;
     rlx_ptrmap vars;               /* variable -> index of its value + 1 */

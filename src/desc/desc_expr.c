@@ -252,7 +252,10 @@ static void print_leaf(const rlx_desc_env *env, const int64_t *code, rlx_line *o
     int64_t w = code[0];
     if (rlx_expr_code(w) == RLX_EXPR_SYMBOL) {
         rlx_slice name = rlx_name(env->names, rlx_dim_index(w));
-        rlx_line_put(out, name.len ? name.data : "?", name.len ? name.len : 1);
+        if (name.len)
+            rlx_line_put(out, name.data, name.len);
+        else /* as operands are written */
+            rlx_line_format(out, "s%u", (unsigned)rlx_dim_slot(w));
         return;
     }
     rlx_line_format(out, "%lld",

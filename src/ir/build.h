@@ -114,6 +114,12 @@ const rlx_prim *rlx_prim_call_z(rlx_context *ctx, rlx_dtype dtype, const char *o
 const rlx_prim *rlx_load(rlx_context *ctx, const rlx_buffer *buffer,
                          const rlx_prim *const *indices, size_t count);
 rlx_dtype rlx_prim_dtype(const rlx_prim *p);
+/* Nodes of p, counted as a tree: shared parts as often as they occur. UINT32_MAX: that many or
+ * more. */
+RLX_INLINE uint32_t rlx_prim_parts(const rlx_prim *p)
+{
+    return p->kind == RLX_NODE_PRIM_VAR || !p->id ? 1 : p->id;
+}
 RLX_INLINE bool rlx_is_int_value(const rlx_prim *p, int64_t v)
 {
     return p && p->kind == RLX_NODE_INT_IMM && ((const rlx_int_imm *)p)->value == v;

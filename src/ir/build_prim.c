@@ -100,6 +100,13 @@ static bool same_binary(const rlx_node *have, const void *key)
     return have->kind == k->node.kind && b->a == k->a && b->b == k->b && b->dtype == k->dtype;
 }
 
+/* What rlx_prim_parts finds; as count_parts of intern_node.c does it. */
+static uint32_t parts_of(const rlx_prim *a, const rlx_prim *b)
+{
+    uint64_t parts = 1 + (uint64_t)rlx_prim_parts(a) + rlx_prim_parts(b);
+    return parts < UINT32_MAX ? (uint32_t)parts : UINT32_MAX;
+}
+
 const rlx_prim *rlx_binary_new(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
                                const rlx_prim *b)
 {
@@ -118,6 +125,7 @@ const rlx_prim *rlx_binary_new(rlx_context *ctx, enum rlx_node_kind kind, const 
         return NULL;
     *n = key;
     rlx_node_head(ctx, &n->node, kind, RLX_FLAG_INTERNED | rlx_flags_from(a) | rlx_flags_from(b));
+    n->node.id = parts_of(a, b);
     return rlx_intern_enter(ctx, h, &n->node);
 }
 

@@ -114,10 +114,24 @@ static size_t parts_of(const rlx_node *n)
     return parts;
 }
 
+/* The same of an expression; 0 for a leaf. */
+static uint32_t prim_parts(const rlx_node *n)
+{
+    rlx_cursor c = rlx_cursor_at(n);
+    const rlx_field *via;
+    const rlx_node *child;
+    uint64_t parts = 0;
+    while (rlx_cursor_next(&c, &via, &child))
+        parts += child && parts < UINT32_MAX ? rlx_prim_parts(child) : 0;
+    return !parts ? 0 : parts < UINT32_MAX ? (uint32_t)parts + 1 : UINT32_MAX;
+}
+
 /* Text, descriptions and messages show struct info as a tree, which twenty tuples of two equal
  * fields make endless. */
 static bool count_parts(rlx_context *ctx, rlx_node *n)
 {
+    if (rlx_family_of(n) == RLX_FAMILY_PRIM)
+        return n->id = prim_parts(n), true;
     if (n->kind != RLX_NODE_TUPLE_SINFO && n->kind != RLX_NODE_FUNC_SINFO &&
         n->kind != RLX_NODE_HOST_SINFO)
         return true;

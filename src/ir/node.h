@@ -19,8 +19,8 @@ typedef struct rlx_node {
     /* 0: source or builder; else number of the pass that made it, see rlx_context_origin */
     uint8_t origin;
     uint32_t id; /* VAR, DATAFLOW_VAR, GLOBAL_VAR, PRIM_VAR, BUFFER: serial number in the context
-                    (from 1); TUPLE_SINFO, FUNC_SINFO, HOST_SINFO: nodes of it, counted as a tree;
-                    else 0 */
+                    (from 1); TUPLE_SINFO, FUNC_SINFO, HOST_SINFO, interned PRIM with operands:
+                    nodes of it, counted as a tree; else 0 */
 } rlx_node;
 
 #define RLX_MAX_INFO_PARTS 1048576 /* of struct info, counted as a tree (WX10) */

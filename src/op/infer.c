@@ -198,9 +198,18 @@ const rlx_prim *const *rlx_infer_dims(rlx_infer *in, const rlx_tensor_sinfo *t, 
     return s->num_values ? s->values : no_dims;
 }
 
+/* Of one size. A size of which the next ones are made twice over has no text any more after some
+ * tens of steps: it is left to the run, as sizes that are not known are. */
+#define MAX_SIZE_PARTS 65536
+
 const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype,
                                        const rlx_node *vdevice)
 {
+    for (size_t i = 0; i < d->count; i++) {
+        d->at[i] = rlx_keep_small(in->ctx, in->scope, d->at[i]);
+        if (d->at[i] && rlx_prim_parts(d->at[i]) > MAX_SIZE_PARTS)
+            return rlx_infer_rank_result(in, (int64_t)d->count, dtype, vdevice);
+    }
     const rlx_expr *shape = rlx_shape(in->ctx, d->at, d->count);
     return rlx_infer_done(
         in, shape ? rlx_tensor_info(in->ctx, shape, dtype, (int)d->count, vdevice) : NULL);

@@ -84,7 +84,7 @@ static bool class_of(rlx_lower_cache *c, const rlx_scope *scope, const rlx_prim 
             return *out = c->sizes[i].class, true;
     for (size_t i = 0; i < c->num_sizes; i++) {
         const rlx_prim *other = c->sizes[i].size;
-        bool equal = rlx_prove_equal(c->ctx, (rlx_scope *)scope, other, size) == RLX_EQUAL;
+        bool equal = rlx_prove_equal_sizes(c->ctx, scope, other, size) == RLX_EQUAL;
         if (equal && class != UINT32_MAX && class != c->sizes[i].class)
             return false;
         class = equal ? c->sizes[i].class : class;

@@ -67,8 +67,7 @@ const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program)
         return rlx_tir_int(&b->t, v);
     for (size_t i = 0; program && i < b->sizes.len; i++) {
         const rlx_prim *p = b->sizes.data[i].program;
-        if (p &&
-            (p == program || rlx_prove_equal(b->l->ctx, b->l->scope, p, program) == RLX_EQUAL))
+        if (p && rlx_prove_equal_sizes(b->l->ctx, b->l->scope, p, program) == RLX_EQUAL)
             return b->sizes.data[i].size;
     }
     return fresh_size(b, program);

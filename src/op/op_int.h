@@ -40,6 +40,8 @@ const rlx_shape_sinfo *rlx_infer_shape_arg(rlx_infer *in, size_t i);
 
 /* ---- results. All give NULL and in->failed when memory runs out. */
 const rlx_sinfo *rlx_infer_done(rlx_infer *in, const rlx_sinfo *s);
+/* Sizes that have grown long are put in a shorter form where there is one; where one is longer than
+ * any text should be, the result has a rank only. */
 const rlx_sinfo *rlx_infer_dims_result(rlx_infer *in, const rlx_dims *d, rlx_dtype dtype,
                                        const rlx_node *vdevice);
 const rlx_sinfo *rlx_infer_rank_result(rlx_infer *in, int64_t ndim, rlx_dtype dtype,

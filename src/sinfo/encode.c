@@ -127,8 +127,13 @@ static bool open_node(jobs *w, const rlx_prim *p)
     const rlx_select *s = rlx_as_select(p);
     const rlx_binary *b = rlx_as_binary(p);
     rlx_dtype dtype = rlx_prim_dtype(p);
+    uintptr_t slot;
     if (rlx_dtype_is_float(dtype) || rlx_dtype_lanes(dtype) != 1)
         return not_known(w->e, p);
+    if (b && w->e->computed && rlx_ptrmap_find(w->e->computed, p, &slot)) {
+        rlx_expr_symbol(&w->x, (uint32_t)slot - 1, RLX_SLICE(""));
+        return true;
+    }
     if (b)
         return open_binary(w, (enum rlx_expr_op)binary_ops[p->kind], b->a, b->b);
     if (s)

@@ -152,6 +152,8 @@ typedef struct rlx_encoder {
     void *user;
     /* PRIM_VAR -> enum rlx_fresh, taken out where it is bound; NULL: nothing is bound */
     rlx_ptrmap *fresh;
+    /* PRIM -> slot + 1: what has been computed; rlx_prim_encode uses it. NULL: nothing has been */
+    const rlx_ptrmap *computed;
     bool no_names;              /* leave the names of variables out */
     /* out: the variable without slot or register, or the expression that has no packed form */
     const rlx_node *unknown;

@@ -76,8 +76,9 @@ static bool size_of(scan *s, const rlx_shape_expr *shape, rlx_dtype dtype, deman
     }
     if (!product)
         return true;
-    d->size = rlx_simplify(s->ctx, &s->scope,
-                           rlx_fold_mul(s->ctx, product, rlx_int64(s->ctx, d->bytes)));
+    d->size = rlx_fold_mul(s->ctx, product, rlx_int64(s->ctx, d->bytes));
+    if (d->size && !rlx_is_long_size(d->size))
+        d->size = rlx_simplify(s->ctx, &s->scope, d->size);
     return d->size != NULL;
 }
 
@@ -144,6 +145,8 @@ static uint32_t take_static(scan *s, const demand *d)
 
 static bool surely_fits(scan *s, const rlx_plan_slot *a, const demand *d)
 {
+    if (rlx_is_long_size(d->size) || rlx_is_long_size(a->size))
+        return false;
     return rlx_prove_equal(s->ctx, &s->scope, d->size, a->size) == RLX_EQUAL ||
            rlx_prove_compare(s->ctx, &s->scope, RLX_NODE_LE, d->size, a->size) == RLX_TRUE;
 }

@@ -60,6 +60,17 @@ bool rlx_sizes_missing(const rlx_sinfo *info)
     return t && t->ndim >= 0 && t->ndim <= RLX_TIR_MAX_DIMS && !rlx_as_shape_expr(t->shape);
 }
 
+/* Is one so long that it may be what kept the sizes of a result from being stated? */
+static bool has_long_size(const rlx_sinfo *info)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(info);
+    const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
+    bool found = false;
+    for (size_t i = 0; s && i < s->num_values; i++)
+        found |= rlx_is_long_size(s->values[i]);
+    return found && s->num_values <= RLX_TIR_MAX_DIMS;
+}
+
 /* What makes names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t:
  * t_2_d0). */
 typedef struct namer { rlx_context *ctx; const rlx_var *var; rlx_place place; int field; } namer;
@@ -89,15 +100,19 @@ static bool name_sizes(const namer *n, size_t count, const rlx_prim **out)
     return true;
 }
 
+/* Keeps what is known, of a variable that is the shape as well, but for long sizes. */
 static const rlx_sinfo *named_tensor(const namer *n, const rlx_tensor_sinfo *t)
 {
-    const rlx_prim *fresh[RLX_TIR_MAX_DIMS];
+    const rlx_prim *dims[RLX_TIR_MAX_DIMS];
     size_t count = (size_t)t->ndim;
-    const rlx_prim *const *known = rlx_known_dims(t, &count); /* of a variable that is the shape */
-    if (!known && !name_sizes(n, count, fresh))
-        return NULL;
+    const rlx_prim *const *known = rlx_known_dims(t, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool keep = known && !rlx_is_long_size(known[i]);
+        if (!(dims[i] = keep ? known[i] : name_size(n, i)))
+            return NULL;
+    }
     const rlx_expr *shape =
-        count ? rlx_shape(n->ctx, known ? known : fresh, count) : rlx_shape_ints(n->ctx, NULL, 0);
+        count ? rlx_shape(n->ctx, dims, count) : rlx_shape_ints(n->ctx, NULL, 0);
     return shape ? rlx_tensor_info(n->ctx, shape, t->dtype, t->ndim, t->vdevice) : NULL;
 }
 
@@ -105,7 +120,7 @@ static const rlx_sinfo *named_leaf(const namer *n, const rlx_sinfo *info)
 {
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(info);
     const rlx_prim *dims[RLX_TIR_MAX_DIMS];
-    if (rlx_sizes_missing(info))
+    if (rlx_sizes_missing(info) || has_long_size(info))
         return named_tensor(n, rlx_as_tensor_sinfo(info));
     if (!shape || shape->has_values || shape->ndim < 0 || shape->ndim > RLX_TIR_MAX_DIMS)
         return info;

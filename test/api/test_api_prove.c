@@ -147,6 +147,12 @@ static void test_solving(void **state)
         { "* n m", "m", RELAX_SOLUTION_UNKNOWN, NULL },
         { "- m n", "v m 3", RELAX_SOLUTION_ONE, "- m v m 3" },
         { "m", "3", RELAX_SOLUTION_UNKNOWN, NULL },
+        { "+ n / 6 m", "8", RELAX_SOLUTION_ONE, "- 8 / 6 m" },
+        /* taken apart it would divide where m is 0 */
+        { "+ n ? = m 0 5 / 6 m", "8", RELAX_SOLUTION_UNKNOWN, NULL },
+        { "+ n ? = m 0 5 / 6 3", "8", RELAX_SOLUTION_ONE, "- 8 ? = m 0 5 2" },
+        /* no value where n is 0 */
+        { "- + n / 6 n / 6 n", "0", RELAX_SOLUTION_UNKNOWN, NULL },
     };
     names t = { f->ctx, { NULL } };
     relax_prover *p = relax_prover_create(f->ctx);

@@ -718,6 +718,38 @@ static bool answers(rlx_context *ctx)
     return equal && true_claim && shorter;
 }
 
+/* A sum of the two before it, over and over, and one that gets longer by a variable each time. */
+static void test_growing_sums(void **state)
+{
+    rlx_context *ctx = rlx_context_create(NULL, 0);
+    const rlx_prim *v[2], *a, *b, *sum;
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        v[i] = (const rlx_prim *)rlx_prim_var_new(ctx, rlx_string_z(ctx, "n"), RELAX_INT64, 0);
+    a = v[0];
+    b = v[1];
+    for (int i = 0; i < 80; i++) {
+        sum = rlx_fold_add(ctx, b, a);
+        assert_int_equal(rlx_prim_parts(sum),
+                         1 + (uint64_t)rlx_prim_parts(a) + rlx_prim_parts(b));
+        a = b;
+        b = rlx_keep_small(ctx, NULL, sum);
+        assert_true(rlx_prim_parts(b) <= 16 && (b == sum || rlx_prim_parts(sum) > 16));
+        assert_int_equal(rlx_prove_equal(ctx, NULL, b, sum), RLX_EQUAL);
+    }
+    sum = v[0];
+    for (uint32_t i = 1; i < 20000; i++) {
+        sum = rlx_fold_add(ctx, sum, (const rlx_prim *)rlx_prim_var_new(
+                                         ctx, rlx_string_z(ctx, "n"), RELAX_INT64, 0));
+        assert_ptr_equal(rlx_keep_small(ctx, NULL, sum), sum);
+        assert_int_equal(rlx_prim_parts(sum), 2 * i + 1);
+    }
+    for (int i = 0; i < 40; i++)
+        sum = rlx_fold_select(ctx, rlx_binary_new(ctx, RLX_NODE_EQ, sum, v[0]), sum, v[1]);
+    assert_int_equal(rlx_prim_parts(sum), UINT32_MAX);
+    rlx_context_release(ctx);
+}
+
 static void test_failing_allocations(void **state)
 {
     bool done = false;
@@ -746,7 +778,7 @@ int main(void)
         CASE(test_variable_divisors),   CASE(test_scopes),
         CASE(test_divisible),           CASE(test_limits),
         CASE(test_hard_proofs_cost_once), CASE(test_random_expressions),
-        CASE(test_failing_allocations),
+        CASE(test_growing_sums),        CASE(test_failing_allocations),
     };
     return cmocka_run_group_tests_name("arith/prove", tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <relax/relax.h>
+
 #include "arith/arith.h"
 
 /* --- trees --- */
@@ -516,8 +518,165 @@ static void test_answers(void **state)
     assert_true(proved > pairs / 100 * 95);
 }
 
+/* --- facts, solutions and counterexamples: by the evaluator, over every point of a small box --- */
+
+#define BOX 7
+#define BOX_LOW (-3)
+#define MAX_FACTS 3
+
+typedef struct question {
+    world *w;
+    relax_prover *prover;
+    const rlx_prim *facts[MAX_FACTS][2]; /* those that were taken or known */
+    bool taken[MAX_FACTS];
+    int num_facts;
+    int64_t low[NUM_VARS], high[NUM_VARS];
+    const tree *a, *b;
+    const rlx_prim *pa, *pb;
+} question;
+
+#define HANDLE(node) ((const relax_prim_expr *)(const void *)(node))
+
+static bool evaluated(const question *t, const rlx_prim *p, const int64_t *x, int64_t *out)
+{
+    rlx_assignment values = { t->w->vars, x, NUM_VARS };
+    return rlx_prim_evaluate(p, &values, &t->w->ctx->memory, out);
+}
+
+/* Do bounds and facts admit it? A fact that was only known says nothing where it has no value. */
+static bool admits(const question *t, const int64_t *x)
+{
+    int64_t a = 0, b = 0;
+    for (int i = 0; i < NUM_VARS; i++)
+        if (x[i] < t->low[i] || x[i] > t->high[i])
+            return false;
+    for (int i = 0; i < t->num_facts; i++) {
+        bool both = evaluated(t, t->facts[i][0], x, &a) && evaluated(t, t->facts[i][1], x, &b);
+        if (both ? a != b : t->taken[i])
+            return false;
+    }
+    return true;
+}
+
+static void assume(question *t, const tree *a, const tree *b)
+{
+    const rlx_prim *pa = prim_of(t->w->ctx, a, t->w->vars), *pb = prim_of(t->w->ctx, b, t->w->vars);
+    int32_t use = relax_prover_assume_equal(t->prover, HANDLE(pa), HANDLE(pb));
+    if (use != RELAX_FACT_TAKEN && use != RELAX_FACT_KNOWN)
+        return;
+    t->taken[t->num_facts] = use == RELAX_FACT_TAKEN;
+    t->facts[t->num_facts][0] = pa;
+    t->facts[t->num_facts++][1] = pb;
+}
+
+static void open_question(question *t, world *w)
+{
+    forest *f = w->f;
+    *t = (question){ .w = w, .prover = relax_prover_create(w->ctx) };
+    f->used = 0;
+    for (int i = 0; i < NUM_VARS; i++) {
+        t->low[i] = chance(f, 3) ? BOX_LOW : chance(f, 2) ? 0 : 1;
+        t->high[i] = chance(f, 2) ? BOX_LOW + BOX - 1 : INT64_MAX;
+        relax_prover_bound(t->prover, HANDLE(w->vars[i]), t->low[i], t->high[i]);
+    }
+    for (uint64_t i = next_random(f, MAX_FACTS + 1); i; i--) {
+        int size = (int)next_random(f, 5);
+        assume(t, chance(f, 2) ? leaf(f) : grow(f, 2), grow(f, size));
+    }
+    int size = 1 + (int)next_random(f, 5);
+    t->a = grow(f, size);
+    t->b = chance(f, 3) ? rewrite(f, t->a, 4) : grow(f, (int)next_random(f, 4));
+    if (chance(f, 3)) /* a choice that keeps away from where an arm divides by zero, or does not */
+        t->b = make(f, (tree){ T_SELECT, R_EQ, leaf(f), number(f, 0), leaf(f),
+                               binary(f, T_DIV, number(f, 6), leaf(f)) });
+    if (chance(f, 2)) /* a variable by itself, which can be solved for */
+        t->a = binary(f, chance(f, 2) ? T_ADD : T_SUB, leaf(f), t->a);
+    t->pa = prim_of(w->ctx, t->a, w->vars);
+    t->pb = prim_of(w->ctx, t->b, w->vars);
+}
+
+/* Where both sides have values they are equal if and only if var is the value; if there is none,
+ * nowhere. */
+static void check_solution(question *t, int var)
+{
+    relax_prim_expr *handle = NULL;
+    int32_t found = relax_prover_solve(t->prover, HANDLE(t->pa), HANDLE(t->pb),
+                                       HANDLE(t->w->vars[var]), &handle);
+    const rlx_prim *root = (const void *)handle;
+    assert_true((root != NULL) == (found == RELAX_SOLUTION_ONE));
+    for (int i = 0; found != RELAX_SOLUTION_UNKNOWN && i < BOX * BOX * BOX * BOX; i++) {
+        int64_t x[NUM_VARS], a = 0, b = 0, value = 0;
+        for (int k = 0, rest = i; k < NUM_VARS; k++, rest /= BOX)
+            x[k] = BOX_LOW + rest % BOX;
+        if (!admits(t, x) || !evaluated(t, t->pa, x, &a) || !evaluated(t, t->pb, x, &b))
+            continue;
+        bool has_root = root && evaluated(t, root, x, &value);
+        if (root && !has_root)
+            refute(t->w, "solved with a value that has none for", t->a, t->b, x);
+        if ((a == b) != (has_root && value == x[var]))
+            refute(t->w, "solved wrongly", t->a, t->b, x);
+    }
+}
+
+static bool check_counterexample(question *t)
+{
+    const relax_prim_expr *vars[NUM_VARS + 1];
+    int64_t values[NUM_VARS + 1], a = 0, b = 0;
+    int64_t x[NUM_VARS] = { 0 };
+    bool named[NUM_VARS] = { false };
+    int64_t count = relax_prover_counterexample(t->prover, HANDLE(t->pa), HANDLE(t->pb), vars,
+                                                values, NUM_VARS + 1);
+    for (int i = 0; i < NUM_VARS; i++)
+        x[i] = t->low[i];
+    assert_true(count <= NUM_VARS);
+    for (int64_t i = 0; i < count; i++)
+        for (int k = 0; k < NUM_VARS; k++)
+            if (vars[i] == HANDLE(t->w->vars[k])) {
+                assert_false(named[k]);
+                named[k] = true;
+                x[k] = values[i];
+            }
+    if (count >= 0 && (!admits(t, x) || !evaluated(t, t->pa, x, &a) ||
+                       !evaluated(t, t->pb, x, &b) || a == b))
+        refute(t->w, "no counterexample", t->a, t->b, x);
+    return count >= 0;
+}
+
+static void test_points(void **state)
+{
+    (void)state;
+    const char *seed = getenv("RELAX_SEED");
+    int cases = getenv("RELAX_LONG") ? 100000 : 10000, examples = 0, solved = 0, held = 0;
+    world w = { .f = calloc(1, sizeof *w.f) };
+    w.f->seed = 0x9a11ab1e5ull + (seed ? strtoull(seed, NULL, 10) * 104729 : 0);
+    world_open(&w);
+    for (int i = 0; i < cases; i++) {
+        question t;
+        if (i % 1000 == 999) {
+            world_close(&w);
+            world_open(&w);
+        }
+        open_question(&t, &w);
+        int var = (int)next_random(w.f, NUM_VARS);
+        relax_prim_expr *root = NULL;
+        solved += relax_prover_solve(t.prover, HANDLE(t.pa), HANDLE(t.pb), HANDLE(w.vars[var]),
+                                     &root) == RELAX_SOLUTION_ONE;
+        check_solution(&t, var);
+        examples += check_counterexample(&t);
+        held += t.num_facts;
+        relax_prover_destroy(t.prover);
+        assert_int_equal(rlx_error_count(w.ctx), 0);
+    }
+    world_close(&w);
+    free(w.f);
+    print_message("          %d questions with %d facts: %d solved, %d counterexamples\n", cases,
+                  held, solved, examples);
+    assert_true(solved > cases / 20 && examples > cases / 4 && held > cases / 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_answers) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_answers),
+                                        cmocka_unit_test(test_points) };
     return cmocka_run_group_tests_name("arith/prove_random", tests, NULL, NULL);
 }

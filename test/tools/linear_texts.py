@@ -69,7 +69,35 @@ def devices(n):
             + function([*(f'y{i} = R.to_vdevice(x, "llvm:{i}")' for i in range(n)), "return x"], f"x: {FOUR}"))
 
 
+def growing(params, first, joined):
+    """What has been joined so far, and one more: the sizes are sums."""
+    return lambda n: MODULE + function([f"y0 = R.exp({first})", *(f"y{i + 1} = R.concat((y{i}, {joined(i)}), axis=0)" for i in range(n)), f"return y{n}"], params(n))
+
+
+growing_by_the_same = growing(lambda n: 'x: R.Tensor(("n",), "float32")', "x", lambda i: "x")
+growing_by_a_number = growing(lambda n: f"x: {FOUR}", "x", lambda i: "x")
+growing_by_others = growing(lambda n: ", ".join(f'x{i}: R.Tensor(("n{i}",), "float32")' for i in range(n)), "x0", lambda i: f"x{i}")
+for name in ("growing_by_the_same", "growing_by_a_number", "growing_by_others"):
+    globals()[name].__name__ = name
+
+
+def fibonacci(n):
+    """Each of the two before it; anew after 80, where the numbers get too large."""
+    lines = []
+    for i in range(n):
+        lines.append(f"a{i} = R.exp({'xy'[i % 80]})" if i % 80 < 2 else f"a{i} = R.concat((a{i - 1}, a{i - 2}), axis=0)")
+    return MODULE + function([*lines, f"return a{n - 1}"], 'x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")')
+
+
+def casts(n):
+    """One value under many names of its size, added up."""
+    lines = [line for i in range(n) for line in (f"m{i} = T.int64()", f'y{i} = R.match_cast(x, R.Tensor((m{i},), "float32"))')]
+    return MODULE + function([*lines, "z0 = R.exp(y0)", *(f"z{i} = R.add(z{i - 1}, y{i})" for i in range(1, n)), f"return z{n - 1}"], 'x: R.Tensor("float32", ndim=1)')
+
+
+INTERPRETED = ("build", "-o", "/dev/null", "--target", "interp")
 TEXTS = {
     overwritten: ("check",), renamed_fields: ("check",), unpacked: ("check",), scopes: ("print",), read_buffers: ("check",),
     equal_functions: ("print", "--pass", "legalize_ops"), stores: ("build", "-o", "/dev/null"), devices: ("print",), long_index: ("build", "-o", "/dev/null"),
+    growing_by_the_same: INTERPRETED, growing_by_a_number: INTERPRETED, growing_by_others: INTERPRETED, fibonacci: INTERPRETED, casts: INTERPRETED,
 }
