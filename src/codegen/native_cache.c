@@ -164,7 +164,7 @@ static const char *next_name(listing *l)
 {
     while (l->fd >= 0) {
         if (l->at >= l->end)
-            l->at = 0, l->end = getdents64(l->fd, l->part.bytes, sizeof l->part.bytes);
+            l->at = 0, l->end = getdents64(l->fd, (void *)&l->part, sizeof l->part);
         if (l->end <= 0) {
             close(l->fd);
             l->fd = -1;
