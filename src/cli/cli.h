@@ -80,6 +80,30 @@ bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_array
 /* Target, compiler, cache (compiler.c). */
 void cli_target(const cli *c, bool here, relax_compile_options *o);
 
+/* ---- zip files (zip.c) */
+typedef struct cli_zip {
+    int fd;
+    uint64_t size, directory_at, entries, seen;
+    uint64_t counted; /* bits of `entries` that are stated */
+    unsigned char *directory;
+    size_t directory_size, next;
+} cli_zip;
+/* name: not terminated, of the archive. at: of the header in front of it */
+typedef struct cli_zip_member {
+    const char *name; size_t name_len;
+    uint16_t flags, method;
+    uint32_t crc;
+    uint64_t packed, unpacked, at;
+} cli_zip_member;
+enum cli_zip_step { CLI_ZIP_END, CLI_ZIP_MEMBER, CLI_ZIP_DAMAGED };
+bool cli_zip_open(cli_zip *z, const char *path); /* false: it is none */
+void cli_zip_close(cli_zip *z);
+enum cli_zip_step cli_zip_next(cli_zip *z, cli_zip_member *m);
+/* The content, stored (method 0) or deflated (8), into unpacked + 1 bytes. NULL, or what is wrong
+ * with it and *code. */
+const char *cli_zip_read(const cli_zip *z, const cli_zip_member *m, unsigned char *to,
+                         const char **code);
+
 /* ---- arrays (npy.c, npz.c) */
 typedef struct cli_array { char *name; relax_tensor *tensor; } cli_array;
 typedef struct cli_arrays { cli_array *items; size_t count; } cli_arrays;
