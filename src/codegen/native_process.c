@@ -1,7 +1,8 @@
 /* native_process: compilers as child processes.
  *
  * A child gets an argument vector and no shell, no descriptor but its own three, default
- * signals, and a process group of its own, so that ending it ends what it has started. Whether
+ * signals, and a process group of its own, so that ending it ends what it has started. What it
+ * may take is limited as soon as it runs, before it can have started another. Whether
  * it is done is seen from its pipe and from waitpid; where the host ignores SIGCHLD, waitpid
  * knows nothing, and the caller judges by the output file. */
 #include "codegen/native.h"
@@ -11,6 +12,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,8 +67,24 @@ static int spawn(char *const *argv, char *const *environment, int output, int *p
     return failed;
 }
 
-bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment, rlx_buf *said,
-                       const char **why)
+static void lower(int pid, int what, uint64_t most)
+{
+    struct rlimit now;
+    if (prlimit(pid, what, NULL, &now) || now.rlim_cur <= most)
+        return;
+    now.rlim_cur = (rlim_t)most;
+    prlimit(pid, what, &now, NULL);
+}
+
+/* Processor time: for one that nobody waits for any more, as its parent was killed. */
+static void set_limits(int pid, const rlx_process_limits *limits)
+{
+    lower(pid, RLIMIT_AS, limits->memory);
+    lower(pid, RLIMIT_CPU, (uint64_t)limits->seconds * 2 + 2);
+}
+
+bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment,
+                       const rlx_process_limits *limits, rlx_buf *said, const char **why)
 {
     int ends[2], saved = errno, pid = 0;
     *p = (rlx_process){ .output = -1, .said = said };
@@ -85,6 +104,8 @@ bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environme
                                   : "it cannot be started";
         return false;
     }
+    set_limits(pid, limits);
+    errno = saved;
     p->pid = pid;
     p->output = ends[0];
     return true;
@@ -193,4 +214,22 @@ const char *rlx_process_wait(rlx_process *p, size_t count, double seconds,
         end_now(&p[i]);
     errno = saved;
     return why;
+}
+
+/* Numbers of processes are used again: its environment says whether it is the one. */
+void rlx_process_end_stray(int pid, const char *directory)
+{
+    char name[32], variable[RLX_DIRECTORY_PATH + 16], text[32768];
+    int n = snprintf(variable, sizeof variable, "%cTMPDIR=%s", 0, directory);
+    snprintf(name, sizeof name, "/proc/%d/environ", pid);
+    int fd = pid > 1 && n > 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    size_t len = 1; /* the first one follows nothing: a NUL */
+    ssize_t got = 0;
+    text[0] = 0;
+    while (fd >= 0 && len < sizeof text && (got = read(fd, text + len, sizeof text - len)) > 0)
+        len += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    if (memmem(text, len, variable, (size_t)n + 1))
+        kill(-pid, SIGKILL);
 }
