@@ -50,8 +50,9 @@ endif
 # Sections, so that the linker can drop what nothing calls; unwind tables would be a seventh of the library. Nothing is aligned
 # and no loop vectorised but in the strips: elsewhere loops are short. A compiler gets what it knows of the alignments.
 SECTIONS := -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
-ALIGN    := $(shell for f in -falign-functions=1 -falign-loops=1 -falign-jumps=1; do \
-                echo 'int x;' | $(CC) -Werror $$f -x c -c - -o /dev/null 2>/dev/null && echo $$f; done)
+takes     = echo 'int x;' | $(CC) -Werror $(1) -S -x c - -o /dev/null 2>/dev/null && echo $(1)
+ALIGN    := -falign-functions=1 -falign-loops=1 -falign-jumps=1
+ALIGN    := $(shell $(call takes,$(ALIGN)) || { $(foreach f,$(ALIGN),$(call takes,$f);) })
 SMALL    := $(SECTIONS) $(ALIGN) -fno-tree-vectorize
 OPT      := -O2 $(SMALL)
 ifeq ($(SAN),1)

@@ -59,8 +59,8 @@ bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environme
 /* Waits until all have ended. NULL, or why not all did: they are gone then too. */
 const char *rlx_process_wait(rlx_process *p, size_t count, double seconds,
                              int32_t (*cancelled)(void *user), void *user);
-/* Ends the group of a compiler of somebody who is gone, if TMPDIR of it is `directory`. */
-void rlx_process_end_stray(int pid, const char *directory);
+/* Ends every process of ours whose TMPDIR is `directory`. */
+void rlx_process_end_strays(const char *directory);
 
 /* ---- directories */
 #define RLX_DIRECTORY_PATH 4096
@@ -68,8 +68,6 @@ void rlx_process_end_stray(int pid, const char *directory);
 typedef struct rlx_directory { char path[RLX_DIRECTORY_PATH]; int lock; } rlx_directory;
 /* Below `in`, where it also removes what killed processes left. */
 bool rlx_directory_make(rlx_directory *d, const char *in);
-/* A compiler works in it: ended by whoever finds the directory left behind. */
-void rlx_directory_note(const rlx_directory *d, int pid);
 /* Empties it and removes it. */
 void rlx_directory_remove(rlx_directory *d);
 

@@ -289,10 +289,8 @@ static bool start(build *b, rlx_process *p, size_t number)
     argv[n] = NULL;
     const char *why;
     rlx_process_limits limits = { b->o->memory, b->o->seconds };
-    if (!rlx_process_start(p, argv, b->environment.data, &limits, &b->said, &why))
-        return failed(b, why);
-    rlx_directory_note(&b->directory, p->pid);
-    return true;
+    return rlx_process_start(p, argv, b->environment.data, &limits, &b->said, &why) ||
+           failed(b, why);
 }
 
 /* A regular file of ours, whole. */

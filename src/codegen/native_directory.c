@@ -1,8 +1,8 @@
 /* native_directory: the private directories of compilers, and what is in directories.
  *
- * A directory that is in use holds a file `lock` that its process has locked, with the numbers
- * of the compilers that it has started. The system lets go of the lock however that process ends:
- * what a killed one left behind, directory and compilers, goes when the next directory is made. */
+ * A directory that is in use holds a file `lock` that its process has locked. The system lets go
+ * of the lock however that process ends: what a killed one left behind, directory and what works
+ * in it, goes when the next directory is made. */
 #include "codegen/native.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define PREFIX "relax-"
-#define MAX_STRAYS 16
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -84,22 +83,6 @@ void rlx_directory_remove(rlx_directory *d)
 
 /* ---- what others left ----------------------------------------------------------------------- */
 
-/* The compilers that a file names, a line each, if they still work in directory `path`. */
-static void end_strays(int lock, const char *path)
-{
-    char text[16 * MAX_STRAYS];
-    ssize_t n = pread(lock, text, sizeof text, 0);
-    int pid = 0;
-    for (ssize_t i = 0; i < n; i++) {
-        if (text[i] >= '0' && text[i] <= '9' && pid < 100000000) {
-            pid = pid * 10 + text[i] - '0';
-            continue;
-        }
-        rlx_process_end_stray(pid, path);
-        pid = 0;
-    }
-}
-
 static bool is_ours(int fd)
 {
     struct stat s;
@@ -114,7 +97,7 @@ static void sweep_one(int fd, const char *in, const char *name)
         lock = openat(inner, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (lock >= 0 && is_ours(lock) && flock(lock, LOCK_EX | LOCK_NB) == 0) {
         snprintf(path, sizeof path, "%.*s/%.40s", (int)(sizeof path - 64), in, name);
-        end_strays(lock, path);
+        rlx_process_end_strays(path);
         remove_files(inner, 4);
         unlinkat(fd, name, AT_REMOVEDIR);
     }
@@ -164,13 +147,4 @@ bool rlx_directory_make(rlx_directory *d, const char *in)
     }
     lock(d);
     return true;
-}
-
-void rlx_directory_note(const rlx_directory *d, int pid)
-{
-    char text[16];
-    int n = snprintf(text, sizeof text, "%d\n", pid);
-    if (d->lock >= 0 && n > 0)
-        while (write(d->lock, text, (size_t)n) < 0 && errno == EINTR)
-            ;
 }
