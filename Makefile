@@ -48,9 +48,12 @@ endif
 # bin/; the others keep even these below build/, so that an installed or running one is not disturbed.
 
 # Sections, so that the linker can drop what nothing calls; unwind tables would be a seventh of the library. Nothing is aligned
-# and no loop vectorised but in the strips: elsewhere loops are short.
+# and no loop vectorised but in the strips: elsewhere loops are short. A compiler gets what it knows of the alignments.
 SECTIONS := -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
-SMALL    := $(SECTIONS) -falign-functions=1 -falign-loops=1 -falign-jumps=1 -fno-tree-vectorize
+takes     = echo 'int x;' | $(CC) -Werror $(1) -S -x c - -o /dev/null 2>/dev/null && echo $(1)
+ALIGN    := -falign-functions=1 -falign-loops=1 -falign-jumps=1
+ALIGN    := $(shell $(call takes,$(ALIGN)) || { $(foreach f,$(ALIGN),$(call takes,$f);) })
+SMALL    := $(SECTIONS) $(ALIGN) -fno-tree-vectorize
 OPT      := -O2 $(SMALL)
 ifeq ($(SAN),1)
   VARIANT := asan
@@ -111,25 +114,29 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 
 # The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
 # What runs once per function, pass or file, not once per binding or token, is built for size.
+# private: prerequisites, the record of the flags among them, do not inherit what is set for an object.
 ifeq ($(VARIANT),release)
-  $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SECTIONS)
-  COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/host_op.c \
-                   $(addprefix src/op/infer_,call.c create.c index.c memory.c misc.c nn.c window.c) \
-                   src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
-                   src/script/reader_missing.c \
-                   src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
-                                            memory_use.c mutation.c reach.c reshape_pattern.c) \
-                   $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c host.c device.c) \
-                   $(addprefix src/sinfo/,encode.c host_kind.c mapping.c mutator.c relation.c) \
-                   $(addprefix src/base/,json.c sha256.c cpu.c file.c diag.c) \
-                   src/desc/desc_text.c src/desc/desc_verify.c src/desc/rlx_writer.c \
-                   src/runtime/builtin% src/runtime/kernel_load.c src/runtime/kernel_dis.c src/runtime/native.c \
-                   src/runtime/value_text.c src/runtime/error.c \
-                   src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c,$(LIB_SRC))
-  $(call obj,$(COLD)): OPT := -Os $(SMALL)
+  STRIPS     := src/runtime/kernel_strips.c
+  STRIPS_OPT := -O3 $(SECTIONS)
+  COLD_OPT   := -Os $(SMALL)
+  COLD := src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/host_op.c \
+          $(addprefix src/op/infer_,call.c create.c index.c memory.c misc.c nn.c window.c) \
+          src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
+          src/script/reader_missing.c \
+          src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
+                          memory_use.c mutation.c reach.c reshape_pattern.c) \
+          $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c host.c device.c) \
+          $(addprefix src/sinfo/,encode.c host_kind.c mapping.c mutator.c relation.c) \
+          $(addprefix src/base/,json.c sha256.c cpu.c file.c diag.c) \
+          src/desc/desc_text.c src/desc/desc_verify.c src/desc/rlx_writer.c \
+          src/runtime/builtin% src/runtime/kernel_load.c src/runtime/kernel_dis.c src/runtime/native.c \
+          src/runtime/value_text.c src/runtime/error.c \
+          src/vm/disassemble.c src/vm/loader.c src/vm/verify.c src/vm/load_native.c
+  $(call obj,$(STRIPS)): private OPT := $(STRIPS_OPT)
+  $(call obj,$(filter $(COLD),$(LIB_SRC))): private OPT := $(COLD_OPT)
 endif
 # Tests see test/support; nothing else does.
-$(TEST_OBJ): EXTRA := -Itest/support
+$(TEST_OBJ): private EXTRA := -Itest/support
 
 # -z defs: everything the library needs is named on its own link line. -Bsymbolic-functions: our calls
 # are ours, whatever the host has loaded. --exclude-libs: archives linked in export nothing.
@@ -141,8 +148,8 @@ SO_FLAGS := -shared -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,-z,relro
 ifeq ($(filter asan tsan,$(VARIANT)),)
   SO_FLAGS += -Wl,-z,defs
 endif
-# What bin/relax needs beyond librelax (a system zip or zlib would go here).
-CLI_LIBS := -lminizip -lz
+# What bin/relax needs beyond librelax.
+CLI_LIBS := -lz
 CMOCKA_LIBS ?= -lcmocka
 
 # --- products ------------------------------------------------------------------------------------
@@ -209,14 +216,19 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
 	$(Q)$(CC) $(OPT) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) $(CMOCKA_LIBS) $(LIBS)
 
 # Objects depend on the flags they were made with, products on the list of their inputs: a changed
-# variable or a deleted source rebuilds what it should, and an unchanged one nothing.
+# variable or a deleted source rebuilds what it should, and an unchanged one nothing. What is recorded is
+# compared when make starts, so that `make -q` and `make -n` know as well.
 .PHONY: FORCE
-remember = mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" > $@
 quote    = '$(subst ','\'',$(1))'
-$(BUILD)/flags: FORCE
-	@text=$(call quote,$(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS)); $(remember)
-$(BUILD)/inputs: FORCE
-	@text=$(call quote,$(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION)); $(remember)
+FLAGS   := $(strip $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS) \
+               / $(STRIPS) $(STRIPS_OPT) / $(COLD) $(COLD_OPT))
+INPUTS  := $(strip $(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION))
+is_not   = $(if $(shell printf '%s\n' $(call quote,$(2)) | cmp -s - $(1) || echo changed),FORCE)
+remember = @mkdir -p $(@D); printf '%s\n' $(call quote,$(1)) > $@
+$(BUILD)/flags: $(call is_not,$(BUILD)/flags,$(FLAGS))
+	$(call remember,$(FLAGS))
+$(BUILD)/inputs: $(call is_not,$(BUILD)/inputs,$(INPUTS))
+	$(call remember,$(INPUTS))
 
 .PRECIOUS: $(BUILD)/%.o
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ) $(call obj,$(wildcard test/fuzz/*.c)))
@@ -299,10 +311,10 @@ $(FUZZ_NAMES:%=fuzz-%): fuzz-%:
 	$(FUZZ_DIR)/fuzz_$* $(FUZZ_FLAGS) -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(FUZZ_DIR)/found/ \
 	    $(FUZZ_DIR)/found/$* test/fuzz/corpus/$* $(FUZZ_SEEDS)
 
-$(call obj,$(wildcard test/fuzz/fuzz_*.c)): EXTRA := -Itest/support
+$(call obj,$(wildcard test/fuzz/fuzz_*.c)): private EXTRA := -Itest/support
 $(FUZZ_DIR)/fuzz_rlx: $(FUZZ_ALONE)
 $(FUZZ_DIR)/fuzz_script: $(call obj,test/support/text_case.c) $(ARCHIVE)
-$(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c) $(RUN_ARCHIVE)
+$(FUZZ_DIR)/fuzz_npy: $(call obj,src/cli/npy.c src/cli/npz.c src/cli/zip.c) $(RUN_ARCHIVE)
 $(FUZZ_DIR)/fuzz_%: $(BUILD)/test/fuzz/fuzz_%.o
 	$(say) LINK $@
 	$(Q)$(CC) $(OPT) -fsanitize=fuzzer $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CLI_LIBS) $(LIBS)

@@ -38,7 +38,8 @@ typedef struct relax_compile_options {
     /* 1: a compiler may be started; default 0, then target "c" is refused (CG14) */
     int32_t allow_compiler;
     int32_t unchecked;         /* 1: native kernels do not check indices; default 0 */
-    /* command: words parted by blanks, quotes as in a shell; NULL: "cc" */
+    /* command: words parted by blanks, quotes as in a shell (OP05 where one is not closed);
+     * NULL: "cc". Looked for in the absolute directories of PATH alone. */
     const char *compiler;
     /* its environment, "NAME=value" each, NULL at the end; NULL: a PATH of the system's
      * directories */
@@ -53,8 +54,13 @@ typedef struct relax_compile_options {
     /* where a private directory is made for the compiler; NULL: "/tmp" */
     const char *temp_dir;
     double compiler_seconds;   /* most that each process may take; default 120, also for 0 */
-    /* asked while compilers run, with `user`; not 0 ends them and the call (CG13). NULL: never */
+    /* asked before compilers are started and while they run, with `user`; not 0 ends them and
+     * the call (CG13), and nothing of them is left. NULL: never. A host that ends by a signal asks
+     * here whether it came: the library handles none. What a killed process leaves in temp_dir
+     * goes when the next compiler is started there. */
     int32_t (*cancelled)(void *user);
+    /* most that each compiler process may address; default 2 GiB, also for 0; UINT64_MAX: any */
+    uint64_t compiler_memory;
 } relax_compile_options;
 
 /* Fills `options` with the defaults. */

@@ -28,7 +28,8 @@ relax_status relax_pass_register(relax_context *ctx, const char *name, size_t na
                                  RELAX_NULLABLE void (*destroy)(void *user));
 
 /* Runs one pass. `options` (map or NULL) as relax_pass_option lists them. NULL and
- * diagnostics on failure; OP10 for an unknown pass. */
+ * diagnostics on failure; OP10 for an unknown pass, OP11 for options, OP21 for a module that is
+ * not as relax_pass_needs says. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_run_pass(relax_context *ctx,
         const relax_module *module, const char *pass, size_t pass_len,

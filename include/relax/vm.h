@@ -59,7 +59,11 @@ typedef struct relax_load_options {
     uint64_t max_bytes;               /* larger files are refused; default 16 GiB */
     /* 1: map the file instead of reading it; it must not change meanwhile */
     int32_t map_file;
-    int32_t allow_native;             /* 1: native code in the file may be loaded; default 0 */
+    /* 1: native code in the file may be loaded; default 0. It does what it wants from then on, as
+     * it is loaded even: allow it for files from sources you trust alone. Digests in the file
+     * guard against damage, not against whoever made the file. Code that cannot be used, as of
+     * another machine, is no failure: relax_executable_native_refused. */
+    int32_t allow_native;
     int32_t check_constants;          /* 1 (default): verify the checksum of the constants too */
     int32_t reserved;                 /* 0 */
 } relax_load_options;
@@ -105,6 +109,10 @@ relax_status relax_executable_serialize(const relax_executable *executable,
  * options of loading. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 uint32_t relax_executable_num_native_kernels(const relax_executable *executable);
+/* Why native code that the options of loading allowed is not used, and its kernels are
+ * interpreted; "": none was refused. Lives as long as the executable. */
+RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
+RELAX_BORROWED const char *relax_executable_native_refused(const relax_executable *executable);
 /* How many compiler processes relax_compile started to make it. 0 for one that was loaded. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 uint32_t relax_executable_compiler_processes(const relax_executable *executable);

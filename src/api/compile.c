@@ -66,7 +66,8 @@ relax_module *relax_bind_params(relax_context *ctx, const relax_module *module,
 static const relax_compile_options defaults = { .struct_size = sizeof(relax_compile_options),
                                                 .opt_level = 1,
                                                 .cache_bytes = (uint64_t)256 << 20,
-                                                .compiler_seconds = 120 };
+                                                .compiler_seconds = 120,
+                                                .compiler_memory = (uint64_t)2 << 30 };
 
 relax_status relax_compile_options_init(relax_compile_options *options, size_t struct_size)
 {
@@ -100,6 +101,8 @@ static bool read_options(relax_context *ctx, const relax_compile_options *given,
         o->compiler_seconds = defaults.compiler_seconds;
     if (o->cache_bytes == 0)
         o->cache_bytes = defaults.cache_bytes;
+    if (o->compiler_memory == 0)
+        o->compiler_memory = defaults.compiler_memory;
     if (o->allow_compiler < 0 || o->allow_compiler > 1 || o->unchecked < 0 || o->unchecked > 1 ||
         !(o->compiler_seconds > 0 && o->compiler_seconds < 1e6)) {
         rlx_error(ctx, RLX_OP03, RLX_NO_PLACE,
@@ -172,6 +175,7 @@ static rlx_blob *generate(relax_context *ctx, const rlx_module *m, job *j)
                                   .cache_bytes = o->cache_bytes,
                                   .temp_dir = o->temp_dir,
                                   .seconds = o->compiler_seconds,
+                                  .memory = o->compiler_memory,
                                   .unchecked = o->unchecked != 0,
                                   .cancelled = o->cancelled,
                                   .user = o->user };

@@ -326,6 +326,11 @@ uint32_t relax_executable_num_native_kernels(const relax_executable *executable)
     return is_executable(executable) ? executable->num_native_kernels : 0;
 }
 
+const char *relax_executable_native_refused(const relax_executable *executable)
+{
+    return is_executable(executable) ? executable->native_why : "";
+}
+
 uint32_t relax_executable_compiler_processes(const relax_executable *executable)
 {
     return is_executable(executable) ? executable->compiler_processes : 0;

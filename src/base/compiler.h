@@ -68,7 +68,7 @@
 #define RLX_ELF_MACHINE 0
 #endif
 
-/* posix_spawn_file_actions_addclosefrom_np */
+/* close_range */
 #if defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
 #define RLX_HAS_CLOSEFROM 1

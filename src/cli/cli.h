@@ -24,7 +24,7 @@ typedef struct cli {
     const char *target, *entry, *dump_after, *diagnostics, *profile_file;
     const char *inputs[CLI_MAX_LIST]; int num_inputs;
     const char *no_warn[CLI_MAX_LIST]; int num_no_warn;
-    int64_t opt_level, max_memory, max_depth, repeat;
+    int64_t opt_level, max_memory, max_depth, repeat, compiler_memory;
     double timeout;
     bool strict, notes, trust, color, verify, allow_native, unchecked, profile, json, help;
 } cli;
@@ -40,8 +40,10 @@ bool cli_parse_int(const char *text, int64_t *out);
 typedef struct cli_file { char *data; size_t size; const char *name; } cli_file;
 /* "-": standard input. Reports IO01, IO04 */
 bool cli_read(const cli *c, const char *path, cli_file *out);
+bool cli_is_compiled(const cli_file *f); /* or meant to be */
 void cli_file_free(cli_file *f);
-/* Whole or not at all: temporary file beside it, then rename. Reports IO02. */
+/* Whole or not at all: temporary file beside it, then rename; where it is a link, what that leads
+ * to. "-": standard output. Reports IO02. */
 bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
                const void *data, size_t size);
 bool cli_make_directory(const cli *c, const char *path); /* fine if it exists. Reports IO03 */
@@ -54,6 +56,9 @@ int cli_error(const cli *c, const char *code, const char *file, const char *form
 /* Text that may come from a file, harmless for a terminal: control characters and broken UTF-8
  * become '?'. */
 void cli_put_text(FILE *out, const char *text);
+/* The same as a warning. */
+void cli_warning(const cli *c, const char *code, const char *file, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* returns CLI_USAGE */
 int cli_usage(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* releases it; returns CLI_FAULT or CLI_INTERNAL */
@@ -63,6 +68,14 @@ int cli_diagnostics(const cli *c, relax_context *ctx, size_t first);
 void cli_progress(const char *text);  /* on a terminal only; NULL clears the line */
 /* standard output reached its reader; else IO02 and CLI_FAULT */
 bool cli_flush(const cli *c, int *status);
+
+/* ---- signals that end the tool (endings.c) */
+/* Did one come? What the library asks while compilers run; from then on they wait for this. */
+int32_t cli_is_ended(void *user);
+void cli_compilers_are_gone(void);        /* and now the signal ends the tool */
+void cli_hold_signals(bool hold);         /* they come when they are let go */
+/* A file that goes if a signal comes; NULL: none any more. */
+void cli_unfinished(const char *path);
 
 /* ---- contexts and modules (module.c) */
 relax_context *cli_context(const cli *c, int *status);
@@ -77,8 +90,40 @@ relax_executable *cli_compile(const cli *c, const cli_file *file, const struct c
 /* The same, but for the kernels as C and their header. */
 bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status);
+/* Parameters become constants; NULL after a report. */
+relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *module,
+                       const struct cli_arrays *params);
+/* ---- passes (passes.c) */
+/* Those of --pass; `params` may be NULL. NULL: *status is CLI_USAGE, or diagnostics say why. */
+relax_module *cli_run_passes(const cli *c, relax_context *ctx, relax_module *module,
+                             const struct cli_arrays *params, int *status);
+bool cli_same_pass(const char *text, size_t len, const char *name); /* - may stand for _ */
 /* Target, compiler, cache (compiler.c). */
 void cli_target(const cli *c, bool here, relax_compile_options *o);
+
+/* ---- zip files (zip.c) */
+typedef struct cli_zip {
+    int fd;
+    uint64_t size, directory_at, entries, seen;
+    uint64_t counted; /* bits of `entries` that are stated */
+    unsigned char *directory;
+    size_t directory_size, next;
+} cli_zip;
+/* name: not terminated, of the archive. at: of the header in front of it */
+typedef struct cli_zip_member {
+    const char *name; size_t name_len;
+    uint16_t flags, method;
+    uint32_t crc;
+    uint64_t packed, unpacked, at;
+} cli_zip_member;
+enum cli_zip_step { CLI_ZIP_END, CLI_ZIP_MEMBER, CLI_ZIP_DAMAGED };
+bool cli_zip_open(cli_zip *z, const char *path); /* false: it is none */
+void cli_zip_close(cli_zip *z);
+enum cli_zip_step cli_zip_next(cli_zip *z, cli_zip_member *m);
+/* The content, stored (method 0) or deflated (8), into unpacked + 1 bytes. NULL, or what is wrong
+ * with it and *code. */
+const char *cli_zip_read(const cli_zip *z, const cli_zip_member *m, unsigned char *to,
+                         const char **code);
 
 /* ---- arrays (npy.c, npz.c) */
 typedef struct cli_array { char *name; relax_tensor *tensor; } cli_array;

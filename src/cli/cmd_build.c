@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static int save(const cli *c, const relax_executable *exe)
 {
@@ -38,11 +39,27 @@ static int emit(const cli *c, const cli_file *file, const cli_arrays *params)
     return status;
 }
 
-int cli_build(cli *c)
+/* Standard output takes a compiled file, and then nothing else. */
+static int check_output(const cli *c)
 {
     if (!c->output)
         return cli_usage(c, "relax build needs -o OUT.rlx");
-    int status = CLI_OK;
+    if (strcmp(c->output, "-"))
+        return CLI_OK;
+    if (c->emit)
+        return cli_usage(c, "--emit writes two files: -o names a directory");
+    if (c->dump_after)
+        return cli_usage(c, "--dump-after prints on standard output: -o names a file");
+    return isatty(STDOUT_FILENO)
+               ? cli_usage(c, "a compiled file is not for a terminal: -o FILE, or a pipe")
+               : CLI_OK;
+}
+
+int cli_build(cli *c)
+{
+    int status = check_output(c);
+    if (status != CLI_OK)
+        return status;
     cli_file file;
     cli_arrays params = { 0 };
     if (!cli_read(c, c->files[0], &file))
@@ -62,6 +79,7 @@ int cli_build(cli *c)
     return status;
 }
 
+/* Is it a sound file? Says what is wrong. */
 static int verify(const cli *c, const cli_file *file)
 {
     relax_executable *exe = NULL;
@@ -72,25 +90,30 @@ static int verify(const cli *c, const cli_file *file)
     return CLI_OK;
 }
 
+/* Of a file that is not sound, what can be shown. */
+static int disassemble(const cli *c, const cli_file *file)
+{
+    relax_bytes *text = NULL;
+    relax_error *error = NULL;
+    if (relax_disassemble(file->data, file->size, &text, &error) != RELAX_OK)
+        return cli_run_error(c, file->name, error);
+    fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stdout);
+    relax_bytes_release(text);
+    return CLI_OK;
+}
+
 int cli_dis(cli *c)
 {
     cli_file file;
     if (!cli_read(c, c->files[0], &file))
         return CLI_FAULT;
-    relax_bytes *text = NULL;
-    relax_error *error = NULL;
-    int status = CLI_OK;
-    if (c->verify)
-        status = verify(c, &file);
-    if (relax_disassemble(file.data, file.size, &text, &error) == RELAX_OK) {
-        fwrite(relax_bytes_data(text), 1, relax_bytes_size(text), stdout);
-        if (c->verify && status == CLI_OK)
-            puts("verified: sound");
-    } else {
-        int failed = cli_run_error(c, file.name, error);
-        status = status == CLI_OK ? failed : status;
+    int status = verify(c, &file);
+    if (cli_is_compiled(&file)) {
+        int shown = disassemble(c, &file);
+        status = status == CLI_OK ? shown : status;
     }
-    relax_bytes_release(text);
+    if (c->verify && status == CLI_OK)
+        puts("verified: sound");
     cli_file_free(&file);
     return status;
 }

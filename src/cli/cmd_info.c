@@ -63,14 +63,6 @@ int cli_ops(cli *c)
                      near ? "; did you mean " : "", near ? near : "");
 }
 
-static bool same_pass(const char *a, const char *b)
-{
-    for (; *a && *b; a++, b++)
-        if ((*a == '-' ? '_' : *a) != *b)
-            return false;
-    return !*a && !*b;
-}
-
 static void show_pass(int32_t pass)
 {
     const char *name, *deflt, *help, *needs = relax_pass_needs(pass);
@@ -88,7 +80,7 @@ int cli_passes(cli *c)
     for (int32_t i = 0; (name = relax_pass_name(i)); i++) {
         if (!c->num_files) {
             printf("%-28s %s\n", name, relax_pass_help(i) ? relax_pass_help(i) : "");
-        } else if (same_pass(c->files[0], name)) {
+        } else if (cli_same_pass(c->files[0], strlen(c->files[0]), name)) {
             show_pass(i);
             return CLI_OK;
         }

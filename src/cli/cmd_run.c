@@ -5,14 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-static bool is_compiled(const cli_file *file)
-{
-    return file->size >= 4 && !memcmp(file->data, "\x89RLX", 4);
-}
-
 static relax_executable *load(const cli *c, const cli_file *file, int *status)
 {
-    if (!is_compiled(file))
+    if (!cli_is_compiled(file))
         return cli_compile(c, file, NULL, true, status);
     relax_executable *exe = NULL;
     relax_error *error = NULL;
@@ -22,6 +17,9 @@ static relax_executable *load(const cli *c, const cli_file *file, int *status)
     *status = CLI_OK;
     if (relax_executable_load(file->data, file->size, &options, &exe, &error) != RELAX_OK)
         *status = cli_run_error(c, file->name, error);
+    else if (*relax_executable_native_refused(exe))
+        cli_warning(c, "LD18", file->name, "%s; kernels are interpreted",
+                    relax_executable_native_refused(exe));
     return exe;
 }
 
@@ -178,6 +176,8 @@ int cli_run(cli *c)
     int status = CLI_OK;
     cli_file file;
     cli_arrays params = { 0 };
+    if (c->output && !strcmp(c->output, "-"))
+        return cli_usage(c, "--output names a directory");
     if (!cli_read(c, c->files[0], &file))
         return CLI_FAULT;
     if (c->params && !cli_weights_read(c, c->params, &params))

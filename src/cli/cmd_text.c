@@ -47,21 +47,6 @@ int cli_check(cli *c)
 
 /* ---- print ---------------------------------------------------------------------------------- */
 
-static relax_module *run_passes(const cli *c, relax_context *ctx, relax_module *module)
-{
-    relax_pipeline *pipeline = relax_pipeline_create(ctx);
-    for (const char *p = c->passes; pipeline && *p;) {
-        size_t len = strcspn(p, ",");
-        if (len && relax_pipeline_add(pipeline, p, len, NULL) != RELAX_OK)
-            break;
-        p += len + (p[len] == ',');
-    }
-    module =
-        pipeline && !relax_context_num_errors(ctx) ? relax_pipeline_run(pipeline, module) : NULL;
-    relax_pipeline_destroy(pipeline);
-    return module;
-}
-
 #define GREY "\033[90m"
 #define GREEN "\033[32m"
 #define BLUE "\033[34m"
@@ -162,15 +147,19 @@ int cli_print(cli *c)
 {
     int status;
     cli_file file;
-    if (!cli_read(c, c->files[0], &file))
+    cli_arrays params = { 0 };
+    if (c->params && !cli_weights_read(c, c->params, &params))
         return CLI_FAULT;
+    if (!cli_read(c, c->files[0], &file))
+        return cli_arrays_free(&params), CLI_FAULT;
     relax_context *ctx = cli_context(c, &status);
     if (ctx) {
         relax_module *module = cli_parse_module(c, ctx, &file);
         bool standalone = relax_module_is_standalone(module) == 1;
-        if (module && c->passes && !relax_context_num_errors(ctx))
-            module = run_passes(c, ctx, module);
-        status = cli_diagnostics(c, ctx, 0);
+        if (module && !relax_context_num_errors(ctx))
+            module = cli_run_passes(c, ctx, module, c->params ? &params : NULL, &status);
+        if (status == CLI_OK)
+            status = cli_diagnostics(c, ctx, 0);
         if (module) {
             int printed = put_module(c, ctx, module, standalone);
             status = status == CLI_OK ? printed : status;
@@ -179,6 +168,7 @@ int cli_print(cli *c)
         }
     }
     relax_context_release(ctx);
+    cli_arrays_free(&params);
     cli_file_free(&file);
     return status;
 }

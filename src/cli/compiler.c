@@ -27,7 +27,8 @@ static bool is_executable(const char *dir, size_t dir_len, const char *name, siz
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Is there a compiler? Only its first word is looked at; one in quotes is believed. */
+/* Is there a compiler? Only its first word is looked at; one in quotes is believed. Only absolute
+ * parts of PATH count, as for the library. */
 static bool has_compiler(void)
 {
     const char *name = command(), *path = getenv("PATH");
@@ -39,7 +40,7 @@ static bool has_compiler(void)
         return is_executable("", 0, name, len);
     for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p;
          p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL)
-        if (is_executable(p, strcspn(p, ":"), name, len))
+        if (*p == '/' && is_executable(p, strcspn(p, ":"), name, len))
             return true;
     return false;
 }
@@ -73,6 +74,8 @@ void cli_target(const cli *c, bool here, relax_compile_options *o)
     o->unchecked = c->unchecked;
     if (c->timeout > 0)
         o->compiler_seconds = c->timeout;
+    o->compiler_memory = (uint64_t)c->compiler_memory;
+    o->cancelled = cli_is_ended;
     o->temp_dir = getenv("TMPDIR");
     if (o->temp_dir && *o->temp_dir != '/')
         o->temp_dir = NULL;

@@ -59,6 +59,11 @@ bool cli_read(const cli *c, const char *path, cli_file *out)
     return ok;
 }
 
+bool cli_is_compiled(const cli_file *f)
+{
+    return f->size >= 4 && !memcmp(f->data, "\x89RLX", 4);
+}
+
 void cli_file_free(cli_file *f)
 {
     free(f->data);
@@ -87,34 +92,73 @@ static bool is_special(const char *path)
     return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
-               const void *data, size_t size)
+static bool write_both(int fd, const void *head, size_t head_size, const void *data, size_t size)
 {
-    bool direct = is_special(path);
+    return write_all(fd, head, head_size) && write_all(fd, data, size);
+}
+
+/* What a link leads to, or the path itself; malloc'ed. */
+static char *follow(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) || !S_ISLNK(st.st_mode) ? strdup(path) : realpath(path, NULL);
+}
+
+static bool write_direct(const char *path, const void *head, size_t head_size, const void *data,
+                         size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write_both(fd, head, head_size, data, size);
+    if (fd >= 0 && close(fd))
+        ok = false;
+    return ok;
+}
+
+static bool replace(const char *path, const void *head, size_t head_size, const void *data,
+                    size_t size)
+{
     size_t len = strlen(path);
     char *temporary = malloc(len + 8);
     if (!temporary)
-        return cli_error(c, "IN02", path, "out of memory"), false;
-    memcpy(temporary, path, len + 1);
-    if (!direct)
-        memcpy(temporary + len, ".XXXXXX", 8);
-    int fd = direct ? open(path, O_WRONLY | O_CLOEXEC) : mkostemp(temporary, O_CLOEXEC);
-    bool ok = fd >= 0 && write_all(fd, head, head_size) && write_all(fd, data, size);
-    if (ok && !direct) {
+        return false;
+    memcpy(temporary, path, len);
+    memcpy(temporary + len, ".XXXXXX", 8);
+    cli_hold_signals(true);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    cli_unfinished(fd >= 0 ? temporary : NULL);
+    cli_hold_signals(false);
+    bool ok = fd >= 0 && write_both(fd, head, head_size, data, size);
+    if (ok) {
         mode_t mask = umask(0);
         umask(mask);
         ok = !fchmod(fd, 0666 & ~mask);
     }
     if (fd >= 0 && close(fd))
         ok = false;
-    if (ok && !direct)
-        ok = !rename(temporary, path);
-    if (!ok) {
-        cli_error(c, "IO02", path, "cannot be written: %s", strerror(errno));
-        if (fd >= 0 && !direct)
-            unlink(temporary);
-    }
+    ok = ok && !rename(temporary, path);
+    int error = errno;
+    if (!ok && fd >= 0)
+        unlink(temporary);
+    cli_unfinished(NULL);
     free(temporary);
+    errno = error;
+    return ok;
+}
+
+bool cli_write(const cli *c, const char *path, const void *head, size_t head_size,
+               const void *data, size_t size)
+{
+    bool standard = !strcmp(path, "-");
+    char *target = standard ? NULL : follow(path);
+    bool ok = standard            ? !fflush(stdout) && write_both(STDOUT_FILENO, head, head_size,
+                                                       data, size)
+              : !target           ? false
+              : is_special(target) ? write_direct(target, head, head_size, data, size)
+                                   : replace(target, head, head_size, data, size);
+    if (!ok)
+        cli_error(c, "IO02", standard ? "<stdout>" : path, "cannot be written: %s",
+                  strerror(errno));
+    free(target);
     return ok;
 }
 

@@ -1,6 +1,7 @@
 /* main.c: the table of commands. */
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 /* options: one letter per option of the table in options.c */
@@ -16,28 +17,33 @@ static const command commands[] = {
     { "check", cli_check, "sNanj", 1, CLI_MAX_LIST,
       "relax check FILE...\n\nRead, check well-formedness, infer. Diagnostics go to standard "
       "error.\n" },
-    { "print", cli_print, "sanjPc", 1, 1,
+    { "print", cli_print, "sanjPwc", 1, 1,
       "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the "
-      "named passes.\n" },
-    { "opt", cli_print, "sanjPc", 1, 1,
+      "named passes. Options of a pass follow it in\n"
+      "braces, as in --pass 'bind_symbolic_vars{n=4,m=8},fold_constant{max_bytes=1000}' (relax "
+      "passes NAME lists them).\n"
+      "Weights of --params are bound first, or where the pass bind_params stands.\n" },
+    { "opt", cli_print, "sanjPwc", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
-    { "build", cli_build, "sanjowtEuUCOd", 1, 1,
+    { "build", cli_build, "sanjowtEuUCMOd", 1, 1,
       "relax build FILE -o OUT.rlx [--params W.npz]\n\nCompile to one file. --params binds "
       "weights by parameter name; the file is then complete.\n"
+      "-o - writes to standard output.\n"
       "Target c: kernels are in the file as machine code too, which relax run --allow-native "
       "uses. The compiler is cc, or what\n"
       "RELAX_CC says (words as in a shell; empty: none).\n" },
-    { "run", cli_run, "sanjewtuUCiOpRxmTDV", 1, 1,
+    { "run", cli_run, "sanjewtuUCMiOpRxmTDV", 1, 1,
       "relax run FILE|OUT.rlx [--entry main] [--input A.npy]... [--params W.npz] [--output "
       "DIR]\n\n"
       "Inputs go to the entry's parameters by position: A.npy, B.npz:MEMBER, either after NAME=, "
       "NAME=int64:5,\n"
       "NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as NAME.0=... Parameters left over are "
       "filled by name from --params.\n"
-      "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output.\n" },
+      "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output; strings and "
+      "dtypes as 0.txt.\n" },
     { "dis", cli_dis, "v", 1, 1,
-      "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text; --verify checks it "
-      "and says so.\n" },
+      "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text. One that is not sound "
+      "is an error, after what can be\nshown of it; --verify says that it is sound.\n" },
     { "ops", cli_ops, "", 0, 1, "relax ops [NAME]\n\nThe operators, or all about one.\n" },
     { "passes", cli_passes, "", 0, 1, "relax passes [NAME]\n\nThe passes, or all about one.\n" },
     { "explain", cli_explain, "", 1, 1,
@@ -79,6 +85,7 @@ int main(int argc, char **argv)
         fputs(overview, stderr);
         return CLI_USAGE;
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file that becomes too large is an error like others */
     c.command = argv[1];
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         fputs(overview, stdout);

@@ -39,9 +39,10 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
     return relax_module_parse(ctx, file->name, strlen(file->name), file->data, file->size);
 }
 
-static relax_module *bind(const cli *c, relax_context *ctx, relax_module *module,
-                          const cli_arrays *params)
+relax_module *cli_bind(const cli *c, relax_context *ctx, const relax_module *module,
+                       const cli_arrays *params)
 {
+    relax_module *bound = NULL;
     const char **names = calloc(params->count + 1, sizeof *names);
     const relax_tensor **tensors = calloc(params->count + 1, sizeof *tensors);
     if (names && tensors) {
@@ -49,25 +50,39 @@ static relax_module *bind(const cli *c, relax_context *ctx, relax_module *module
             names[i] = params->items[i].name;
             tensors[i] = params->items[i].tensor;
         }
-        module = relax_bind_params(ctx, module, NULL, 0, names, tensors, params->count);
+        bound = relax_bind_params(ctx, module, NULL, 0, names, tensors, params->count);
     } else {
-        module = NULL;
         cli_error(c, "IN02", NULL, "out of memory");
     }
     free(names);
     free(tensors);
-    return module;
+    return bound;
 }
 
-typedef struct dump { const cli *c; relax_context *ctx; } dump;
+typedef struct dump { const cli *c; relax_context *ctx; bool found; } dump;
+
+static bool dumps_all(const cli *c) { return !strcmp(c->dump_after, "all"); }
+
+/* Is there such a pass? Diagnostics say what is like it. */
+static bool knows_dump(const cli *c, relax_context *ctx)
+{
+    if (!c->dump_after || dumps_all(c))
+        return true;
+    relax_pipeline *pipeline = relax_pipeline_create(ctx);
+    bool known = pipeline && relax_pipeline_add(pipeline, c->dump_after, strlen(c->dump_after),
+                                                NULL) == RELAX_OK;
+    relax_pipeline_destroy(pipeline);
+    return known;
+}
 
 static void dump_after(void *user, const char *pass, const relax_module *module, double seconds,
                        int32_t changed)
 {
     dump *d = user;
     (void)seconds;
-    if (strcmp(d->c->dump_after, "all") && strcmp(d->c->dump_after, pass))
+    if (!dumps_all(d->c) && !cli_same_pass(d->c->dump_after, strlen(d->c->dump_after), pass))
         return;
+    d->found = true;
     relax_bytes *text = relax_node_print(d->ctx, relax_module_as_node(module), NULL);
     printf("# ---- after %s%s\n%s\n", pass, changed ? "" : " (nothing changed)",
            text ? relax_bytes_data(text) : "");
@@ -78,13 +93,13 @@ static void dump_after(void *user, const char *pass, const relax_module *module,
 typedef struct product {
     relax_executable *exe;
     relax_bytes *source, *header;
-    bool as_c, here;
+    bool as_c, here, not_dumped;
 } product;
 
 static void make(const cli *c, relax_context *ctx, const relax_module *module, product *p)
 {
     relax_compile_options options;
-    dump d = { c, ctx };
+    dump d = { c, ctx, false };
     relax_compile_options_init(&options, sizeof options);
     options.opt_level = (int32_t)c->opt_level;
     cli_target(c, p->here, &options);
@@ -99,6 +114,8 @@ static void make(const cli *c, relax_context *ctx, const relax_module *module, p
     } else {
         p->exe = relax_compile(ctx, module, &options);
     }
+    cli_compilers_are_gone();
+    p->not_dumped = c->dump_after && !dumps_all(c) && !d.found;
 }
 
 static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params, product *p,
@@ -108,9 +125,9 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
     if (!ctx)
         return false;
     cli_progress("reading");
-    relax_module *module = cli_parse_module(c, ctx, file);
+    relax_module *module = knows_dump(c, ctx) ? cli_parse_module(c, ctx, file) : NULL;
     if (module && params && !relax_context_num_errors(ctx))
-        module = bind(c, ctx, module, params);
+        module = cli_bind(c, ctx, module, params);
     if (module && !relax_context_num_errors(ctx))
         make(c, ctx, module, p);
     cli_progress(NULL);
@@ -118,6 +135,9 @@ static bool run_job(const cli *c, const cli_file *file, const cli_arrays *params
     if (!p->exe && !(p->source && p->header) && *status == CLI_OK)
         *status =
             cli_error(c, "IN01", file->name, "could not be compiled, and no diagnostic says why");
+    else if (p->not_dumped && *status == CLI_OK)
+        *status = cli_error(c, "OP10", NULL, "pass %s is no part of a build at --opt %d",
+                            c->dump_after, (int)c->opt_level);
     relax_context_release(ctx);
     return *status == CLI_OK;
 }

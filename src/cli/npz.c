@@ -1,10 +1,8 @@
-/* npz.c: archives of arrays: zip files whose members are .npy files. The zip part is minizip's. */
+/* npz.c: archives of arrays: zip files whose members are .npy files. */
 #include "cli/cli.h"
 
-#include <minizip/unzip.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_MEMBER ((uint64_t)1 << 36)
@@ -18,8 +16,8 @@
 typedef struct archive {
     const cli *c;
     const char *path;
-    unzFile zip;
-    uint64_t file_size, packed, unpacked, most;
+    cli_zip zip;
+    uint64_t packed, unpacked, most;
 } archive;
 
 /* What the arrays may take: what the user allows, or else what the machine has. */
@@ -45,30 +43,12 @@ static bool add_array(cli_arrays *out, const char *name, size_t len, relax_tenso
     return true;
 }
 
-static bool read_bytes(const archive *a, const char *label, unsigned char *data, uint64_t size)
-{
-    uint64_t at = 0;
-    while (at < size) {
-        unsigned want = size - at > 1u << 30 ? 1u << 30 : (unsigned)(size - at);
-        int got = unzReadCurrentFile(a->zip, data + at, want);
-        if (got <= 0)
-            return cli_error(a->c, "NP05", label,
-                             "the member is truncated or its compressed data is damaged"),
-                   false;
-        at += (uint64_t)got;
-    }
-    char extra;
-    if (unzReadCurrentFile(a->zip, &extra, 1) != 0)
-        return cli_error(a->c, "NP05", label, "the member is longer than the archive says"), false;
-    return true;
-}
-
 /* Keeps count of what members take. */
-static bool has_room(archive *a, const char *label, const unz_file_info64 *info)
+static bool has_room(archive *a, const char *label, const cli_zip_member *m)
 {
-    a->packed += info->compressed_size;
-    a->unpacked += info->uncompressed_size;
-    if (a->packed > a->file_size)
+    a->packed += m->packed;
+    a->unpacked += m->unpacked;
+    if (a->packed > a->zip.size)
         return cli_error(a->c, "NP05", label,
                          "the archive's members have more bytes than the file: they overlap"),
                false;
@@ -79,67 +59,58 @@ static bool has_room(archive *a, const char *label, const unz_file_info64 *info)
     return true;
 }
 
-/* The current member's content, malloc'ed; NULL after a report. */
-static unsigned char *read_member(archive *a, const char *label, const unz_file_info64 *info)
+/* The member's content, malloc'ed; NULL after a report. */
+static unsigned char *read_member(archive *a, const char *label, const cli_zip_member *m)
 {
-    if (info->compression_method != 0 && info->compression_method != 8)
-        return cli_error(a->c, "NP07", label, "compression method %lu is not supported",
-                         info->compression_method),
+    if (m->method != 0 && m->method != 8)
+        return cli_error(a->c, "NP07", label, "compression method %d is not supported", m->method),
                NULL;
-    if (info->flag & 1)
+    if (m->flags & 1)
         return cli_error(a->c, "NP07", label, "the member is encrypted"), NULL;
-    if (info->compression_method == 0 && info->compressed_size != info->uncompressed_size)
+    if (m->method == 0 && m->packed != m->unpacked)
         return cli_error(a->c, "NP05", label, "the member is stored, but its two sizes differ"),
                NULL;
-    if (info->uncompressed_size > MAX_MEMBER || info->compressed_size > a->file_size ||
-        info->uncompressed_size / MAX_RATIO > info->compressed_size + 1)
+    if (m->unpacked > MAX_MEMBER || m->packed > a->zip.size ||
+        m->unpacked / MAX_RATIO > m->packed + 1)
         return cli_error(a->c, "NP05", label,
                          "the archive states a size of %llu bytes, which cannot be",
-                         (unsigned long long)info->uncompressed_size),
+                         (unsigned long long)m->unpacked),
                NULL;
-    if (!has_room(a, label, info))
+    if (!has_room(a, label, m))
         return NULL;
-    if (unzOpenCurrentFile(a->zip) != UNZ_OK)
-        return cli_error(a->c, "NP05", label,
-                         "the member cannot be opened: its headers do not agree"),
-               NULL;
-    unsigned char *data = malloc((size_t)info->uncompressed_size + 1);
-    bool ok = data ? read_bytes(a, label, data, info->uncompressed_size)
-                   : (cli_error(a->c, "IN02", label, "out of memory"), false);
-    if (unzCloseCurrentFile(a->zip) == UNZ_CRCERROR && ok) {
-        cli_error(a->c, "NP09", label, "the checksum of the member does not match");
-        ok = false;
-    }
-    if (ok)
+    unsigned char *data = malloc((size_t)m->unpacked + 1);
+    const char *code = "IN02", *why = data ? cli_zip_read(&a->zip, m, data, &code) : "out of memory";
+    if (!why)
         return data;
+    cli_error(a->c, code, label, "%s", why);
     free(data);
     return NULL;
 }
 
-static bool read_current(archive *a, const char *member, cli_arrays *out, bool *found)
+static bool read_current(archive *a, const cli_zip_member *m, const char *wanted, cli_arrays *out,
+                         bool *found)
 {
-    unz_file_info64 info;
     char name[1024], label[2048];
-    if (unzGetCurrentFileInfo64(a->zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK ||
-        info.size_filename >= sizeof name)
+    size_t len = m->name_len;
+    if (len >= sizeof name)
         return cli_error(a->c, "NP05", a->path, "an entry of the archive is malformed"), false;
-    size_t len = strlen(name);
-    if (len != info.size_filename)
+    memcpy(name, m->name, len);
+    name[len] = 0;
+    if (strlen(name) != len)
         return cli_error(a->c, "NP05", a->path, "the name of a member holds a NUL byte"), false;
     bool npy = len > 4 && !strcmp(name + len - 4, ".npy");
     if (npy)
         len -= 4;
-    if (member && (strlen(member) != len || memcmp(member, name, len)) && strcmp(member, name))
+    if (wanted && (strlen(wanted) != len || memcmp(wanted, name, len)) && strcmp(wanted, name))
         return true;
-    if (!npy && !member)
+    if (!npy && !wanted)
         return true; /* archives may hold other files */
-    if (*found && member)
-        return cli_error(a->c, "NP10", a->path, "the archive has two members %s", member), false;
+    if (*found && wanted)
+        return cli_error(a->c, "NP10", a->path, "the archive has two members %s", wanted), false;
     *found = true;
     snprintf(label, sizeof label, "%s:%.*s", a->path, (int)len, name);
-    unsigned char *data = read_member(a, label, &info);
-    relax_tensor *t =
-        data ? cli_npy_parse(a->c, label, data, (size_t)info.uncompressed_size) : NULL;
+    unsigned char *data = read_member(a, label, m);
+    relax_tensor *t = data ? cli_npy_parse(a->c, label, data, (size_t)m->unpacked) : NULL;
     free(data);
     if (t && !add_array(out, name, len, t)) {
         relax_tensor_release(t);
@@ -167,11 +138,12 @@ static bool names_differ(const cli *c, const char *path, cli_arrays *arrays, con
 static bool read_members(archive *a, const char *member, cli_arrays *out)
 {
     bool found = false;
-    int at = unzGoToFirstFile(a->zip);
-    for (; at == UNZ_OK; at = unzGoToNextFile(a->zip))
-        if (!read_current(a, member, out, &found))
+    cli_zip_member m;
+    enum cli_zip_step step;
+    while ((step = cli_zip_next(&a->zip, &m)) == CLI_ZIP_MEMBER)
+        if (!read_current(a, &m, member, out, &found))
             return false;
-    if (at != UNZ_OK && at != UNZ_END_OF_LIST_OF_FILE)
+    if (step == CLI_ZIP_DAMAGED)
         return cli_error(a->c, "NP05", a->path, "the directory of the archive is damaged"), false;
     if (member && !found)
         return cli_error(a->c, "NP06", a->path, "the archive has no member %s", member), false;
@@ -180,17 +152,14 @@ static bool read_members(archive *a, const char *member, cli_arrays *out)
 
 bool cli_npz_read(const cli *c, const char *path, const char *member, cli_arrays *out)
 {
-    struct stat st;
     archive a = { .c = c, .path = path, .most = memory_limit(c) };
     *out = (cli_arrays){ 0 };
-    if (stat(path, &st))
+    if (access(path, F_OK))
         return cli_error(c, "IO01", path, "cannot be read: no such file"), false;
-    a.file_size = (uint64_t)st.st_size;
-    a.zip = S_ISREG(st.st_mode) ? unzOpen64(path) : NULL;
-    if (!a.zip)
+    if (!cli_zip_open(&a.zip, path))
         return cli_error(c, "NP05", path, "is not a readable .npz archive"), false;
     bool ok = read_members(&a, member, out);
-    unzClose(a.zip);
+    cli_zip_close(&a.zip);
     if (!ok)
         cli_arrays_free(out);
     return ok;

@@ -54,19 +54,20 @@ static void put_json_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void put_message(const cli *c, const char *code, const char *file, const char *message)
+static void put_message(const cli *c, const char *severity, const char *code, const char *file,
+                        const char *message)
 {
     if (!c->json) {
         if (file) {
             cli_put_text(stderr, file);
             fputs(": ", stderr);
         }
-        fprintf(stderr, "error[%s]: ", code);
+        fprintf(stderr, "%s[%s]: ", severity, code);
         cli_put_text(stderr, message);
         fputc('\n', stderr);
         return;
     }
-    fputs("{\"severity\": \"error\", \"code\": ", stderr);
+    fprintf(stderr, "{\"severity\": \"%s\", \"code\": ", severity);
     put_json_string(stderr, code);
     fputs(", \"message\": ", stderr);
     put_json_string(stderr, message);
@@ -84,8 +85,18 @@ int cli_error(const cli *c, const char *code, const char *file, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    put_message(c, code, file, text);
+    put_message(c, "error", code, file, text);
     return CLI_FAULT;
+}
+
+void cli_warning(const cli *c, const char *code, const char *file, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put_message(c, "warning", code, file, text);
 }
 
 int cli_usage(const cli *c, const char *format, ...)
@@ -104,7 +115,7 @@ int cli_run_error(const cli *c, const char *file, relax_error *error)
 {
     relax_status status = relax_error_status(error);
     const char *code = relax_error_code(error), *trace = relax_error_trace(error, NULL);
-    put_message(c, code && *code ? code : "IN01", file, relax_error_message(error, NULL));
+    put_message(c, "error", code && *code ? code : "IN01", file, relax_error_message(error, NULL));
     if (!c->json && trace && *trace) {
         cli_put_text(stderr, trace);
         fputs(trace[strlen(trace) - 1] == '\n' ? "" : "\n", stderr);
@@ -137,7 +148,7 @@ int cli_diagnostics(const cli *c, relax_context *ctx, size_t first)
     if (!errors)
         return CLI_OK;
     if (status == RELAX_ERROR_OUT_OF_MEMORY && !shown)
-        put_message(c, "IN02", NULL, "out of memory");
+        put_message(c, "error", "IN02", NULL, "out of memory");
     return status == RELAX_ERROR_INTERNAL ? CLI_INTERNAL : CLI_FAULT;
 }
 

@@ -104,11 +104,20 @@ static void put_string(const relax_value *v)
     fputs("\"", stdout);
 }
 
+static void put_dtype(const relax_value *v)
+{
+    char name[32];
+    relax_dtype dtype;
+    relax_value_get_dtype(v, &dtype);
+    relax_dtype_name(dtype, name, sizeof name);
+    printf("dtype %s", name);
+}
+
 /* One value that is no tuple, as the rest of a line. */
 static void put_value(const relax_value *v)
 {
     static const char *const names[] = { "null",  "",       "",         "",      "pointer",
-                                         "dtype", "device", "",         "",      "bytes",
+                                         "",      "device", "",         "",      "bytes",
                                          "tuple", "",       "function", "error", "object" };
     int32_t kind = relax_value_kind(v);
     switch (kind) {
@@ -118,6 +127,7 @@ static void put_value(const relax_value *v)
     case RELAX_KIND_TENSOR: put_tensor(relax_value_get_tensor(v)); break;
     case RELAX_KIND_SHAPE: put_shape(v); break;
     case RELAX_KIND_STRING: put_string(v); break;
+    case RELAX_KIND_DTYPE: put_dtype(v); break;
     default: printf("%s", kind >= 0 && kind < RELAX_KIND_OTHER ? names[kind] : "object"); break;
     }
 }
@@ -161,6 +171,27 @@ size_t cli_put_format(const char *format, size_t len, const relax_value *values,
     return used;
 }
 
+/* Strings and names of dtypes are text, without an end of line of its own. */
+static bool write_text(const cli *c, const char *path, const relax_value *v)
+{
+    char name[32];
+    const char *text = name;
+    size_t len = 0;
+    relax_dtype dtype;
+    if (relax_value_get_dtype(v, &dtype) == RELAX_OK) {
+        relax_dtype_name(dtype, name, sizeof name);
+        len = strlen(name);
+    } else if (relax_value_get_string(v, &text, &len) != RELAX_OK) {
+        return true; /* other objects are only summarised */
+    }
+    return cli_write(c, path, NULL, 0, text, len);
+}
+
+static bool is_text(const relax_value *v)
+{
+    return relax_value_kind(v) == RELAX_KIND_STRING || relax_value_kind(v) == RELAX_KIND_DTYPE;
+}
+
 static bool write_value(const cli *c, const char *path, const relax_value *v)
 {
     const int64_t *dims;
@@ -180,7 +211,7 @@ static bool write_value(const cli *c, const char *path, const relax_value *v)
         t = relax_value_get_tensor(v);
         return cli_npy_write(c, path, relax_tensor_dtype(t), relax_tensor_shape(t),
                              relax_tensor_ndim(t), relax_tensor_data(t), relax_tensor_bytes(t));
-    default: return true; /* other objects are only summarised */
+    default: return write_text(c, path, v);
     }
 }
 
@@ -238,7 +269,8 @@ static int each_leaf(const cli *c, const relax_value *value, bool numbered)
         putchar('\n');
         if (c->output) {
             char path[4096];
-            int len = snprintf(path, sizeof path, "%s/%zu.npy", c->output, index);
+            int len = snprintf(path, sizeof path, "%s/%zu.%s", c->output, index,
+                               is_text(&leaf) ? "txt" : "npy");
             ok = len < (int)sizeof path ? write_value(c, path, &leaf)
                                         : (cli_usage(c, "path too long: %s", c->output), false);
         }

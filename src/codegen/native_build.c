@@ -38,9 +38,10 @@ typedef struct build {
     size_t num_words;
     rlx_buf program;                  /* path of the first word */
     RLX_VEC(char *) environment;
-    char directory[MAX_PATH];         /* "": not made */
+    rlx_directory directory;
     rlx_buf said;
     const char *why;                  /* static text */
+    bool malformed;                   /* the command: not the compiler's fault */
 } build;
 
 bool rlx_native_may_compile(void)
@@ -69,7 +70,8 @@ static bool split_command(build *b, const char *p)
         if (b->num_words == MAX_WORDS - 32)
             return failed(b, "its command has too many words");
         b->word_at[b->num_words++] = b->text.len;
-        for (char quote = 0; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
+        char quote = 0;
+        for (; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
             if (quote ? *p == quote : *p == '\'' || *p == '"')
                 quote = quote ? 0 : *p;
             else if (*p == '\\' && quote != '\'' && p[1])
@@ -78,7 +80,10 @@ static bool split_command(build *b, const char *p)
                 rlx_buf_char(&b->text, *p);
         }
         rlx_buf_char(&b->text, 0);
+        b->malformed |= quote != 0;
     }
+    if (b->malformed)
+        return failed(b, "a quote in its command is not closed");
     return b->num_words ? true : failed(b, "no C compiler is named");
 }
 
@@ -97,7 +102,20 @@ static bool is_program(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Where the program is, as execvp would look. */
+/* The next part of a list of directories that is absolute: an empty or relative one would take
+ * programs from wherever the process happens to be. */
+static const char *next_directory(const char *path, size_t *len)
+{
+    while (path && *path) {
+        *len = strcspn(path, ":");
+        if (*path == '/')
+            return path;
+        path += *len + (path[*len] == ':');
+    }
+    return NULL;
+}
+
+/* Where the program is. */
 static bool find_program(const build *b, const char *name, rlx_buf *out)
 {
     const char *path = variable(b, "PATH");
@@ -106,12 +124,10 @@ static bool find_program(const build *b, const char *name, rlx_buf *out)
         rlx_buf_z(out, name);
         return !out->failed && is_program(out->data);
     }
-    for (const char *p = path ? path : SYSTEM_PATH; p;
-         p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
-        size_t n = strcspn(p, ":");
+    size_t n;
+    for (const char *p = path ? path : SYSTEM_PATH; (p = next_directory(p, &n)) != NULL; p += n) {
         out->len = 0;
-        rlx_buf_put(out, n ? p : ".", n ? n : 1);
-        rlx_buf_format(out, "/%s", name);
+        rlx_buf_format(out, "%.*s/%s", (int)(n < MAX_PATH ? n : MAX_PATH), p, name);
         if (out->failed)
             return false;
         if (is_program(out->data))
@@ -192,29 +208,43 @@ static bool make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256
 
 static bool make_directory(build *b)
 {
-    int n = snprintf(b->directory, sizeof b->directory, "%s/relax-XXXXXX",
-                     b->o->temp_dir ? b->o->temp_dir : "/tmp");
-    if (n > 0 && (size_t)n < sizeof b->directory - 32 && mkdtemp(b->directory))
-        return true;
-    b->directory[0] = 0;
-    return failed(b, "no temporary directory can be made");
+    return rlx_directory_make(&b->directory, b->o->temp_dir ? b->o->temp_dir : "/tmp") ||
+           failed(b, "no temporary directory can be made");
 }
 
-/* The variables of the host, but for the two that we choose. */
+/* PATH without what next_directory leaves out. */
+static void put_path(build *b)
+{
+    const char *path = variable(b, "PATH"), *p;
+    size_t n, begin = b->text.len;
+    for (p = path ? path : SYSTEM_PATH; (p = next_directory(p, &n)) != NULL; p += n) {
+        rlx_buf_z(&b->text, b->text.len > begin ? ":" : "PATH=");
+        rlx_buf_put(&b->text, p, n);
+    }
+    rlx_buf_z(&b->text, b->text.len > begin ? "" : "PATH=" SYSTEM_PATH);
+    rlx_buf_char(&b->text, 0);
+}
+
+/* The variables of the host, but for the three that we choose. */
 static bool make_environment(build *b)
 {
+    static const char *const ours[] = { "TMPDIR=", "LC_ALL=", "PATH=" };
     rlx_memory *m = &b->ctx->memory;
     size_t at = b->text.len;
     bool ok = true;
-    rlx_buf_format(&b->text, "TMPDIR=%s%cLC_ALL=C%cPATH=" SYSTEM_PATH, b->directory, 0, 0);
+    rlx_buf_format(&b->text, "TMPDIR=%s%cLC_ALL=C%c", b->directory.path, 0, 0);
+    put_path(b);
     if (b->text.failed)
         return rlx_no_memory(b->ctx);
-    for (const char *const *e = b->o->environment; ok && e && *e; e++)
-        if (strncmp(*e, "TMPDIR=", 7) != 0 && strncmp(*e, "LC_ALL=", 7) != 0)
-            ok = rlx_vec_push(m, &b->environment, (char *)(uintptr_t)*e);
+    for (const char *const *e = b->o->environment; ok && e && *e; e++) {
+        bool chosen = false;
+        for (size_t i = 0; i < RLX_COUNT(ours); i++)
+            chosen |= strncmp(*e, ours[i], strlen(ours[i])) == 0;
+        ok = chosen || rlx_vec_push(m, &b->environment, (char *)(uintptr_t)*e);
+    }
     for (char *own = b->text.data + at; ok && own < b->text.data + b->text.len;
          own += strlen(own) + 1)
-        ok = (own[0] == 'P' && b->o->environment) || rlx_vec_push(m, &b->environment, own);
+        ok = rlx_vec_push(m, &b->environment, own);
     return (ok && rlx_vec_push(m, &b->environment, NULL)) || rlx_no_memory(b->ctx);
 }
 
@@ -241,9 +271,9 @@ static bool start(build *b, rlx_process *p, size_t number)
                                              output[] = "-o";
     char *argv[MAX_WORDS];
     size_t n = 0;
-    snprintf(source, sizeof source, "%.*s/k%zu.c", (int)(sizeof source - 32), b->directory,
+    snprintf(source, sizeof source, "%.*s/k%zu.c", (int)(sizeof source - 32), b->directory.path,
              number);
-    snprintf(object, sizeof object, "%.*s/k%zu.so", (int)(sizeof object - 32), b->directory,
+    snprintf(object, sizeof object, "%.*s/k%zu.so", (int)(sizeof object - 32), b->directory.path,
              number);
     argv[n++] = b->program.data;
     for (size_t i = 1; i < b->num_words; i++)
@@ -258,7 +288,9 @@ static bool start(build *b, rlx_process *p, size_t number)
     argv[n++] = libm;
     argv[n] = NULL;
     const char *why;
-    return rlx_process_start(p, argv, b->environment.data, &b->said, &why) || failed(b, why);
+    rlx_process_limits limits = { b->o->memory, b->o->seconds };
+    return rlx_process_start(p, argv, b->environment.data, &limits, &b->said, &why) ||
+           failed(b, why);
 }
 
 /* A regular file of ours, whole. */
@@ -295,7 +327,7 @@ static bool collect(build *b, rlx_native_unit *u, const rlx_process *p, size_t n
     char path[MAX_PATH];
     if (!p->ok)
         return failed(b, "it failed");
-    snprintf(path, sizeof path, "%.*s/k%zu.so", (int)(sizeof path - 32), b->directory, number);
+    snprintf(path, sizeof path, "%.*s/k%zu.so", (int)(sizeof path - 32), b->directory.path, number);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool ok = fd >= 0 && read_file(fd, &u->object);
     if (fd >= 0)
@@ -313,10 +345,13 @@ static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *s
 {
     rlx_process p[MAX_UNITS];
     size_t n = 0;
+    *cancelled = b->o->cancelled && b->o->cancelled(b->o->user);
+    if (*cancelled)
+        return false;
     bool ok = make_directory(b) && make_environment(b);
     for (size_t i = 0; i < count && ok; i++) {
         char path[MAX_PATH];
-        snprintf(path, sizeof path, "%.*s/k%zu.c", (int)(sizeof path - 32), b->directory, i);
+        snprintf(path, sizeof path, "%.*s/k%zu.c", (int)(sizeof path - 32), b->directory.path, i);
         ok = write_file(b, path, &units[i]->source) && start(b, &p[n], i);
         n += ok;
     }
@@ -328,8 +363,7 @@ static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *s
         ok = failed(b, why);
     for (size_t i = 0; i < count && ok; i++)
         ok = collect(b, units[i], &p[i], i);
-    if (b->directory[0])
-        rlx_remove_directory(b->directory);
+    rlx_directory_remove(&b->directory);
     return ok;
 }
 
@@ -375,6 +409,10 @@ static bool build_units(build *b, rlx_native_unit *units, size_t count, uint32_t
 static void report(build *b)
 {
     const char *command = b->o->compiler ? b->o->compiler : "cc";
+    if (b->malformed) {
+        rlx_error(b->ctx, RLX_OP05, RLX_NO_PLACE, "C compiler %.200s: %s", command, b->why);
+        return;
+    }
     rlx_report(b->ctx, RLX_CG13, RLX_SEVERITY_WARNING, RLX_NO_PLACE,
                "C compiler %.200s: %s; kernels are interpreted", command, b->why);
     if (b->said.len && !b->said.failed)

@@ -6,7 +6,6 @@
  * read is what is used. Written to a temporary file and renamed. */
 #include "codegen/native.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -142,56 +141,14 @@ static bool is_older(const entry *x, const entry *y)
                                             : x->used.tv_nsec < y->used.tv_nsec;
 }
 
-/* The names in a directory, without opendir: that takes memory past the host's allocator, and
- * without memory a directory could not even be emptied. Names are unlinked on the way. */
-typedef struct listing {
-    int fd;
-    ssize_t at, end;
-    union {
-        struct dirent64 first;
-        char bytes[4096];
-    } part;
-} listing;
-
-static void list(listing *l, int fd)
-{
-    l->fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    l->at = l->end = 0;
-}
-
-/* NULL: no more; closed. */
-static const char *next_name(listing *l)
-{
-    while (l->fd >= 0) {
-        if (l->at >= l->end)
-            l->at = 0, l->end = getdents64(l->fd, l->part.bytes, sizeof l->part.bytes);
-        if (l->end <= 0) {
-            close(l->fd);
-            l->fd = -1;
-            break;
-        }
-        const struct dirent64 *e = (const void *)(l->part.bytes + l->at);
-        l->at += e->d_reclen;
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            return e->d_name;
-    }
-    return NULL;
-}
-
-static void end_list(listing *l)
-{
-    if (l->fd >= 0)
-        close(l->fd);
-}
-
 /* Temporary files of runs that ended in the middle count, and go, like entries. */
 static size_t collect(int fd, entry *entries, uint64_t *total)
 {
-    listing l;
+    rlx_listing l;
     size_t n = 0;
     *total = 0;
-    list(&l, fd);
-    for (const char *name = next_name(&l); name && n < MAX_ENTRIES; name = next_name(&l)) {
+    rlx_listing_begin(&l, fd);
+    for (const char *name = rlx_listing_next(&l); name && n < MAX_ENTRIES; name = rlx_listing_next(&l)) {
         struct stat s;
         if (name[0] == '.' || strlen(name) >= sizeof entries->name ||
             fstatat(fd, name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode))
@@ -202,7 +159,7 @@ static size_t collect(int fd, entry *entries, uint64_t *total)
         memset(entries[n].name, 0, sizeof entries->name);
         memcpy(entries[n++].name, name, strlen(name));
     }
-    end_list(&l);
+    rlx_listing_end(&l);
     return n;
 }
 
@@ -241,34 +198,5 @@ void rlx_cache_put(rlx_cache *c, const char *key, const rlx_buf *object)
         unlinkat(c->fd, name, 0);
     else
         shrink(c, object->memory);
-    errno = saved;
-}
-
-/* ---- private directories -------------------------------------------------------------------- */
-
-static void remove_files(int fd, int depth)
-{
-    listing l;
-    list(&l, fd);
-    for (const char *name = next_name(&l); name; name = next_name(&l)) {
-        if (unlinkat(fd, name, 0) == 0 || depth == 0)
-            continue;
-        int inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (inner >= 0) {
-            remove_files(inner, depth - 1);
-            close(inner);
-        }
-        unlinkat(fd, name, AT_REMOVEDIR);
-    }
-}
-
-void rlx_remove_directory(const char *path)
-{
-    int saved = errno, fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        remove_files(fd, 4); /* compilers make a level or two */
-        close(fd);
-    }
-    rmdir(path);
     errno = saved;
 }

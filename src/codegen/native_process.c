@@ -1,7 +1,9 @@
 /* native_process: compilers as child processes.
  *
  * A child gets an argument vector and no shell, no descriptor but its own three, default
- * signals, and a process group of its own, so that ending it ends what it has started. Whether
+ * signals, limits, its end when we end, and a process group of its own, so that ending it ends
+ * what it has started. posix_spawn knows neither limits nor the end of a parent, and set from
+ * here they would come too late: hence vfork, with nothing but system calls in the child. Whether
  * it is done is seen from its pipe and from waitpid; where the host ignores SIGCHLD, waitpid
  * knows nothing, and the caller judges by the output file. */
 #include "codegen/native.h"
@@ -9,8 +11,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,47 +30,92 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static bool set_attributes(posix_spawnattr_t *a)
+/* ---- in the child: the memory is the parent's, so nothing is written but what is its own ---- */
+
+typedef struct start {
+    char *const *argv, *const *environment;
+    rlx_process_limits limits;
+    int output;
+    pid_t parent;
+    volatile int failed; /* the child tells the parent */
+} start;
+
+static void lower(int what, uint64_t most)
 {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    return !posix_spawnattr_setsigmask(a, &none) && !posix_spawnattr_setsigdefault(a, &all) &&
-           !posix_spawnattr_setpgroup(a, 0) &&
-           !posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                            POSIX_SPAWN_SETPGROUP);
+    struct rlimit now;
+    if (getrlimit(what, &now) || now.rlim_cur <= most)
+        return;
+    now.rlim_cur = (rlim_t)most;
+    setrlimit(what, &now);
 }
 
-static bool set_files(posix_spawn_file_actions_t *f, int output)
+/* Standard input is empty, the other two are the pipe, more there is not. */
+static bool set_files(int output)
 {
-    bool ok = !posix_spawn_file_actions_addopen(f, 0, "/dev/null", O_RDONLY, 0) &&
-              !posix_spawn_file_actions_adddup2(f, output, 1) &&
-              !posix_spawn_file_actions_adddup2(f, output, 2);
+    output = fcntl(output, F_DUPFD, 3); /* out of the way of the three */
+    int none = open("/dev/null", O_RDONLY);
+    if (output < 0 || none < 0 || dup2(none, 0) || dup2(output, 1) != 1 || dup2(output, 2) != 2)
+        return false;
 #ifdef RLX_HAS_CLOSEFROM
-    ok = ok && !posix_spawn_file_actions_addclosefrom_np(f, 3);
+    if (close_range(3, ~0u, 0) == 0)
+        return true;
 #endif
-    return ok;
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    return true;
 }
 
-static int spawn(char *const *argv, char *const *environment, int output, int *pid)
+static void set_signals(void)
 {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    if (posix_spawn_file_actions_init(&files))
-        return ENOMEM;
-    int failed = posix_spawnattr_init(&attributes);
-    if (!failed) {
-        failed = set_attributes(&attributes) && set_files(&files, output)
-                     ? posix_spawn(pid, argv[0], &files, &attributes, argv, environment)
-                     : ENOMEM;
-        posix_spawnattr_destroy(&attributes);
+    struct sigaction action = { .sa_handler = SIG_DFL };
+    sigset_t none;
+    sigemptyset(&none);
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, &action, NULL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Processor time is for one that nobody waits for any more. */
+static void become(start *s)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != s->parent || setpgid(0, 0) ||
+        !set_files(s->output))
+        s->failed = ENOMEM;
+    else {
+        lower(RLIMIT_AS, s->limits.memory);
+        lower(RLIMIT_CPU, (uint64_t)s->limits.seconds * 2 + 2);
+        set_signals();
+        execve(s->argv[0], s->argv, s->environment);
+        s->failed = errno;
     }
-    posix_spawn_file_actions_destroy(&files);
+    _exit(127);
+}
+
+/* ---- in the parent -------------------------------------------------------------------------- */
+
+/* No handler of the host runs in the child, and no thread is ended meanwhile. */
+static int spawn(start *s, int *pid)
+{
+    sigset_t all, before;
+    int cancel;
+    sigfillset(&all);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t child = vfork();
+    if (child == 0)
+        become(s);
+    int failed = child < 0 ? errno : s->failed;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    if (child > 0 && failed)
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            ;
+    *pid = child;
     return failed;
 }
 
-bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment, rlx_buf *said,
-                       const char **why)
+bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environment,
+                       const rlx_process_limits *limits, rlx_buf *said, const char **why)
 {
     int ends[2], saved = errno, pid = 0;
     *p = (rlx_process){ .output = -1, .said = said };
@@ -75,7 +125,8 @@ bool rlx_process_start(rlx_process *p, char *const *argv, char *const *environme
         return false;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    int failed = spawn(argv, environment, ends[1], &pid);
+    start how = { argv, environment, *limits, ends[1], getpid(), 0 };
+    int failed = spawn(&how, &pid);
     close(ends[1]);
     errno = saved;
     if (failed) {
@@ -193,4 +244,46 @@ const char *rlx_process_wait(rlx_process *p, size_t count, double seconds,
         end_now(&p[i]);
     errno = saved;
     return why;
+}
+
+/* ---- of somebody who is gone ---------------------------------------------------------------- */
+
+/* Does a process have this variable, "TMPDIR=..." behind a NUL and in front of one? */
+static bool has_variable(int proc, const char *pid, const char *variable, size_t size)
+{
+    char name[32], text[32768] = ""; /* the first one follows nothing: a NUL */
+    size_t len = 1;
+    ssize_t got = 0;
+    snprintf(name, sizeof name, "%.15s/environ", pid);
+    int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && len < sizeof text && (got = read(fd, text + len, sizeof text - len)) > 0)
+        len += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    return memmem(text, len, variable, size) != NULL;
+}
+
+static int to_pid(const char *name)
+{
+    int pid = 0;
+    for (; *name >= '0' && *name <= '9' && pid < 100000000; name++)
+        pid = pid * 10 + *name - '0';
+    return *name ? 0 : pid;
+}
+
+void rlx_process_end_strays(const char *directory)
+{
+    char variable[RLX_DIRECTORY_PATH + 16];
+    int n = snprintf(variable, sizeof variable, "%cTMPDIR=%s", 0, directory);
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rlx_listing l;
+    if (proc < 0)
+        return;
+    rlx_listing_begin(&l, proc);
+    for (const char *name = rlx_listing_next(&l); name; name = rlx_listing_next(&l)) {
+        int pid = to_pid(name);
+        if (pid > 1 && pid != getpid() && has_variable(proc, name, variable, (size_t)n + 1))
+            kill(pid, SIGKILL);
+    }
+    close(proc);
 }

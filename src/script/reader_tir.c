@@ -900,7 +900,8 @@ static bool read_else(rlx_reader *r, bool constant, bool taken, const rlx_stmt *
     uint32_t frame = rlx_frame_enter(r);
     r->parser.blocks++;
     t->level++;
-    bool ok = read_if(r, &other) & close_scoped(r, scoped);
+    bool ok = read_if(r, &other);
+    ok = close_scoped(r, scoped) && ok;
     t->level--;
     r->parser.blocks--;
     rlx_frame_leave(r, frame);

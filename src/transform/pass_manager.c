@@ -100,6 +100,50 @@ static const rlx_module *call_pass(rlx_pass_run *run, rlx_pass_fn pass, bool is_
     return out;
 }
 
+/* ---- what a pass needs ---------------------------------------------------------------------- */
+
+static bool is_normal(rlx_context *ctx, const rlx_module *m)
+{
+    for (size_t i = 0; i < m->num_functions; i++) {
+        const rlx_function *f = rlx_as_function(m->functions[i]);
+        if (f && f->body && !rlx_is_normal(ctx, f, false))
+            return false;
+    }
+    return true;
+}
+
+/* A pass that lowers leaves alone what it has nothing to do for. */
+static bool is_done(rlx_context *ctx, rlx_pass_fn pass, const rlx_module *m)
+{
+    rlx_pass_run run = { .ctx = ctx };
+    return call_pass(&run, pass, true, m) == m;
+}
+
+/* The pass that the module has not been through as `row` needs it; NULL: none, or errors. Asked
+ * of the module, however it came to be so. */
+static const char *missing_pass(rlx_context *ctx, const rlx_module *m, const rlx_pass_row *row)
+{
+    if (row->stage >= RLX_PASS_NORMAL && !is_normal(ctx, m))
+        return "normalize";
+    if (row->stage >= RLX_PASS_LOWERED && !is_done(ctx, rlx_pass_legalize_ops, m))
+        return "legalize_ops";
+    if (row->stage >= RLX_PASS_LOWERED && !is_done(ctx, rlx_pass_call_tir_rewrite, m))
+        return "call_tir_rewrite";
+    return NULL;
+}
+
+static bool meets_needs(rlx_context *ctx, const rlx_module *m, const rlx_pass_row *row)
+{
+    size_t errors = rlx_error_count(ctx);
+    const char *missing = missing_pass(ctx, m, row);
+    if (missing && rlx_error_count(ctx) == errors && !ctx->diags.out_of_memory) {
+        rlx_error(ctx, RLX_OP21, RLX_NO_PLACE, "pass %s needs %s, found a module that %s changes",
+                  row->name, row->needs, missing);
+        rlx_note(ctx, RLX_NO_PLACE, "run pass %s first", missing);
+    }
+    return rlx_error_count(ctx) == errors && !ctx->diags.out_of_memory;
+}
+
 static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *step,
                                   uint8_t origin)
 {
@@ -109,6 +153,8 @@ static const rlx_module *run_step(rlx_context *ctx, const rlx_module *m, const r
     uint8_t outer = ctx->origin;
     if (!pass)
         return rlx_error(ctx, RLX_OP10, RLX_NO_PLACE, "no pass named %s", step_name(step));
+    if (step->row && !step->in_order && !meets_needs(ctx, m, step->row))
+        return NULL;
     ctx->origin = origin;
     const rlx_module *out = call_pass(&run, pass, step->row != NULL, m);
     ctx->origin = outer;

@@ -6,8 +6,8 @@
 #define OPTIONS(...)                          \
     (const rlx_pass_option[]){ __VA_ARGS__ }, \
         sizeof((const rlx_pass_option[]){ __VA_ARGS__ }) / sizeof(rlx_pass_option)
-#define PASS(name, options, needs, keeps, help) \
-    { #name, rlx_pass_##name, options, needs, keeps, help },
+#define PASS(name, options, stage, needs, keeps, help) \
+    { #name, rlx_pass_##name, options, RLX_PASS_##stage, needs, keeps, help },
 static const rlx_pass_row passes[] = {
 #include "transform/pass.def"
 };

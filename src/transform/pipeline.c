@@ -22,6 +22,7 @@ size_t rlx_build_pipeline(int opt_level, rlx_pass_step *steps)
     for (size_t i = 0; i < RLX_COUNT(build_passes); i++)
         if (build_passes[i].level <= opt_level)
             steps[n++] =
-                (rlx_pass_step){ .row = rlx_pass_find(rlx_slice_z(build_passes[i].pass)) };
+                (rlx_pass_step){ .row = rlx_pass_find(rlx_slice_z(build_passes[i].pass)),
+                                 .in_order = true };
     return n;
 }

@@ -24,10 +24,13 @@ typedef struct rlx_pass_option {
     const char *deflt;
     const char *help;
 } rlx_pass_option;
+/* What a pass needs of a module, each with those before. */
+enum rlx_pass_stage { RLX_PASS_ANY, RLX_PASS_NORMAL, RLX_PASS_LOWERED };
 typedef struct rlx_pass_row {
     const char *name;                  /* "fold_constant" */
     rlx_pass_fn run;
     const rlx_pass_option *options; uint8_t num_options;
+    uint8_t stage;                     /* enum rlx_pass_stage: checked of the module */
     const char *needs, *keeps, *help;  /* one line each */
 } rlx_pass_row;
 const rlx_pass_row *rlx_pass_find(rlx_slice name); /* hyphens read as underscores */
@@ -66,6 +69,7 @@ typedef struct rlx_pass_step {
     void *host_user;
     const char *host_name;
     bool host_stays;                   /* registered: whoever drops the list leaves it alone */
+    bool in_order;                     /* the list itself sees to what the pass needs */
 } rlx_pass_step;
 const rlx_module *rlx_run_passes(rlx_context *ctx, const rlx_module *m, const rlx_pass_step *steps,
                                  size_t count, const rlx_pass_hooks *hooks);

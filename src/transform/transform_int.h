@@ -6,7 +6,7 @@
 #include "transform/transform.h"
 #include "transform/seq_pass.h"
 
-#define PASS(name, options, needs, keeps, help) \
+#define PASS(name, options, stage, needs, keeps, help) \
     const rlx_module *rlx_pass_##name(rlx_pass_run *run, const rlx_module *m);
 #include "transform/pass.def"
 #undef PASS

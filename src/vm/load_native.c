@@ -57,12 +57,15 @@ static bool read_layout(const relax_executable *e, layout *n, rlx_fault *why)
     return check_objects(n, sizeof n->head + objects + kernels, why);
 }
 
-static bool is_for_us(const rlx_file_native *h)
+/* NULL, or what it was made for instead. */
+static const char *made_for_another(const rlx_file_native *h)
 {
     char cpu[RLX_CPU_TEXT];
     rlx_cpu_features(cpu);
-    return h->abi == RLX_NATIVE_ABI && strcmp(h->target, rlx_cpu_target()) == 0 &&
-           (!h->cpu[0] || strcmp(h->cpu, cpu) == 0);
+    return h->abi != RLX_NATIVE_ABI                  ? "version of this library"
+           : strcmp(h->target, rlx_cpu_target()) != 0 ? "kind of machine"
+           : h->cpu[0] && strcmp(h->cpu, cpu) != 0    ? "CPU"
+                                                      : NULL;
 }
 
 /* An object that cannot be loaded leaves its kernels to the interpreter; one that was changed
@@ -90,8 +93,14 @@ bool rlx_load_native(relax_executable *e, const unsigned char *data, uint64_t si
         return true;
     if (!read_layout(e, &n, why))
         return false;
-    if (!allow || !is_for_us(&n.head) || !n.head.num_objects)
+    if (!allow || !n.head.num_objects)
         return true;
+    const char *other = made_for_another(&n.head);
+    if (other) {
+        snprintf(e->native_why, sizeof e->native_why,
+                 "native code of kernels: it was made for another %s", other);
+        return true;
+    }
     e->natives = rlx_mem_alloc_zero(&e->memory->memory, n.head.num_objects * sizeof *e->natives);
     if (!e->natives)
         return rlx_fail(why, RLX_RT10, "out of memory");

@@ -36,7 +36,7 @@ struct relax_executable {
     rlx_native *natives;            /* shared objects of native kernels */
     uint32_t num_natives, num_native_kernels;
     uint32_t compiler_processes;    /* started to make this program */
-    /* what is wrong with those that were not loaded; "": nothing */
+    /* why some were not loaded though they may be; "": none */
     char native_why[160];
     relax_value *constants;
     uint32_t num_constants;

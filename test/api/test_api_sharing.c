@@ -219,6 +219,15 @@ static bool has_required_options(int32_t pass)
     return false;
 }
 
+/* The module, or what memory can be planned for. */
+static relax_module *ready_for(relax_context *ctx, const char *pass, relax_module *m)
+{
+    if (strcmp(pass, "plan_memory") != 0)
+        return m;
+    return relax_run_pass(ctx, relax_run_pass(ctx, m, Z("legalize_ops"), NULL),
+                          Z("call_tir_rewrite"), NULL);
+}
+
 /* What a pass has been through once is left alone by it, when another function changes. */
 static void test_passes(void **state)
 {
@@ -229,9 +238,10 @@ static void test_passes(void **state)
         const char *name = relax_pass_name(i);
         if (has_required_options(i))
             continue;
-        relax_module *once = relax_run_pass(ctx, m, Z(name), NULL);
+        relax_module *given = ready_for(ctx, name, m);
+        relax_module *once = relax_run_pass(ctx, given, Z(name), NULL);
         assert_non_null(once);
-        relax_module *edited = relax_module_replace(ctx, once, Z("f700"), function(m, "f700"));
+        relax_module *edited = relax_module_replace(ctx, once, Z("f700"), function(given, "f700"));
         relax_module *twice = relax_run_pass(ctx, edited, Z(name), NULL);
         assert_quiet(ctx);
         assert_non_null(twice);

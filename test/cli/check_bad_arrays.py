@@ -201,6 +201,77 @@ s.check("a name of no text in JSON", rc == 1 and "\\u001b[31m?" in err and "NP04
 rc, out, err = s.run("run", "one.rlx", "--entry", "any", "--params", "x.npz")
 s.check("a name of no text", rc == 1 and "\x1b" not in err and "?[31m?" in err, repr(err))
 
+# ---- zip64: sizes and places that do not fit into 32 bits, or might not
+ALL = 0xffffffff
+
+
+def extra64(*values, kind=1, length=None):
+    return struct.pack("<HH", kind, 8 * len(values) if length is None else length) + struct.pack(f"<{len(values)}Q", *values)
+
+
+def end64(entries, size, at, place=None, magic=0x06064b50):
+    """Record, locator and an end that says nothing; place: where the record is said to be."""
+    record = struct.pack("<IQHHIIQQQQ", magic, 44, 45, 45, 0, 0, entries, entries, size, at)
+    return record + struct.pack("<IIQI", 0x07064b50, 0, (at + size) % 2 ** 64 if place is None else place, 1) + struct.pack("<IHHHHIIH", 0x06054b50, 0, 0, 0xffff, 0xffff, ALL, ALL, 0)
+
+
+def archive64(data=X, crc=None, method=0, unpacked=None, packed=None, at=0, local_extra=None, extra=None, gap=b"", **lie):
+    """One member x.npy that states everything in 64 bits, `gap` in front of it."""
+    unpacked, packed = len(data) if unpacked is None else unpacked, len(data) if packed is None else packed
+    crc = zlib.crc32(X) if crc is None else crc
+    local_extra = extra64(unpacked, packed) if local_extra is None else local_extra
+    extra = extra64(unpacked, packed, at) if extra is None else extra
+    body = gap + local(b"x.npy", data, method, crc=crc, packed=ALL, size=ALL, extra=local_extra)
+    directory = bytearray(central(b"x.npy", data, 0, method, crc=crc, packed=ALL, size=ALL, extra=extra))
+    struct.pack_into("<I", directory, 42, ALL)
+    return body + bytes(directory) + end64(lie.get("entries", 1), lie.get("size", len(directory)), lie.get("directory", len(body)), lie.get("place"), lie.get("magic", 0x06064b50))
+
+
+def reads64(what, data):
+    s.write("x.npz", data)
+    for args in (["--input", "x.npz:x"], ["--input", "x.npz:x.npy"]):
+        rc, out, err = s.run("run", "one.rlx", "--entry", "any", *args)
+        s.check(f"zip64: {what}", rc == 0 and not err and "float32 (2, 3) [0, 1, 2, 3, 4, 5]" in out, (rc, out, err))
+
+
+packed64 = {"data": DEFLATED, "method": 8, "unpacked": len(X)}
+reads64("stored", archive64())
+reads64("deflated", archive64(**packed64))
+reads64("other extra fields around", archive64(extra=extra64(7, kind=0x5455) + extra64(len(X), len(X), 0) + extra64(9, kind=0x7075)))
+reads64("a gap in front", archive64(gap=b"-" * 100, at=100))
+reads64("sizes in the directory alone", archive((b"x.npy", X, {}, {"size": ALL, "packed": ALL, "extra": extra64(len(X), len(X))})))
+reads64("one size alone", archive((b"x.npy", X, {}, {"size": ALL, "extra": extra64(len(X))})))
+for what, lie in (("a size of 2^62", {"unpacked": 1 << 62}), ("both sizes 2^62", {"unpacked": 1 << 62, "packed": 1 << 62}), ("sizes of 2^64 - 1", {"unpacked": 2 ** 64 - 1, "packed": 2 ** 64 - 1}),
+                  ("sizes beyond the file", {"unpacked": 1 << 33, "packed": 1 << 33}), ("one byte more", {"unpacked": len(X) + 1, "packed": len(X) + 1}),
+                  ("one byte less", {"unpacked": len(X) - 1, "packed": len(X) - 1}), ("a place beyond the file", {"at": 1 << 40}), ("a place of 2^64 - 1", {"at": 2 ** 64 - 1}),
+                  ("a place 2^63 away", {"at": 1 << 63}), ("the wrong place", {"at": 1}), ("another place than the member's", {"gap": b"-" * 64}), ("no extra field", {"extra": b""}),
+                  ("an extra field of another kind", {"extra": extra64(len(X), len(X), 0, kind=2)}), ("an extra field cut short", {"extra": extra64(len(X), len(X))}),
+                  ("an extra field without its length", {"extra": extra64(len(X), len(X), 0, length=500)}), ("no local extra field", {"local_extra": b""}),
+                  ("local sizes of 0", {"local_extra": extra64(0, 0)}), ("local sizes of 2^62", {"local_extra": extra64(1 << 62, 1 << 62)}), ("a wrong sum", {"crc": 1}),
+                  ("more entries", {"entries": 2}), ("2^63 entries", {"entries": (1 << 63) + 1}), ("a directory of 2^62", {"size": 1 << 62}), ("a directory at 2^62", {"directory": 1 << 62}),
+                  ("a directory at 2^64 - 1", {"directory": 2 ** 64 - 1}), ("an empty directory", {"size": 0}), ("an end elsewhere", {"place": 1 << 62}), ("an end at 0", {"place": 0}),
+                  ("another end", {"magic": 0x06064b51})):
+    refuses(f"zip64: {what}", archive64(**lie), "NP")
+for size in (len(X) + 1, len(X) - 1, 0, 1 << 33, 1 << 40, 1 << 62):
+    refuses(f"zip64: deflated, {size} bytes", archive64(**{**packed64, "unpacked": size}), "NP05")
+good = archive64()
+for cut in range(0, len(good) - 1, 11):
+    refuses(f"zip64: the first {cut} bytes", good[:cut], "NP")
+
+# A member behind 5 GiB of another: holes cost nothing, and only what is asked for is read.
+FAR = 5 << 30
+s.write("far.npz", local(b"big.npy", b"", packed=ALL, size=ALL, extra=extra64(FAR, FAR)))
+with open(s.path("far.npz"), "r+b") as f:
+    at = f.seek(0, 2) + FAR
+    f.seek(at)
+    f.write(local(b"x.npy", X))
+    directory = central(b"big.npy", b"", 0, packed=ALL, size=ALL, extra=extra64(FAR, FAR)) + central(b"x.npy", X, 0, extra=extra64(at))[:42] + struct.pack("<I", ALL) + b"x.npy" + extra64(at)
+    begin = f.tell()
+    f.write(directory + end64(2, len(directory), begin))
+rc, out, err = s.run("run", "one.rlx", "--entry", "any", "--input", "far.npz:x")
+s.check("a member behind 5 GiB", rc == 0 and not err and "[0, 1, 2, 3, 4, 5]" in out, (rc, out, err))
+os.unlink(s.path("far.npz"))
+
 # ---- bombs: much from little
 ZEROS = 512 << 20
 head = npy(header(shape=f"({ZEROS // 4},)"))

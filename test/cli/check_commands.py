@@ -2,8 +2,12 @@
 """The contract of the tool: commands, options, exit codes, where output goes."""
 import json
 import os
+import resource
+import subprocess
 
-from cli_test import TOP, Suite
+import numpy as np
+
+from cli_test import RELAX, TOP, Suite
 
 s = Suite()
 GOOD = '''@I.ir_module
@@ -115,6 +119,101 @@ s.equal("explain nothing", s.run("explain", "QQ01")[0], 1)
 rc, out, err = s.run("version")
 s.check("version", rc == 0 and out.startswith("relax 0.1.0\n"), out)
 
+# ---- passes: names, options, needs
+LOWER = "normalize,legalize_ops,call_tir_rewrite"
+for args, code, text in ((["print", "--pass", "plan_memry"], "OP10", "did you mean plan_memory"), (["build", "-o", "no.rlx", "--dump-after", "fold-constnt"], "OP10", "did you mean fold_constant"),
+                         (["build", "-o", "no.rlx", "--dump-after", "nopass"], "OP10", "unknown pass nopass"), (["build", "-o", "no.rlx", "--dump-after", ""], "OP03", "empty"),
+                         (["build", "-o", "no.rlx", "--opt", "0", "--dump-after", "plan_memory"], "OP10", "--opt 0"), (["build", "-o", "no.rlx", "--dump-after", "bind_params"], "OP10", "no part"),
+                         (["print", "--pass", "plan_memory"], "OP21", "needs call_tir_rewrite"), (["print", "--pass", "legalize_ops,plan_memory"], "OP21", "run pass call_tir_rewrite first"),
+                         (["print", "--pass", "call_tir_rewrite,plan_memory"], "OP21", "run pass legalize_ops first"), (["print", "--pass", "fold_constant{max_byte=3}"], "OP11", "no option max_byte"),
+                         (["print", "--pass", "fold_constant{max_bytes=x}"], "OP11", "wrong kind"), (["print", "--pass", "bind_symbolic_vars{zz=4}"], "OP15", "zz"),
+                         (["print", "--pass", "bind_symbolic_vars{n=four}"], "OP11", "n"), (["print", "--pass", "bind_symbolic_vars{n=4,function=nowhere}"], "OP15", "")):
+    s.fails(" ".join(args), [args[0], "good.py", *args[1:]], code, text=text)
+s.equal("nothing was built", os.path.exists(s.path("no.rlx")), False)
+for passes, text in (("bind_symbolic_vars", "{n=4}"), ("bind-symbolic-vars{}", "{n=4}"), ("bind_params", "--params"), ("fold_constant{max_bytes}", "NAME=VALUE"), ("fold_constant{=3}", "NAME=VALUE"),
+                     ("fold_constant{max_bytes=3", "no }"), ("fold_constant{}normalize", "comma")):
+    s.fails(f"--pass {passes}", ["print", "good.py", "--pass", passes], None, 2, text=text)
+rc, out, err = s.run("print", "good.py", "--pass", "bind-symbolic-vars{n=7,function=main},fold_constant{max_bytes=100,max_steps=5}")
+s.check("options of passes", rc == 0 and not err and "(7, 3)" in out and '"n"' not in out, (rc, out, err))
+rc, out, err = s.run("build", "good.py", "-o", "dump.rlx", "--dump-after", "plan-memory")
+s.check("a hyphen in --dump-after", rc == 0 and out.count("# ---- after") == 1, (rc, out, err))
+rc, lowered, err = s.run("print", "good.py", "--pass", LOWER)
+s.write("lowered.py", lowered)
+rc, out, err = s.run("print", "lowered.py", "--pass", "plan_memory")
+s.equal("a module that was lowered before", (rc, out), (0, s.run("print", "good.py", "--pass", LOWER + ",plan_memory")[1]))
+np.savez(s.path("w.npz"), x=np.zeros((2, 3), "float32"))
+for args in (["--params", "w.npz"], ["--params", "w.npz", "--pass", "bind_params"], ["--params", "w.npz", "--pass", "normalize,bind_params"]):
+    rc, out, err = s.run("print", "good.py", *args)
+    s.check(f"print {args}", rc == 0 and not err and "metadata" in out, (rc, out, err))
+
+# ---- what is no compiled file
+s.run("build", "good.py", "-o", "whole.rlx")
+whole = open(s.path("whole.rlx"), "rb").read()
+np.save(s.path("some.npy"), np.zeros(3))
+s.write("empty.rlx", b"")
+for what, name in (("a text", "good.py"), ("an array", "some.npy"), ("nothing", "empty.rlx")):
+    for args in ([], ["--verify"]):
+        rc, out, err = s.run("dis", name, *args)
+        s.check(f"dis of {what}", rc == 1 and not out and "error[LD" in err and err.count("\n") == 1, (rc, out, err))
+for size in (5, 40, 200, len(whole) - 1):
+    s.write("cut.rlx", whole[:size])
+    rc, out, err = s.run("dis", "cut.rlx")
+    s.check(f"dis of {size} bytes", rc == 1 and "error[LD" in err and "verified" not in out, (rc, out, err))
+damaged = bytearray(whole)
+damaged[len(whole) // 2] ^= 255
+s.write("damaged.rlx", bytes(damaged))
+rc, out, err = s.run("dis", "damaged.rlx")
+s.check("dis of a damaged file", rc == 1 and out and "error[LD" in err, (rc, out, err))
+
+# ---- where output goes
+def raw(*args, **more):
+    return subprocess.run([RELAX, *args], cwd=s.dir, stdin=subprocess.DEVNULL, capture_output=True, check=False, **more)
+
+
+r = raw("build", "good.py", "-o", "-", "--target", "interp")
+s.check("-o -", r.returncode == 0 and r.stdout[:4] == b"\x89RLX" and not r.stderr and not os.path.exists(s.path("-")), r.stderr)
+s.write("piped.rlx", r.stdout)
+s.equal("what came through the pipe", s.run("dis", "piped.rlx", "--verify")[0], 0)
+for args in (["--emit", "c"], ["--dump-after", "all"]):
+    s.fails(f"-o - {args}", ["build", "good.py", "-o", "-", *args], None, 2)
+s.fails("run --output -", ["run", "good.py", "--output", "-"], None, 2)
+controller, terminal = os.openpty()
+r = subprocess.run([RELAX, "build", "good.py", "-o", "-"], cwd=s.dir, stdout=terminal, stderr=subprocess.PIPE, check=False)
+s.check("-o - on a terminal", r.returncode == 2 and b"terminal" in r.stderr, r.stderr)
+os.close(terminal), os.close(controller)
+with open("/dev/full", "wb") as full:
+    r = subprocess.run([RELAX, "build", "good.py", "-o", "-"], cwd=s.dir, stdout=full, stderr=subprocess.PIPE, check=False)
+    s.check("-o - on a full device", r.returncode == 1 and b"IO02" in r.stderr, r.stderr)
+os.mkdir(s.path("far"))
+s.write("far/target.rlx", "old")
+os.symlink("far/target.rlx", s.path("link.rlx"))
+os.symlink("link.rlx", s.path("link2.rlx"))
+os.symlink("nowhere/at/all", s.path("dangling.rlx"))
+for name in ("link.rlx", "link2.rlx"):
+    s.write("far/target.rlx", "old")
+    s.equal(f"-o {name}", s.run("build", "good.py", "-o", name, "--target", "interp")[0], 0)
+    s.check(f"-o {name}: the target", os.path.islink(s.path(name)) and open(s.path("far/target.rlx"), "rb").read(4) == b"\x89RLX" and os.listdir(s.path("far")) == ["target.rlx"])
+s.fails("-o a link to nowhere", ["build", "good.py", "-o", "dangling.rlx"], "IO02")
+
+# ---- files that become too large
+for size in (0, 1000):
+    r = raw("build", "good.py", "-o", "large.rlx", "--target", "interp", preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    left = [name for name in os.listdir(s.dir) if name.startswith("large")]
+    s.check(f"{size} bytes may be written", r.returncode == 1 and b"IO02" in r.stderr and not left, (r.returncode, r.stderr, left))
+
+# ---- results that are text
+s.write("text.py", '''@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Object) -> R.Object:
+        t = (x, R.str("two\\nlines"), R.dtype("bfloat16"), R.prim_value(5))
+        return t
+''')
+rc, out, err = s.run("run", "text.py", "--input", "str:grüße", "--output", "texts")
+s.equal("texts", (rc, out, err), (0, '0: string "grüße"\n1: string "two\nlines"\n2: dtype bfloat16\n3: int64 () [5]\n', ""))
+s.equal("files of texts", sorted(os.listdir(s.path("texts"))), ["0.txt", "1.txt", "2.txt", "3.npy"])
+s.equal("texts as they are", [open(s.path(f"texts/{i}.txt"), encoding="utf-8").read() for i in range(3)], ["grüße", "two\nlines", "bfloat16"])
+
 # ---- limits
 LOOP = '''@I.ir_module
 class M:
@@ -131,7 +230,6 @@ class M:
         return y
 '''
 s.write("loop.py", LOOP)
-import numpy as np
 np.save(s.path("true.npy"), np.array(True))
 s.fails("depth", ["run", "loop.py", "--input", "true.npy"], "RT11")
 s.fails("depth given", ["run", "loop.py", "--input", "true.npy", "--max-depth", "50"], "RT11")

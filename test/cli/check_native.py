@@ -8,6 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import time
 
 import numpy as np
 
@@ -186,6 +187,80 @@ compiled("a path with blanks", "--cache", "", processes=1, env=env)
 left = running_in(str(s.dir))
 s.check("what compilers started is gone", not left, left)
 
+# ---- a tool that is ended takes compiler and directory with it
+def start(env, **more):
+    """A run that waits for its compiler."""
+    tool = subprocess.Popen([RELAX, "run", "p.py", "--target", "c", "--cache", "", "--input", "x.npy"], cwd=s.dir, env={**os.environ, **BASE, **env}, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **more)
+    for _ in range(1000):
+        if sum("sleep 1000" in line for line in running_in(str(s.dir))) >= 2:
+            break
+        time.sleep(0.01)
+    return tool
+
+
+def gone():
+    for _ in range(200):
+        if not running_in(str(s.dir)):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+WAITING = script("waiting", "sleep 1000 & sleep 1000")
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    tool = start(WAITING)
+    tool.send_signal(number)
+    out, err = tool.communicate(timeout=60)
+    s.equal(f"ended by {number.name}", (tool.returncode, out, err), (-number, "", ""))
+    s.check(f"{number.name}: compilers are gone", gone(), running_in(str(s.dir)))
+    nothing_left(number.name)
+tool = start(WAITING, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+tool.send_signal(signal.SIGHUP)
+time.sleep(0.1)
+s.check("a signal that the caller has ignored", tool.poll() is None)
+tool.send_signal(signal.SIGTERM)
+tool.communicate(timeout=60)
+nothing_left("an ignored signal")
+first, second = start(WAITING), start(WAITING)
+first.kill()
+first.communicate()
+s.equal("killed: directories", len(os.listdir(s.path("tmp"))), 2)
+second.send_signal(signal.SIGTERM)
+second.communicate(timeout=60)
+os.mkdir(s.path("tmp/relax-others"), 0o700)
+s.write("tmp/relax-others/file", "no lock: somebody is about to begin")
+s.check("killed: its compiler goes on", running_in(str(s.dir)))
+rc, out, err = s.run("run", "p.py", "--target", "c", "--cache", "", "--input", "x.npy", env=BASE)
+s.equal("killed: the next one", (rc, err), (0, ""))
+s.check("killed: the next one ends its compiler", gone(), running_in(str(s.dir)))
+s.equal("killed: the next one takes its directory, and no other", os.listdir(s.path("tmp")), ["relax-others"])
+shutil.rmtree(s.path("tmp/relax-others"))
+
+# ---- what a compiler may take
+interpreted("memory", "2097152", env=script("memory", "ulimit -v >&2; exit 1"))
+interpreted("memory given", "1024000", "--compiler-memory", "1048576000", env=script("memory", "ulimit -v >&2; exit 1"))
+interpreted("too little memory", "failed", "--compiler-memory", "20000000")
+
+# ---- where compilers are looked for
+for where in ("bin", "here"):
+    os.mkdir(s.path(where))
+    s.write(f"{where}/my-cc", f"#!/bin/sh\necho {where} >> {s.path('called')}\nexec {shutil.which(CC)} \"$@\"\n")
+    os.chmod(s.path(f"{where}/my-cc"), 0o755)
+shutil.copy(s.path("here/my-cc"), s.path("my-cc"))
+SYSTEM = os.environ["PATH"]
+for path, found in ((f"{s.path('bin')}:{SYSTEM}", True), (f":{SYSTEM}", False), (f"{SYSTEM}:", False), (f".:{SYSTEM}", False), (f"here:{SYSTEM}", False), (f"::here:.:{s.path('bin')}:{SYSTEM}", True),
+                    ("", False), (":", False)):
+    rc, out, err = s.run("run", "p.py", "--target", "c", "--cache", "", "--input", "x.npy", env={**BASE, "RELAX_CC": "my-cc", "PATH": path})
+    s.check(f"PATH={path}", rc == 0 and (not err if found else "no such program" in err), err)
+    rc, out, err = s.run("run", "p.py", "--cache", "", "--input", "x.npy", "--profile", env={**BASE, "RELAX_CC": "my-cc", "PATH": path})
+    s.check(f"PATH={path}: by itself", rc == 0 and not err and ('"native_kernels":0' in out.replace(" ", "")) != found, (out, err))
+s.equal("programs that ran", set(open(s.path("called")).read().split()), {"bin"})
+interpreted("PATH that a compiler sees", "PATH=/usr/bin:/bin.", env={**script("path", 'echo "PATH=$PATH." >&2; exit 1'), "PATH": ":/usr/bin:.::bin:/bin:"})
+for command in ("'cc", 'cc "-DX=1', "cc '", f"{CC} -O1 \\\"'"):
+    rc, out, err = s.run("run", "p.py", "--target", "c", "--cache", "", "--input", "x.npy", env={**BASE, "RELAX_CC": command})
+    s.check(f"RELAX_CC={command}", rc == 1 and not out and "error[OP05]" in err and "quote" in err, (rc, err))
+
 # ---- a parent that ignores SIGCHLD: nobody learns how the compiler ended
 r = subprocess.run([RELAX, "run", "p.py", "--target", "c", "--cache", "", "--input", "x.npy", "--output", "out", "--profile", "prof.json"], cwd=s.dir,
                    env={**os.environ, **BASE}, capture_output=True, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), check=False)
@@ -246,8 +321,10 @@ rc, out, err = s.run("build", "p.py", "-o", "i.rlx", "--target", "interp", env=B
 s.equal("build without", (rc, err), (0, ""))
 
 
-def from_file(what, name, native, *args):
+def from_file(what, name, native, *args, why=None):
+    """why: in the warning that says so."""
     profile, err, got = run(what, *args, program=name, env={"RELAX_CC": ""})
+    s.check(f"{what}: what is said", not err if why is None else "warning[LD18]" in err and why in err and err.count("\n") == 1, err)
     s.check(f"{what}: native {native}", (profile.get("native_kernels", 0) > 0) == native and profile.get("compiler_processes") == 0, (profile, err))
     s.check(f"{what}: numbers", got is not None and np.array_equal(got, WANT), got)
 
@@ -296,11 +373,12 @@ def put(at, form, *values):
 altered(lambda section: None)
 from_file("a copy", "altered.rlx", True, "--allow-native")
 altered(put(16, "<16s", b"m68k-amiga"))
-from_file("for another machine", "altered.rlx", False, "--allow-native")
+from_file("for another machine", "altered.rlx", False, "--allow-native", why="kind of machine")
+from_file("for another machine, not allowed", "altered.rlx", False)
 altered(put(48, "<16s", b"a-different-cpu"))
-from_file("for another CPU", "altered.rlx", False, "--allow-native")
+from_file("for another CPU", "altered.rlx", False, "--allow-native", why="another CPU")
 altered(put(0, "<I", 7))
-from_file("of another version", "altered.rlx", False, "--allow-native")
+from_file("of another version", "altered.rlx", False, "--allow-native", why="another version")
 HEAD_BYTES, OBJECT = 144, 72
 altered(lambda section: section.__setitem__(-900, section[-900] ^ 0xFF))
 from_file("a changed object, not allowed", "altered.rlx", False)

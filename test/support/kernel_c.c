@@ -130,6 +130,7 @@ static void run_unit(rlx_context *ctx, size_t first, size_t count, const char *c
     rlx_c_kernel kernels[PER_UNIT];
     rlx_native_unit unit;
     rlx_native_options o = { .compiler = compiler,
+                             .memory = UINT64_MAX,
                              .environment = environment,
                              .cpu = "native",
                              .seconds = 200,
