@@ -114,7 +114,7 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 ifeq ($(VARIANT),release)
   $(BUILD)/src/runtime/kernel_strips.o: OPT := -O3 $(SECTIONS)
   COLD := $(filter src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/host_op.c \
-                   $(addprefix src/op/infer_,call.c create.c index.c memory.c misc.c nn.c window.c) \
+                   $(addprefix src/op/infer_,call.c create.c index.c layout.c memory.c misc.c nn.c window.c) \
                    src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
                    src/script/reader_missing.c \
                    src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
