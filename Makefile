@@ -120,11 +120,11 @@ ifeq ($(VARIANT),release)
   STRIPS_OPT := -O3 $(SECTIONS)
   COLD_OPT   := -Os $(SMALL)
   COLD := src/api/% src/transform/% src/codegen/% src/tir/% src/format/% src/op/lower% src/op/host_op.c \
-          $(addprefix src/op/infer_,call.c create.c index.c memory.c misc.c nn.c window.c) \
+          $(addprefix src/op/infer_,call.c create.c index.c layout.c memory.c misc.c nn.c window.c) \
           src/script/reader_tir% src/script/print_tir.c src/script/metadata% src/script/reader_index_map.c \
           src/script/reader_missing.c \
           src/analysis/pattern_% $(addprefix src/analysis/,call_groups.c computable.c derive_call.c infer_module.c \
-                          memory_use.c mutation.c reach.c reshape_pattern.c) \
+                          memory_use.c mutation.c reach.c reshape_pattern.c written.c) \
           $(addprefix src/arith/,evaluate.c solve.c) $(addprefix src/ir/,ir_text.c difference.c host.c device.c) \
           $(addprefix src/sinfo/,encode.c host_kind.c mapping.c mutator.c relation.c) \
           $(addprefix src/base/,json.c sha256.c cpu.c file.c diag.c) \

@@ -70,6 +70,23 @@ const rlx_call *rlx_find_impure_call(rlx_context *ctx, const rlx_env *env, const
 /* Warns of in-place calls that break their promise (PU06). False: out of memory. */
 bool rlx_report_mutations(rlx_context *ctx, const rlx_module *m);
 
+/* ---- writes: may somebody write into the memory of a value, once it is made? Values that may
+ * share memory are one class. For modules in normal form. */
+typedef struct rlx_written_class { uint32_t parent; bool written; } rlx_written_class;
+typedef struct rlx_written {
+    rlx_memory *memory;
+    rlx_ptrmap numbers;                 /* variable, or sequence for its result -> class */
+    RLX_VEC(rlx_written_class) classes;
+    bool any;
+} rlx_written;
+/* False: out of memory; to be freed in any case. */
+bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out);
+bool rlx_is_written(const rlx_written *w, const rlx_node *key);
+void rlx_written_free(rlx_written *w);
+/* Marks the parameters of f that it stores into, in written[0 .. num_params), which comes zeroed.
+ * False: out of memory. */
+bool rlx_stored_params(rlx_context *ctx, const rlx_prim_func *f, uint8_t *written);
+
 /* ---- uses. counts[var] of a function: how often each variable occurs, struct info included
  * (language 2.4.8). */
 bool rlx_count_uses(rlx_context *ctx, const rlx_function *f, rlx_ptrmap *counts);

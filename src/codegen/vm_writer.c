@@ -100,61 +100,13 @@ bool cw_kernel_function(cw_module *w, size_t index, uint32_t *out)
 
 /* ---- which parameters a PrimFunc writes ----------------------------------------------------- */
 
-typedef struct stores {
-    rlx_ptrmap param_of;   /* data pointer of a buffer -> parameter + 1 */
-    uint8_t *written;
-    bool lost;
-} stores;
-
-/* A buffer that is part of another one has a pointer of its own. */
-static void note_part(stores *s, const rlx_match_buffer_region *m)
-{
-    const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
-    const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL,
-                     *part = rlx_as_buffer(m->buffer);
-    uintptr_t param;
-    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param) &&
-        !rlx_ptrmap_put(&s->param_of, part->data, param))
-        s->lost = true;
-}
-
-static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_field *via,
-                                     const rlx_node *parent)
-{
-    stores *s = user;
-    const rlx_buffer_store *store = rlx_as_buffer_store(n);
-    const rlx_buffer *b = store ? rlx_as_buffer(store->buffer) : NULL;
-    uintptr_t param;
-    if (rlx_as_match_buffer_region(n))
-        note_part(s, rlx_as_match_buffer_region(n));
-    if (b && rlx_ptrmap_find(&s->param_of, b->data, &param))
-        s->written[param - 1] = 1;
-    return s->lost ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-static bool find_stores(cw_module *w, const rlx_prim_func *f, uint8_t *written)
-{
-    stores s = { .written = written };
-    rlx_walker walker = { .enter = look_for_stores, .user = &s, .terse = true };
-    bool lost = false;
-    rlx_ptrmap_init(&s.param_of, &w->ctx->memory);
-    for (size_t i = 0; i < f->num_params && !lost; i++) {
-        const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
-        lost = b && !rlx_ptrmap_put(&s.param_of, b->data, i + 1);
-    }
-    if (!lost)
-        rlx_walk(&w->ctx->memory, f->body, &walker, &lost);
-    rlx_ptrmap_free(&s.param_of);
-    return !(lost || s.lost) || rlx_no_memory(w->ctx);
-}
-
 bool cw_kernel_writes(cw_module *w, size_t index, size_t param, bool *out)
 {
     const rlx_prim_func *f = rlx_as_prim_func(w->m->functions[index]);
     cw_kernel *k = &w->kernels[index];
     if (!k->written) {
         k->written = rlx_new_zero(w->ctx, f->num_params + 1);
-        if (!k->written || !find_stores(w, f, k->written))
+        if (!k->written || !rlx_stored_params(w->ctx, f, k->written))
             return rlx_no_memory(w->ctx);
     }
     *out = param < f->num_params && k->written[param];

@@ -92,6 +92,9 @@ struct rlx_op_row {
     /* parameters of the TVMScript function in order, blank-separated, where they are not "args,
      * then attrs" */
     const char *params;
+    /* "relax.nn.attention_bias": the operator that a call in text means which gives parameters
+     * that this row has no argument for; its `params` are the same. NULL: none. */
+    const char *extended;
     const char *builtin;              /* name of the run-time builtin it lowers to, or NULL */
     /* the packed function of the host that runs it, which gets the arguments, then the
      * attributes; NULL: none */

@@ -241,6 +241,19 @@ const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, 
     return p;
 }
 
+const rlx_prim *rlx_dims_total(rlx_context *ctx, const rlx_prim *const *dims, size_t n,
+                               int64_t factor)
+{
+    const rlx_prim *p = rlx_int64(ctx, factor);
+    int64_t a, b, unused;
+    for (size_t i = 0; p && i < n; i++) {
+        if (rlx_int_literal(p, &a) && rlx_int_literal(dims[i], &b) && !rlx_mul_i64(a, b, &unused))
+            return NULL;
+        p = rlx_fold_mul(ctx, p, dims[i]);
+    }
+    return p;
+}
+
 enum rlx_answer rlx_infer_equal(rlx_infer *in, const rlx_prim *a, const rlx_prim *b)
 {
     return a == b ? RLX_EQUAL : rlx_prove_equal(in->ctx, in->scope, a, b);

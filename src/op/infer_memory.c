@@ -107,32 +107,60 @@ static bool view_offset(rlx_infer *in, view *v)
            false;
 }
 
-static const rlx_prim *bytes_of(rlx_infer *in, const rlx_prim *const *dims, size_t n,
-                                rlx_dtype dtype)
+/* Bytes of an element; 0: not known. */
+static int64_t element_size(rlx_dtype dtype)
 {
-    size_t bits = (size_t)rlx_dtype_bits(dtype) * (size_t)rlx_dtype_lanes(dtype);
-    return rlx_fold_mul(in->ctx, rlx_dims_product(in->ctx, dims, n),
-                        rlx_int64(in->ctx, (int64_t)((bits + 7) / 8)));
+    return rlx_dtype_is_void(dtype)
+               ? 0
+               : ((int64_t)rlx_dtype_bits(dtype) * rlx_dtype_lanes(dtype) + 7) / 8;
 }
 
-/* Refuses only what certainly leaves the memory of x. */
+static bool certainly(rlx_infer *in, enum rlx_node_kind kind, const rlx_prim *a, const rlx_prim *b)
+{
+    return a && b && rlx_prove_compare(in->ctx, in->scope, kind, a, b) == RLX_TRUE;
+}
+
+/* How much of the offset counts beside sizes in units of an unknown number of bytes, of which
+ * only is known that there is one: one unit if it is positive. Unknown offsets are 0 or more. */
+static const rlx_prim *offset_units(rlx_infer *in, const view *v, bool bytes)
+{
+    const rlx_prim *zero = rlx_int64(in->ctx, 0);
+    if (!v->offset || !zero || bytes)
+        return v->offset ? v->offset : zero;
+    return rlx_int64(in->ctx, certainly(in, RLX_NODE_GT, v->offset, zero));
+}
+
+/* Refuses only what certainly leaves the memory of x. What is not known but stays (the shape, or
+ * the dtype) is a factor of both sides: it is left out of them. */
 static bool view_fits(rlx_infer *in, const view *v)
 {
-    size_t n;
-    const rlx_prim *const *have = rlx_infer_dims(in, v->x, &n);
-    if (!have || !v->dims || rlx_dtype_is_void(v->dtype) || rlx_dtype_is_void(v->x->dtype))
+    size_t n = 0;
+    const rlx_prim *const *have = rlx_infer_dims(in, v->x, &n), *const *want = v->dims;
+    int64_t from_size = element_size(v->x->dtype), to_size = element_size(v->dtype);
+    bool elements = have && want, bytes = from_size && to_size, same_dtype = v->keep_dtype;
+    const rlx_prim *zero = rlx_int64(in->ctx, 0);
+    if (certainly(in, RLX_NODE_LT, v->offset, zero))
+        return rlx_infer_fail(in, "the view begins at byte %s, before x",
+                              rlx_show(in->ctx, v->offset)),
+               false;
+    if ((!elements && !v->keep_shape) || (!bytes && !same_dtype))
         return true;
-    const rlx_prim *from = bytes_of(in, have, n, v->x->dtype),
-                   *to = bytes_of(in, v->dims, v->n, v->dtype);
-    if (v->offset)
-        to = rlx_fold_add(in->ctx, to, v->offset);
-    if (!from || !to)
-        return in->failed = true, false;
-    if (rlx_prove_compare(in->ctx, in->scope, RLX_NODE_GT, to, from) != RLX_TRUE)
+    const rlx_prim *from = rlx_dims_total(in->ctx, have, elements ? n : 0, bytes ? from_size : 1),
+                   *to = rlx_dims_total(in->ctx, want, elements ? v->n : 0, bytes ? to_size : 1),
+                   *offset = offset_units(in, v, bytes && elements),
+                   *end = to && offset ? rlx_fold_add(in->ctx, to, offset) : NULL;
+    if (!certainly(in, RLX_NODE_GT, end, from))
         return true;
-    return rlx_infer_fail(in, "the view ends at byte %s, x has only %s", rlx_show(in->ctx, to),
-                          rlx_show(in->ctx, from)),
-           false;
+    if (bytes && elements)
+        rlx_infer_fail(in, "the view ends at byte %s, x has only %s", rlx_show(in->ctx, end),
+                       rlx_show(in->ctx, from));
+    else if (!rlx_is_int_value(offset, 0))
+        rlx_infer_fail(in, "the view is not smaller than x and begins at byte %s",
+                       rlx_show(in->ctx, v->offset));
+    else
+        rlx_infer_fail(in, "the view has %s %s, x has only %s", rlx_show(in->ctx, to),
+                       elements ? "elements" : "bytes for each element", rlx_show(in->ctx, from));
+    return false;
 }
 
 const rlx_sinfo *rlx_infer_view(rlx_infer *in)

@@ -72,6 +72,10 @@ int rlx_broadcast_dim(rlx_infer *in, const rlx_prim *a, const rlx_prim *b, const
 enum rlx_answer rlx_infer_equal(rlx_infer *in, const rlx_prim *a, const rlx_prim *b);
 /* 1 * d0 * d1 ..., folded */
 const rlx_prim *rlx_dims_product(rlx_context *ctx, const rlx_prim *const *dims, size_t n);
+/* factor * d0 * d1 ..., for proofs. NULL: literals among them exceed int64, so that nothing can be
+ * proved of it; or out of memory, which is latched. */
+const rlx_prim *rlx_dims_total(rlx_context *ctx, const rlx_prim *const *dims, size_t n,
+                               int64_t factor);
 const char *rlx_dtype_text(rlx_dtype t, char room[RLX_DTYPE_TEXT]);
 
 /* Layouts of windows (infer_window.c): parts in the order of the dimensions; factor 0: a whole

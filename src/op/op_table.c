@@ -13,6 +13,7 @@
 #define NORMALIZE(function) .normalize = rlx_normalize_##function
 #define PREPARE(function) .prepare = rlx_prepare_##function
 #define PARAMS(text) .params = (text)
+#define EXTENDED(name) .extended = (name)
 #define HELP(text) .help = (text)
 #define REQUIRED NULL
 

@@ -351,6 +351,32 @@ static void step_packed(rlx_printer *p, const rlx_call *c, const rlx_extern_func
     rlx_push_list(p, c->args, c->num_args, 0);
 }
 
+/* Where the function of the text takes the arguments in another order than the operator has them
+ * (attention_var_len), they print in that order, so that they read back. False: the orders are
+ * the same. */
+static bool push_reordered(rlx_printer *p, const rlx_call *c, const rlx_op_row *row)
+{
+    uint8_t order[RLX_OP_MAX_ARGS], n = 0;
+    bool moved = false;
+    if (c->num_args != row->num_args || c->num_args > RLX_OP_MAX_ARGS)
+        return false;
+    for (const char *at = row->params; *at; at += *at == ' ') {
+        size_t len = strcspn(at, " ");
+        for (uint8_t i = 0; i < row->num_args && n < row->num_args; i++)
+            if (rlx_slice_is((rlx_slice){ at, len }, row->args[i].name)) {
+                moved |= n != i;
+                order[n++] = i;
+            }
+        at += len;
+    }
+    for (size_t i = n; moved && i > 0; i--) {
+        rlx_push_node(p, c->args[order[i - 1]], 0, 0);
+        if (i > 1)
+            rlx_push_text(p, ", ");
+    }
+    return moved;
+}
+
 void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
 {
     const rlx_op *op = rlx_as_op(c->op);
@@ -374,7 +400,8 @@ void rlx_print_step_call(rlx_printer *p, const rlx_call *c)
     case FORM_ASSERT: step_assert(p, c); break;
     default:
         push_keywords(p, &c->node, 0, c->num_args != 0, form);
-        rlx_start_list(p, c->args, c->num_args, RLX_ITEM_SYMBOL);
+        if (!op->row || !op->row->params || !push_reordered(p, c, op->row))
+            rlx_start_list(p, c->args, c->num_args, RLX_ITEM_SYMBOL);
         break;
     }
 }

@@ -111,10 +111,11 @@ static const rlx_attr *read_attribute(rlx_reader *r, const rlx_ast *a)
 
 /* Parameters of an operator in the order of its function. */
 #define MAX_PARAMS 24
-enum { PARAM_ARG, PARAM_ATTR, PARAM_SINFO, PARAM_OUT_SINFO, PARAM_UNKNOWN };
+/* PARAM_MORE: an argument of row->extended */
+enum { PARAM_ARG, PARAM_ATTR, PARAM_SINFO, PARAM_OUT_SINFO, PARAM_MORE, PARAM_UNKNOWN };
 typedef struct op_param { rlx_slice name; uint8_t what, index; } op_param;
 
-static op_param param_of(const rlx_op_row *row, rlx_slice name)
+static op_param param_of(const rlx_op_row *row, const rlx_op_row *extended, rlx_slice name)
 {
     for (uint8_t i = 0; i < row->num_args; i++)
         if (rlx_slice_is(name, row->args[i].name))
@@ -122,6 +123,9 @@ static op_param param_of(const rlx_op_row *row, rlx_slice name)
     for (uint8_t i = 0; i < row->num_attrs; i++)
         if (rlx_slice_is(name, row->attrs[i].name))
             return (op_param){ name, PARAM_ATTR, i };
+    for (uint8_t i = 0; extended && i < extended->num_args; i++)
+        if (rlx_slice_is(name, extended->args[i].name))
+            return (op_param){ name, PARAM_MORE, i };
     if (rlx_slice_is(name, "out_sinfo"))
         return (op_param){ name, PARAM_OUT_SINFO, 0 };
     if (rlx_slice_is(name, "format_args")) /* R.assert_op: the values */
@@ -129,9 +133,15 @@ static op_param param_of(const rlx_op_row *row, rlx_slice name)
     return (op_param){ name, rlx_slice_is(name, "sinfo_args") ? PARAM_SINFO : PARAM_UNKNOWN, 0 };
 }
 
-static size_t params_of(const rlx_op_row *row, op_param *out)
+static const rlx_op_row *extended_row(const rlx_reader *r, const rlx_op_row *row)
+{
+    return row->extended ? r->ctx->ops->find(r->ctx, rlx_slice_z(row->extended)) : NULL;
+}
+
+static size_t params_of(const rlx_reader *r, const rlx_op_row *row, op_param *out)
 {
     size_t n = 0;
+    const rlx_op_row *extended = extended_row(r, row);
     if (!row->params) {
         for (uint8_t i = 0; i < row->num_args; i++)
             out[n++] = (op_param){ rlx_slice_z(row->args[i].name), PARAM_ARG, i };
@@ -141,7 +151,7 @@ static size_t params_of(const rlx_op_row *row, op_param *out)
     }
     for (const char *p = row->params; *p && n < MAX_PARAMS;) {
         size_t len = strcspn(p, " ");
-        out[n++] = param_of(row, (rlx_slice){ p, len });
+        out[n++] = param_of(row, extended, (rlx_slice){ p, len });
         p += len + (p[len] == ' ');
     }
     return n;
@@ -150,7 +160,7 @@ static size_t params_of(const rlx_op_row *row, op_param *out)
 struct rlx_op_params { op_param items[MAX_PARAMS]; size_t count; };
 
 typedef struct op_call {
-    const rlx_op_row *row;
+    const rlx_op_row *row, *extended;
     const rlx_ast *call;
     const op_param *params;
     size_t num_params;
@@ -167,6 +177,7 @@ static const char *op_param_at(void *user, size_t i)
     const rlx_op_row *row = c->row;
     return p->what == PARAM_ARG     ? row->args[p->index].name
            : p->what == PARAM_ATTR  ? row->attrs[p->index].name
+           : p->what == PARAM_MORE  ? c->extended->args[p->index].name
            : p->what == PARAM_SINFO ? "sinfo_args"
                                     : "out_sinfo";
 }
@@ -434,7 +445,8 @@ static bool needs(rlx_reader *r, const op_call *c)
 {
     const rlx_op_row *row = c->row;
     for (uint8_t i = 0; i < row->min_args; i++)
-        if (row->args[i].kind != RLX_ARG_STRING && !slot_of(c, PARAM_ARG, i) &&
+        if (row->args[i].kind != RLX_ARG_STRING && !row->args[i].optional &&
+            !slot_of(c, PARAM_ARG, i) &&
             !(row->flags & RLX_OP_VARARGS && i + 1 == row->num_args))
             return rlx_read_error(r, RLX_PA12, c->call, "R.%s needs the argument %s",
                                   row->short_name, row->args[i].name);
@@ -445,12 +457,48 @@ static bool needs(rlx_reader *r, const op_call *c)
     return true;
 }
 
+/* Kept with the name that the row was found by. */
+static const struct rlx_op_params *params_for(rlx_reader *r, rlx_functions *known,
+                                              const rlx_op_row *row)
+{
+    bool keep = known && known->row == row;
+    struct rlx_op_params *p = rlx_region_alloc(keep ? &r->kept : &r->parser.region, sizeof *p);
+    if (!p)
+        return rlx_no_memory(r->ctx), NULL;
+    p->count = params_of(r, row, p->items);
+    if (keep)
+        known->params = p;
+    return p;
+}
+
+/* A call with an argument of the extended operator is one of that operator. The parameters are the
+ * same, so what is bound stays. */
+static bool extend_op(rlx_reader *r, op_call *c)
+{
+    bool more = false;
+    for (size_t i = 0; i < c->num_params && c->extended; i++) {
+        if (c->params[i].what != PARAM_MORE || !c->slots[i])
+            continue;
+        if (c->slots[i]->kind == RLX_AST_NONE)
+            c->slots[i] = NULL;
+        more |= c->slots[i] != NULL;
+    }
+    const struct rlx_op_params *params = more ? params_for(r, NULL, c->extended) : NULL;
+    if (more && !params)
+        return false;
+    if (more && params->count == c->num_params) {
+        c->row = c->extended;
+        c->params = params->items;
+    }
+    return true;
+}
+
 static bool finish_op(rlx_reader *r, op_call *c, const rlx_word *path, rlx_val *out)
 {
     size_t mark = r->stack.len;
     const rlx_attr *given = NULL;
     const rlx_expr *e = NULL;
-    if (bind_op_args(r, c) && needs(r, c) && push_args(r, c)) {
+    if (bind_op_args(r, c) && extend_op(r, c) && needs(r, c) && push_args(r, c)) {
         size_t num_args = r->stack.len - mark;
         if (push_sinfo_args(r, c) && read_given(r, c, &given))
             e = r->ctx->ops->call(r->ctx, c->row, stacked(r, mark), num_args,
@@ -488,20 +536,6 @@ static bool all_positional(const rlx_op_row *row, const rlx_ast *call)
     return true;
 }
 
-/* Kept with the name that the row was found by. */
-static const struct rlx_op_params *params_for(rlx_reader *r, rlx_functions *known,
-                                              const rlx_op_row *row)
-{
-    bool keep = known && known->row == row;
-    struct rlx_op_params *p = rlx_region_alloc(keep ? &r->kept : &r->parser.region, sizeof *p);
-    if (!p)
-        return rlx_no_memory(r->ctx), NULL;
-    p->count = params_of(row, p->items);
-    if (keep)
-        known->params = p;
-    return p;
-}
-
 bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rlx_ast *call,
                   rlx_val *out)
 {
@@ -512,7 +546,8 @@ bool rlx_call_row(rlx_reader *r, rlx_word *path, const rlx_op_row *row, const rl
         known && known->params ? known->params : params_for(r, known, row);
     if (!params)
         return false;
-    op_call c = { .row = row, .params = params->items, .num_params = params->count };
+    op_call c = { .row = row, .extended = extended_row(r, row), .params = params->items,
+                  .num_params = params->count };
     c.slots = rlx_region_zero(&r->parser.region, c.num_params * sizeof *c.slots);
     if (!c.slots)
         return rlx_no_memory(r->ctx);

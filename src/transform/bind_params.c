@@ -2,7 +2,9 @@
  * fix become numbers.
  *     def f(x: R.Tensor((n, k)), w: R.Tensor((k, 10)))    with w of (784, 10)
  *     ->
- *     def f(x: R.Tensor((n, 784)))                         with w a constant, k 784 everywhere */
+ *     def f(x: R.Tensor((n, 784)))                         with w a constant, k 784 everywhere
+ * A parameter that somebody may write to stays a variable, bound to the constant first of all: all
+ * that names it is one tensor. */
 #include "transform/transform_int.h"
 
 typedef struct binder {
@@ -12,6 +14,8 @@ typedef struct binder {
     size_t num_weights;
     bool *used;                          /* by weight */
     rlx_map by_name;                     /* weight + 1 */
+    rlx_written written;
+    RLX_VEC(const rlx_binding *) first;  /* bindings at the head of the function under way */
     rlx_ptrmap by_var;                   /* parameter -> weight + 1 */
     RLX_VEC(const rlx_expr *) params;    /* what is left of the function under way */
     rlx_seq_pass seq;
@@ -129,6 +133,45 @@ static const rlx_expr *constant_of(binder *b, const rlx_var *param, const rlx_we
     return rlx_constant_blob(b->ctx, w->dtype, w->shape, w->ndim, w->data, param->place);
 }
 
+/* From here on the parameter is the constant, or a variable bound to it. */
+static bool replace_param(binder *b, const rlx_var *param, const rlx_weight *w)
+{
+    const rlx_expr *constant = constant_of(b, param, w);
+    if (!constant || !rlx_is_written(&b->written, &param->node))
+        return constant && rlx_seq_replace(&b->seq, &param->node, constant);
+    rlx_env env = rlx_module_env(b->module);
+    const rlx_sinfo *info = rlx_leaf_sinfo(b->ctx, &env, constant);
+    const rlx_var *now = info ? rlx_var_like(b->ctx, param, false, info) : NULL;
+    const rlx_binding *first = now ? rlx_bind(b->ctx, now, constant, param->place) : NULL;
+    return first && rlx_seq_replace(&b->seq, &param->node, &now->node) &&
+           (rlx_vec_push(&b->ctx->memory, &b->first, first) || rlx_no_memory(b->ctx));
+}
+
+/* The body with the first bindings in front, in its first block if that is an ordinary one. */
+static const rlx_expr *with_first(binder *b, const rlx_expr *body)
+{
+    const rlx_seq_expr *seq = rlx_as_seq_expr(body);
+    const rlx_block *head = seq && seq->num_blocks ? (const rlx_block *)seq->blocks[0] : NULL;
+    size_t skip = head && !rlx_is(&head->node, RLX_NODE_DATAFLOW_BLOCK);
+    bool ok = true;
+    RLX_VEC(const rlx_node *) blocks = { 0 };
+    if (!b->first.len)
+        return body;
+    for (size_t i = 0; ok && skip && i < head->num_bindings; i++)
+        ok = rlx_vec_push(&b->ctx->memory, &b->first, head->bindings[i]);
+    const rlx_node *block = ok ? rlx_block_new(b->ctx, false, b->first.data, b->first.len,
+                                               rlx_place_of(body))
+                               : NULL;
+    ok = block && rlx_vec_push(&b->ctx->memory, &blocks, block);
+    for (size_t i = skip; ok && seq && i < seq->num_blocks; i++)
+        ok = rlx_vec_push(&b->ctx->memory, &blocks, seq->blocks[i]);
+    const rlx_expr *out = ok ? rlx_seq(b->ctx, blocks.data, blocks.len, seq ? seq->body : body,
+                                       rlx_place_of(body))
+                             : (rlx_no_memory(b->ctx), NULL);
+    rlx_vec_free(&b->ctx->memory, &blocks);
+    return out;
+}
+
 /* Names for what is bound: first single variables of all weights, then the rest is compared. */
 static bool bind_weights(binder *b, const rlx_function *f, bool *any)
 {
@@ -142,7 +185,7 @@ static bool bind_weights(binder *b, const rlx_function *f, bool *any)
     for (size_t i = 0; i < f->num_params; i++) {
         const rlx_var *p = (const rlx_var *)f->params[i];
         const rlx_weight *w = weight_of(b, p);
-        if (w && !rlx_seq_replace(&b->seq, &p->node, constant_of(b, p, w)))
+        if (w && !replace_param(b, p, w))
             return false;
         *any |= w != NULL;
     }
@@ -195,16 +238,17 @@ static const rlx_node *rebuild(binder *b, const rlx_function *f)
     out->num_attr_places = 0;
     out->params = rlx_nodes_copy(ctx, b->params.data, b->params.len, &ok);
     out->num_params = b->params.len;
-    out->body = body->body;
+    out->body = with_first(b, body->body);
     out->ret_sinfo = ret;
     out->attrs = rlx_promises_of_params(ctx, attrs, out->params, out->num_params);
     out->sinfo = rlx_signature(ctx, out->params, out->num_params, ret, f->is_pure, NULL);
-    return ok && out->sinfo && (out->attrs || !attrs) ? &out->node : NULL;
+    return ok && out->body && out->sinfo && (out->attrs || !attrs) ? &out->node : NULL;
 }
 
 static const rlx_node *bind_function(binder *b, const rlx_function *f)
 {
     bool any = false;
+    b->first.len = 0;
     rlx_ptrmap_clear(&b->seq.names.map);
     b->seq.num_names = 0;
     if (!bind_weights(b, f, &any) ||
@@ -300,13 +344,16 @@ const rlx_module *rlx_bind_params(rlx_context *ctx, const rlx_module *m, rlx_sli
     else if (function.len && rlx_module_find(m, function) < 0)
         rlx_error(ctx, RLX_OP15, RLX_NO_PLACE, "the module has no function named %.*s",
                   (int)(function.len < 200 ? function.len : 200), function.data);
-    else if (index_weights(&b) && bind_all(&b, function, functions) && all_used(&b, function) &&
+    else if (index_weights(&b) && rlx_find_written(ctx, m, &b.written) && bind_all(&b, function, functions) && all_used(&b, function) &&
              rlx_error_count(ctx) == errors)
         out = rlx_module_with(ctx, m, functions);
     rlx_seq_free(&b.seq);
     rlx_map_free(&b.by_name);
     rlx_ptrmap_free(&b.by_var);
     rlx_vec_free(&ctx->memory, &b.params);
+    rlx_vec_free(&ctx->memory, &b.first);
+    if (b.written.memory)
+        rlx_written_free(&b.written);
     rlx_mem_free(&ctx->memory, b.used, b.used ? count + 1 : 0);
     rlx_mem_free(&ctx->memory, functions,
                  functions ? (m->num_functions + 1) * sizeof *functions : 0);

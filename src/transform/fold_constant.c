@@ -4,7 +4,7 @@
  *     s = shape_of(x)            ->   s = R.shape([n, 4])        with x: R.Tensor((n, 4))
  * needs: normal form, struct info. keeps: variables and their struct info. Operators are
  * lowered and run by the evaluator of tir, as are call_tirs of pure PrimFuncs of the module.
- * Left alone: results over max_bytes or much larger than what goes in, calls that fail or take
+ * A value that somebody may write to is not known, and no call becomes one. Left alone: results over max_bytes or much larger than what goes in, calls that fail or take
  * more than max_steps. */
 #include "transform/transform_int.h"
 
@@ -14,6 +14,7 @@ typedef struct fold {
     const rlx_module *module;
     rlx_env env;
     rlx_module_builder *mb;                 /* holds lowered functions, thrown away */
+    rlx_written written;
     rlx_ptrmap constants;                   /* variable -> the constant it is bound to */
     RLX_VEC(const rlx_expr *) args;
     RLX_VEC(rlx_tir_arg) buffers;
@@ -227,7 +228,8 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
     const rlx_op_row *row = rlx_callee_op(value);
     size_t errors = rlx_error_count(p->ctx);
     const rlx_expr *folded = row ? fold_shape(p, call) : NULL;
-    if (row && !folded && row->flags & RLX_OP_PURE) {
+    bool written = rlx_is_written(&f->written, (const rlx_node *)rlx_binding_var(old));
+    if (row && !folded && !written && row->flags & RLX_OP_PURE) {
         const rlx_call *known = known_call(p, call);
         folded = known ? fold_call(p, known, row) : NULL;
     }
@@ -235,7 +237,7 @@ static bool fold_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_bind
         return false;
     const rlx_var *v = rlx_binding_var(now);
     const rlx_expr *bound = folded ? folded : value;
-    if (v && now->kind == RLX_NODE_VAR_BINDING && bound->kind == RLX_NODE_CONSTANT &&
+    if (v && !written && now->kind == RLX_NODE_VAR_BINDING && bound->kind == RLX_NODE_CONSTANT &&
         !rlx_ptrmap_put(&f->constants, v, (uintptr_t)bound))
         return rlx_no_memory(p->ctx);
     return rlx_seq_emit(p, folded ? rlx_with_value(p->ctx, now, folded) : now);
@@ -255,9 +257,11 @@ const rlx_module *rlx_pass_fold_constant(rlx_pass_run *run, const rlx_module *m)
     rlx_ptrmap_init(&f.constants, &run->ctx->memory);
     p.binding = fold_binding;
     p.use_scope = true;
-    const rlx_module *out = rlx_seq_module(&p, m);
+    const rlx_module *out =
+        rlx_find_written(run->ctx, m, &f.written) ? rlx_seq_module(&p, m) : NULL;
     rlx_seq_free(&p);
     rlx_ptrmap_free(&f.constants);
+    rlx_written_free(&f.written);
     rlx_vec_free(&run->ctx->memory, &f.args);
     rlx_vec_free(&run->ctx->memory, &f.buffers);
     rlx_module_builder_free(f.mb);

@@ -228,14 +228,30 @@ static bool push_sequence(rlx_seq_pass *p, const rlx_expr *source, enum part par
     return source && (rlx_vec_push(MEMORY(p), &p->frames, f) || rlx_no_memory(p->ctx));
 }
 
+/* The result as the pass wants it, with what it emits for that in an ordinary block. */
+static const rlx_expr *end_result(rlx_seq_pass *p, rlx_seq_frame *f, const rlx_expr *body)
+{
+    const rlx_node *last =
+        body ? rlx_block_new(p->ctx, false, NULL, 0, rlx_place_of(f->source)) : NULL;
+    if (!last)
+        return NULL;
+    f->coming = (const rlx_block *)last;
+    f->dataflow = false;
+    body = p->result_of(p, f->source, body);
+    f->coming = NULL;
+    return body;
+}
+
 /* The finished sequence of the top frame, taken off the stacks. */
 static const rlx_expr *pop_sequence(rlx_seq_pass *p)
 {
     rlx_seq_frame *f = &rlx_vec_last(&p->frames);
-    if (f->opened && !close_block(p, f))
-        return NULL;
     const rlx_seq_expr *seq = rlx_as_seq_expr(f->source);
     const rlx_expr *body = rlx_seq_rename(p, seq ? seq->body : f->source);
+    if (p->result_of)
+        body = end_result(p, f, body);
+    if (f->opened && !close_block(p, f))
+        return NULL;
     const rlx_node *const *blocks = p->blocks.data + f->first_block;
     size_t count = p->blocks.len - f->first_block;
     p->blocks.len = f->first_block;

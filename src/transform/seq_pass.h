@@ -30,6 +30,10 @@ struct rlx_seq_pass {
     bool (*renames_itself)(rlx_seq_pass *p, const rlx_expr *value);
     /* before the first binding of a block; may be NULL */
     bool (*enter_block)(rlx_seq_pass *p, const rlx_block *block);
+    /* A sequence ends: what it gives instead of `body`, its result; what is emitted goes into an
+     * ordinary block at its end. May be NULL. */
+    const rlx_expr *(*result_of)(rlx_seq_pass *p, const rlx_expr *sequence,
+                                 const rlx_expr *body);
     /* dataflow blocks become ordinary ones, their variables ordinary variables */
     bool plain_blocks;
     bool keep_names;     /* what was replaced before stays replaced in the next function */

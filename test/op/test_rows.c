@@ -134,7 +134,7 @@ static const struct { const char *names, *params, *printed;
     { "nn.cross_entropy_with_logits", "predictions labels", "" },
     { "nn.nll_loss", "predictions targets weights reduction=mean ignore_index=-100",
       "reduction ignore_index" },
-    { "nn.attention", "query key value scale=None causal_mask=None window_size=None",
+    { "nn.attention", "query key value bias scale=None causal_mask=None window_size=None",
       "scale causal_mask window_size" },
     { "nn.attention_bias", "query key value bias scale=None causal_mask=None window_size=None",
       "scale causal_mask window_size" },

@@ -1,0 +1,337 @@
+/* written.c: which memory is written by something other than what made it?
+ *
+ *     c = R.const([1.0, 2.0])
+ *     t = (c, x)
+ *     _ = cls.increment(t[0])         the PrimFunc stores into its parameter: c, t and x are written
+ *
+ * Values that may share memory are one class: copies, casts, tuples and their fields, branches,
+ * results of sequences, aliasing operators; arguments and parameters, calls and results of Relax
+ * functions of the module. One write marks the class. So the answer errs on the side of written,
+ * and one walk over the module is enough.
+ */
+#include "analysis/analysis.h"
+
+typedef struct search {
+    rlx_context *ctx;
+    const rlx_module *m;
+    rlx_written *out;
+    RLX_VEC(const rlx_function *) around;       /* functions whose body is walked */
+    RLX_VEC(const rlx_expr *) pending;
+    RLX_VEC(uint8_t) stored;                    /* parameters of the PrimFunc under way */
+    const rlx_op_row *in_place, *in_place_packed, *pure_packed, *closure, *pure_closure;
+    bool no_memory;
+} search;
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+static uint32_t class_at(const rlx_written *w, uint32_t at)
+{
+    while (w->classes.data[at].parent != at)
+        at = w->classes.data[at].parent;
+    return at;
+}
+
+/* The class, which all on the way there then know at once. */
+static uint32_t shorten(rlx_written *w, uint32_t at)
+{
+    uint32_t root = class_at(w, at);
+    for (uint32_t next; at != root; at = next) {
+        next = w->classes.data[at].parent;
+        w->classes.data[at].parent = root;
+    }
+    return root;
+}
+
+static uint32_t class_of(search *s, const rlx_node *key)
+{
+    rlx_written *w = s->out;
+    uintptr_t at;
+    if (rlx_ptrmap_find(&w->numbers, key, &at))
+        return shorten(w, (uint32_t)at);
+    uint32_t number = (uint32_t)w->classes.len;
+    rlx_written_class fresh = { .parent = number };
+    s->no_memory |= !rlx_vec_push(&s->ctx->memory, &w->classes, fresh) ||
+                    !rlx_ptrmap_put(&w->numbers, key, number);
+    return number;
+}
+
+static void join_classes(search *s, const rlx_node *a, const rlx_node *b)
+{
+    uint32_t x = class_of(s, a), y = class_of(s, b);
+    if (s->no_memory || x == y)
+        return;
+    s->out->classes.data[y].parent = x;
+    s->out->classes.data[x].written |= s->out->classes.data[y].written;
+}
+
+static void mark(search *s, const rlx_node *key)
+{
+    uint32_t at = class_of(s, key);
+    if (!s->no_memory)
+        s->out->any = s->out->classes.data[at].written = true;
+}
+
+/* Every variable of a leaf: joined with `with`, or written if that is NULL. */
+static void each_variable(search *s, const rlx_expr *leaf, const rlx_node *with)
+{
+    s->pending.len = 0;
+    s->no_memory |= leaf && !rlx_vec_push(&s->ctx->memory, &s->pending, leaf);
+    while (s->pending.len && !s->no_memory) {
+        const rlx_expr *e = rlx_vec_pop(&s->pending);
+        const rlx_tuple *t = rlx_as_tuple(e);
+        for (size_t i = 0; t && i < t->num_fields && !s->no_memory; i++)
+            s->no_memory = !rlx_vec_push(&s->ctx->memory, &s->pending, t->fields[i]);
+        if (rlx_as_var(e) && with)
+            join_classes(s, with, e);
+        else if (rlx_as_var(e))
+            mark(s, e);
+    }
+}
+
+static void join(search *s, const rlx_node *with, const rlx_expr *leaf)
+{
+    if (with)
+        each_variable(s, leaf, with);
+}
+
+static void join_all(search *s, const rlx_node *with, const rlx_call *call)
+{
+    for (size_t i = 0; i < call->num_args; i++)
+        join(s, with, call->args[i]);
+}
+
+/* ---- parameters that a PrimFunc stores into ------------------------------------------------- */
+
+typedef struct stores {
+    rlx_ptrmap param_of;   /* data pointer of a buffer -> parameter + 1 */
+    uint8_t *written;
+    bool lost;
+} stores;
+
+/* A buffer that is part of another one has a pointer of its own. */
+static void note_part(stores *s, const rlx_match_buffer_region *m)
+{
+    const rlx_buffer_region *source = rlx_as_buffer_region(m->source);
+    const rlx_buffer *whole = source ? rlx_as_buffer(source->buffer) : NULL,
+                     *part = rlx_as_buffer(m->buffer);
+    uintptr_t param;
+    if (whole && part && rlx_ptrmap_find(&s->param_of, whole->data, &param) &&
+        !rlx_ptrmap_put(&s->param_of, part->data, param))
+        s->lost = true;
+}
+
+static enum rlx_step look_for_stores(void *user, const rlx_node *n, const rlx_field *via,
+                                     const rlx_node *parent)
+{
+    stores *s = user;
+    const rlx_buffer_store *store = rlx_as_buffer_store(n);
+    const rlx_buffer *b = store ? rlx_as_buffer(store->buffer) : NULL;
+    uintptr_t param;
+    if (rlx_as_match_buffer_region(n))
+        note_part(s, rlx_as_match_buffer_region(n));
+    if (b && rlx_ptrmap_find(&s->param_of, b->data, &param))
+        s->written[param - 1] = 1;
+    return s->lost ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+bool rlx_stored_params(rlx_context *ctx, const rlx_prim_func *f, uint8_t *written)
+{
+    stores s = { .written = written };
+    rlx_walker walker = { .enter = look_for_stores, .user = &s, .terse = true };
+    bool lost = false;
+    rlx_ptrmap_init(&s.param_of, &ctx->memory);
+    for (size_t i = 0; i < f->num_params && !lost; i++) {
+        const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
+        lost = b && !rlx_ptrmap_put(&s.param_of, b->data, i + 1);
+    }
+    if (!lost)
+        rlx_walk(&ctx->memory, f->body, &walker, &lost);
+    rlx_ptrmap_free(&s.param_of);
+    return !(lost || s.lost) || rlx_no_memory(ctx);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void store_into(search *s, const rlx_prim_func *f, const rlx_call *call)
+{
+    s->stored.len = 0;
+    for (size_t i = 0; i < f->num_params && !s->no_memory; i++)
+        s->no_memory = !rlx_vec_push(&s->ctx->memory, &s->stored, 0);
+    if (s->no_memory || !rlx_stored_params(s->ctx, f, s->stored.data)) {
+        s->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < call->num_args && i < s->stored.len; i++)
+        if (s->stored.data[i])
+            each_variable(s, call->args[i], NULL);
+}
+
+/* A function that promises nothing may write to what it gets and give it back. In a pure function
+ * somebody has vouched for it. */
+static void call_unknown(search *s, const rlx_node *var, const rlx_expr *const *args, size_t count,
+                         bool vouched)
+{
+    vouched |= s->around.len && rlx_vec_last(&s->around)->is_pure;
+    for (size_t i = 0; i < count; i++) {
+        join(s, var, args[i]);
+        if (!vouched)
+            each_variable(s, args[i], NULL);
+    }
+}
+
+static void call_packed(search *s, const rlx_node *var, rlx_slice name, const rlx_call *call)
+{
+    static const char builtin[] = "vm.builtin.";
+    size_t len = sizeof builtin - 1;
+    if (name.len <= len || memcmp(name.data, builtin, len) != 0)
+        call_unknown(s, var, call->args, call->num_args, false);
+    else if (rlx_slice_is(name, "vm.builtin.copy_into") && call->num_args > 1)
+        each_variable(s, call->args[1], NULL);
+    else if (!rlx_slice_is(name, "vm.builtin.copy"))
+        join_all(s, var, call);
+}
+
+static void call_function(search *s, const rlx_node *var, const rlx_function *f,
+                          const rlx_call *call)
+{
+    for (size_t i = 0; i < call->num_args && i < f->num_params; i++)
+        join(s, f->params[i], call->args[i]);
+    if (var && f->body)
+        join_classes(s, f->body, var);
+}
+
+static void overwrite(search *s, const rlx_node *var, const rlx_call *call,
+                      const rlx_expr *const *args, size_t count)
+{
+    const rlx_attr_list *list = rlx_as_attr_list(rlx_call_attr(call, "inplace_indices"));
+    for (size_t i = 0; list && i < list->num_items; i++) {
+        int64_t at = rlx_attr_as_int(list->items[i], -1);
+        if (at < 0 || (uint64_t)at >= count)
+            continue;
+        each_variable(s, args[at], NULL);
+        join(s, var, args[at]);
+    }
+}
+
+static void call_operator(search *s, const rlx_node *var, const rlx_op_row *row,
+                          const rlx_call *call)
+{
+    const rlx_tuple *args = call->num_args > 1 ? rlx_as_tuple(call->args[1]) : NULL;
+    if (row == s->in_place && args)
+        overwrite(s, var, call, args->fields, args->num_fields);
+    else if (row == s->in_place_packed && call->num_args)
+        overwrite(s, var, call, call->args + 1, call->num_args - 1);
+    else if (row == s->closure && call->num_args > 1)
+        call_unknown(s, var, call->args + 1, call->num_args - 1, false);
+    if (row == s->pure_closure || (row && row->flags & RLX_OP_ALIAS))
+        join_all(s, var, call);
+    const rlx_extern_func *f =
+        row == s->pure_packed && call->num_args ? rlx_as_extern_func(call->args[0]) : NULL;
+    if (row == s->pure_packed &&
+        !(f && rlx_slice_is(rlx_string_slice(f->symbol), "vm.builtin.copy")))
+        join_all(s, var, call);
+}
+
+static void visit_call(search *s, const rlx_node *var, const rlx_call *call)
+{
+    const rlx_op *op = rlx_as_op(call->op);
+    const rlx_global_var *gv = rlx_as_global_var(call->op);
+    int64_t index = gv ? rlx_module_index(s->m, gv) : -1;
+    const rlx_node *callee = index >= 0 ? s->m->functions[index] : call->op;
+    const rlx_var *closure = rlx_as_var(callee);
+    const rlx_func_sinfo *known = closure ? rlx_as_func_sinfo(closure->sinfo) : NULL;
+    if (op)
+        call_operator(s, var, op->row, call);
+    else if (rlx_as_extern_func(callee))
+        call_packed(s, var, rlx_string_slice(rlx_as_extern_func(callee)->symbol), call);
+    else if (rlx_as_prim_func(callee))
+        store_into(s, rlx_as_prim_func(callee), call);
+    else if (rlx_as_function(callee))
+        call_function(s, var, rlx_as_function(callee), call);
+    else
+        call_unknown(s, var, call->args, call->num_args, known && known->is_pure);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+static void visit_binding(search *s, const rlx_node *var, const rlx_expr *value)
+{
+    const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);
+    const rlx_if_expr *choice = rlx_as_if_expr(value);
+    if (rlx_as_call(value)) {
+        visit_call(s, var, rlx_as_call(value));
+    } else if (choice && var) {
+        join_classes(s, choice->true_branch, var);
+        join_classes(s, choice->false_branch, var);
+    } else {
+        join(s, var, get ? get->tuple : value);
+    }
+}
+
+static enum rlx_step enter(void *user, const rlx_node *n, const rlx_field *via,
+                           const rlx_node *parent)
+{
+    search *s = user;
+    const rlx_var_binding *bound = rlx_as_var_binding(n);
+    const rlx_match_cast *cast = rlx_as_match_cast(n);
+    const rlx_seq_expr *seq = rlx_as_seq_expr(n);
+    if (n->flags & RLX_FLAG_INTERNED || n->kind == RLX_NODE_CONSTANT)
+        return RLX_STEP_SKIP;
+    if (n->kind == RLX_NODE_FUNCTION)
+        s->no_memory |= !rlx_vec_push(&s->ctx->memory, &s->around, (const rlx_function *)n);
+    else if (bound)
+        visit_binding(s, bound->var, bound->value);
+    else if (cast)
+        visit_binding(s, cast->var, cast->value);
+    else if (seq)
+        join(s, n, seq->body);
+    return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+static enum rlx_step leave(void *user, const rlx_node *n)
+{
+    search *s = user;
+    if (n->kind == RLX_NODE_FUNCTION && s->around.len)
+        (void)rlx_vec_pop(&s->around);
+    return s->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+bool rlx_find_written(rlx_context *ctx, const rlx_module *m, rlx_written *out)
+{
+    search s = { .ctx = ctx,
+                 .m = m,
+                 .out = out,
+                 .in_place = rlx_op_find(RLX_SLICE("call_tir_inplace")),
+                 .in_place_packed = rlx_op_find(RLX_SLICE("call_inplace_packed")),
+                 .pure_packed = rlx_op_find(RLX_SLICE("call_pure_packed")),
+                 .closure = rlx_op_find(RLX_SLICE("invoke_closure")),
+                 .pure_closure = rlx_op_find(RLX_SLICE("invoke_pure_closure")) };
+    rlx_walker w = { .enter = enter, .leave = leave, .user = &s };
+    bool lost = false;
+    *out = (rlx_written){ .memory = &ctx->memory };
+    rlx_ptrmap_init(&out->numbers, &ctx->memory);
+    for (size_t i = 0; i < m->num_functions && !s.no_memory && !lost; i++) {
+        s.around.len = 0;
+        if (m->functions[i]->kind == RLX_NODE_FUNCTION)
+            rlx_walk(&ctx->memory, m->functions[i], &w, &lost);
+    }
+    for (uint32_t i = 0; i < out->classes.len; i++)
+        shorten(out, i);
+    rlx_vec_free(&ctx->memory, &s.around);
+    rlx_vec_free(&ctx->memory, &s.pending);
+    rlx_vec_free(&ctx->memory, &s.stored);
+    return (!s.no_memory && !lost) || rlx_no_memory(ctx);
+}
+
+bool rlx_is_written(const rlx_written *w, const rlx_node *key)
+{
+    uintptr_t at;
+    return w->any && key && rlx_ptrmap_find(&w->numbers, key, &at) &&
+           w->classes.data[class_at(w, (uint32_t)at)].written;
+}
+
+void rlx_written_free(rlx_written *w)
+{
+    rlx_vec_free(w->memory, &w->classes);
+    rlx_ptrmap_free(&w->numbers);
+}
