@@ -44,11 +44,12 @@ class Suite:
         return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
 
     def check(self, what, ok, detail=""):
+        """detail: why not, or a function that says it."""
         if ok:
             self.passed += 1
         else:
             self.failed += 1
-            print(f"FAIL {what}: {detail}")
+            print(f"FAIL {what}: {detail() if callable(detail) else detail}")
         return ok
 
     def equal(self, what, got, want):

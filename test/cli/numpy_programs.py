@@ -519,7 +519,7 @@ class Function:
         texts, new = [], {}
         for d in x.dims():
             known = self.size_text(d)
-            if known is None or (self.rng.random() < 0.3 and len(set(d)) > 1):
+            if known is None or self.rng.random() < 0.3:
                 fresh = next((n for n, values in new.items() if values == d), None)
                 name = fresh or f"c{self.counter}_{len(new)}"
                 new[name] = d
@@ -530,19 +530,16 @@ class Function:
         self.declared += new
         self.used_symbols |= set(new)
         info = f'R.Tensor(({"".join(t + ", " for t in texts)}), "{x.dtype}")'
-        self.emit(f"R.match_cast({self.use(x)}, {info})", x.values, x.exact, True, annotate=False).text = None
+        v = self.emit(f"R.match_cast({self.use(x)}, {info})", x.values, x.exact, True, annotate=False)
+        v.text = None
         self.local_symbols.append(list(new))
         self.symbols.update(new)
+        return v
 
     def copy_cast(self):
         """A copy of a cast, which may check nothing at all."""
-        x = self.pick(lambda v: v.ndim >= 1)
-        texts = self.shape_text(x.dims())
-        if texts is None:
-            raise Reject("no text")
-        c = self.emit(f'R.match_cast({x.name}, R.Tensor(({"".join(t + ", " for t in texts)}), "{x.dtype}"))', x.values, x.exact, True, annotate=False)
-        c.text = None
-        self.emit(c.name, x.values, x.exact, True)
+        v = self.match_cast()
+        self.emit(v.name, v.values, v.exact, True)
 
     def tuples(self):
         fields = [self.pick() for _ in range(self.rng.randrange(1, 4))]
@@ -782,7 +779,7 @@ class Function:
 
     SIMPLE = ["unary"] * 5 + ["binary"] * 6 + ["reduce"] * 3 + ["reshape"] * 2 + ["permute", "expand", "squeeze", "concat", "concat", "where", "where", "clip",
               "astype", "astype", "matmul", "matmul", "matmul", "arg", "softmax", "flatten", "create", "create", "const", "broadcast_to",
-              "match_cast", "copy_cast", "tuples", "field", "alias", "alias", "reshape_like", "shape_tensor", "split", "take", "strided_slice", "strided_slice",
+              "match_cast", "copy_cast", "copy_cast", "tuples", "tuples", "field", "alias", "alias", "reshape_like", "shape_tensor", "split", "take", "strided_slice", "strided_slice",
               "dynamic_slice", "pad", "scan", "norm", "sort", "one_hot", "place", "place", "distinct", "arange"]
 
     def simple(self, kinds):
@@ -806,7 +803,7 @@ class Function:
         for _ in range(count):
             self.simple(self.SIMPLE + (["call"] if self.program.depth == 0 else []))
         found = self.scopes.pop()
-        outputs = sorted(self.rng.sample(found, min(len(found), self.rng.randrange(1, 4))), key=lambda v: int(v.name[1:])) if found else []
+        outputs = sorted(self.rng.sample(found, min(len(found), self.rng.choice([1, 2, 3, 20]))), key=lambda v: int(v.name[1:])) if found else []
         if not outputs:
             x = self.pick()
             outputs = [Value(self.fresh(), x.values, x.exact, x.sure, x.signed)]
@@ -898,8 +895,8 @@ class Function:
 
     def finish(self):
         """The result: a value, a tuple by its name, or a tuple of values and tuples."""
-        late = [v for v in self.visible()][-6:]
-        chosen = self.rng.sample(late, min(len(late), self.rng.randrange(1, 5)))
+        late = self.visible()[-self.rng.choice([4, 8, 30]):]
+        chosen = self.rng.sample(late, min(len(late), self.rng.choice([1, 2, 3, 4, 30])))
         self.result = chosen[0] if len(chosen) == 1 and self.rng.random() < 0.7 else Tuple("", chosen)
         if len(chosen) > 2 and self.rng.random() < 0.3:
             self.result = Tuple("", [chosen[0], Tuple("", chosen[1:])])

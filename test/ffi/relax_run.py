@@ -89,7 +89,7 @@ class Executable:
         if lib.relax_vm_create(handle, None, out.ref, error.ref) != lib.RELAX_OK:
             raise failure(error.value)
         self.vm = out.value
-        self.native = lib.relax_executable_num_native_kernels(handle)
+        self.native, self.compilers = lib.relax_executable_num_native_kernels(handle), lib.relax_executable_compiler_processes(handle)
 
     def __del__(self):
         lib.relax_vm_release(self.vm)
