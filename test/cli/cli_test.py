@@ -43,13 +43,14 @@ class Suite:
         r = subprocess.run([RELAX, *args], input=data if data is not None else b"", capture_output=True, timeout=120, cwd=self.dir, env=variables)
         return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
 
-    def check(self, what, ok, detail=""):
-        """detail: why not, or a function that says it."""
+    def check(self, what, ok, detail="", quiet=False):
+        """detail: why not, or a function that says it. quiet: enough was said."""
         if ok:
             self.passed += 1
         else:
             self.failed += 1
-            print(f"FAIL {what}: {detail() if callable(detail) else detail}")
+            if not quiet:
+                print(f"FAIL {what}: {detail() if callable(detail) else detail}")
         return ok
 
     def equal(self, what, got, want):
@@ -62,8 +63,8 @@ class Suite:
         return self.check(what, ok, f"exit {rc}, wanted {exit_code} with {code} {text or ''}; stderr: {err[:400]!r}")
 
     def each(self, name, numbers, check, show):
-        """check(seed) for each in a child process: what ends it is the failure of one seed. show(seed) if there is one only."""
-        if len(numbers) == 1:
+        """check(seed) for each in a child process: what ends it is the failure of one seed. show(seed) if there is one only, or None."""
+        if len(numbers) == 1 and show:
             show(numbers[0])
         while numbers:
             sys.stdout.flush()

@@ -127,10 +127,9 @@ def astype(x, dtype):
         return brain(x)
     to = np.dtype(dtype)
     if is_float(x) and to.kind in "iu":
-        info = np.iinfo(to)
-        flat = [0 if math.isnan(v) else info.max if v == math.inf else info.min if v == -math.inf else min(max(int(v), info.min), info.max)
-                for v in x.astype("float64").ravel()]
-        return np.array(flat, dtype=to).reshape(x.shape)
+        info, w = np.iinfo(to), np.trunc(x.astype("float64"))
+        high, low = w >= float(info.max) + (to.itemsize < 8), w <= info.min
+        return np.where(np.isnan(w), 0, np.where(high, info.max, np.where(low, info.min, np.where(high | low | np.isnan(w), 0, w).astype(to)))).astype(to)
     if to.kind == "b":
         return (x != 0) | (x != x)
     return x.astype(to)
