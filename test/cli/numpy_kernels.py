@@ -10,7 +10,7 @@ import random
 import numpy as np
 
 import numpy_ops as ref
-from numpy_programs import BFLOAT, FLOATS, Reject, Values, list_text, on_grid
+from numpy_programs import BFLOAT, FLOATS, Reject, Values
 
 SIZES = (0, 1, 2, 3, 5, 16, 17, 65, 260)
 CELLS = 3000        # of the loops of a stage
@@ -88,7 +88,7 @@ class Kernel:
         self.name, self.lines, self.indent = f"k{seed}", [], 2
         self.wild = self.rng.random() < 0.5
         self.static = self.rng.random() < 0.3
-        self.lanes, self.axes, self.own, self.names = 0, [], [], 0
+        self.axes, self.own, self.names, self.constants = [], [], 0, None
         self.sizes = [("n", self.some_sizes()), ("m", self.some_sizes())]
         self.params = [self.param([self.sizes[0], self.sizes[1]])] + [self.param(self.some_dims()) for _ in range(self.rng.randrange(0, 3))]
         self.buffers, self.scratch, self.outputs = list(self.params), [], []
@@ -184,7 +184,14 @@ class Kernel:
         return Expr(f"{b.name}[{', '.join(t for t, _ in at) or '()'}]", b.dtype, values, b.exact, b.signed)
 
     def constant(self, dtype):
-        """A number, an end of the dtype among them."""
+        """A number, an end of the dtype among them; a place for it where they are collected."""
+        e = self.a_constant(dtype)
+        if self.constants is not None:
+            self.constants.append(e)
+            return Expr(f"<{len(self.constants) - 1}>", dtype, e.values)
+        return e
+
+    def a_constant(self, dtype):
         x = self.rng.choice(self.ends(dtype)) if self.wild and dtype != "bool" and self.rng.random() < 0.5 else self.some_array((), dtype)[()]
         if dtype in FLOATS and self.rng.random() < 0.1:
             x = np.dtype(numpy_dtype(dtype)).type(self.rng.choice([0.0, 1.0, 0.0, -1.0]))
@@ -201,7 +208,7 @@ class Kernel:
 
     def leaf(self, dtype):
         way = self.rng.random()
-        if way < 0.3:
+        if way < 0.3 or self.constants is not None:
             return self.constant(dtype)
         if way < 0.4 and self.axes and dtype != "bool":
             i = self.rng.randrange(len(self.axes))
@@ -348,7 +355,7 @@ class Kernel:
 
     # ---- stages: each writes a buffer
     def stage(self, output):
-        kinds = ["elementwise"] * 5 + ["reduction"] * 3 + ["tiled", "branches", "counting", "running", "twice"] + (["vectors", "view"] * 2 if self.static else [])
+        kinds = ["elementwise"] * 5 + ["reduction"] * 3 + ["tiled", "branches", "counting", "running", "twice", "beside", "beside"] + (["vectors", "view", "region"] * 2 if self.static else [])
         while True:
             mark, buffers, rows = len(self.lines), len(self.buffers), (list(self.outputs), list(self.scratch))
             try:
@@ -406,7 +413,10 @@ class Kernel:
         if self.rng.random() < 0.25:
             e = self.value(self.rng.choice(DTYPES), depth)
             name = self.fresh("x")
-            self.line(f"{name}: T.{e.dtype} = {e.text}")
+            if self.rng.random() < 0.7:
+                self.line(f"{name}: T.{e.dtype} = {e.text}")
+            else:
+                self.body(f"with T.LetStmt({e.text}) as {name}:")
             self.own.append(Buffer(name, e.dtype, [], e.values, e.exact, e.signed))
 
     def elementwise(self, output):
@@ -463,7 +473,7 @@ class Kernel:
         outer = [self.axes.index(a) for a in place]
         values, signed = [], e.signed
         for k, v in enumerate(e.values):
-            rows = self.full(k, v).transpose(outer + inner).reshape([a.sizes[k] for a in place] + [-1])
+            rows = self.full(k, v).transpose(outer + inner).reshape([a.sizes[k] for a in place] + [int(np.prod([a.sizes[k] for a in reduce]))])
             out = np.full(rows.shape[:-1], start)
             for i in range(rows.shape[-1]):     # in the order of the loops, rounding each time
                 if f in (np.minimum, np.maximum) and dtype in FLOATS:
@@ -471,7 +481,6 @@ class Kernel:
                 out = np.asarray(f(out, rows[..., i]))
                 out = ref.brain(out) if dtype == BFLOAT else out.astype(start.dtype)
             values.append(out)
-        exact = e.exact and (dtype not in FLOATS or f in (np.minimum, np.maximum) or f is np.add and all(on_grid(v, 8) for v in e.values))
         self.finish(b, values, e.exact, signed)
 
     def tiled(self, output):
@@ -569,6 +578,22 @@ class Kernel:
             values.append(a)
         self.finish(b, values, x.exact, x.signed)
 
+    def beside(self, output):
+        """An expression of constants, and the same of elements that hold them."""
+        dtype = self.rng.choice(DTYPES)
+        b, self.constants = self.new_buffer(output, dtype, [("2", (2,) * K)]), []
+        e = self.value(dtype, self.rng.choice([1, 2, 2, 3]))
+        constants, self.constants = self.constants, None
+        folded, held = e.text, e.text
+        for i, c in enumerate(constants):
+            if f"<{i}>" in e.text:
+                cell = self.cell(c.dtype)
+                self.line(f"{cell} = {c.text}")
+                folded, held = folded.replace(f"<{i}>", c.text), held.replace(f"<{i}>", cell)
+        self.line(f"{b.name}[0] = {folded}")
+        self.line(f"{b.name}[1] = {held}")
+        self.finish(b, [np.broadcast_to(v, (2,)) for v in e.values], e.exact, e.signed)
+
     # ---- static sizes only
     def vectors(self, output):
         """Stores of lanes: slices and ramps, of loads, constants and their sums."""
@@ -624,6 +649,25 @@ class Kernel:
         self.line(f"{name}[{', '.join(a.name for a in self.axes)}] = {e.text}")
         self.finish(b, [arrange(self.full(k, v)) for k, v in enumerate(e.values)], e.exact, e.signed)
 
+    def region(self, output):
+        """A part of a buffer by another name, with the strides that it has."""
+        fits = [x for x in self.buffers if x.exact and len(x.dims) == 2]
+        if not fits:
+            raise Reject("no matrix")
+        x = self.rng.choice(fits)
+        (r0, r1), (c0, c1) = (sorted(self.rng.sample(range(d[1][0] + 1), 2)) for d in x.dims)
+        part, name = [v[r0:r1, c0:c1] for v in x.values], self.fresh("D")
+        self.axes = [Axis(self.fresh("v"), str(n), (n,) * K) for n in (r1 - r0, c1 - c0)]
+        place = self.shuffled(self.axes)
+        b = self.target(output, x.dtype, place)
+        self.body(f'with T.block("{self.fresh("b")}"):')
+        self.line(f"T.reads({x.name}[{r0}:{r1}, {c0}:{c1}])")
+        self.line(f"T.writes({b.name}[{', '.join(f'0:{a.text}' for a in place)}])")
+        self.line(f'{name} = T.match_buffer({x.name}[{r0}:{r1}, {c0}:{c1}], ({r1 - r0}, {c1 - c0}), "{x.dtype}", strides=("{name}s", "{name}t"), offset_factor=1)')
+        self.loops(self.axes, block=False)
+        self.store(b, place, Expr(f"{name}[{', '.join(a.name for a in self.axes)}]", x.dtype, part))
+        self.finish(b, self.stored(place, part), True, x.signed)
+
     # ---- the whole
     def shape_text(self, b):
         return f"({''.join(self.dim_text(d) + ', ' for d in b.dims)})"
@@ -637,7 +681,7 @@ class Kernel:
         else:
             out.append(f"    def {self.name}({', '.join(f'h{b.name}: T.handle' for b in every)}):")
             out.append("        n, m = T.int64(), T.int64()")
-            out += [f'        {b.name} = T.match_buffer(h{b.name}, {self.shape_text(b)}, "{b.dtype}")' for b in every]
+            out += [f'        {b.name} = T.match_buffer(h{b.name}, {self.shape_text(b)}, "{b.dtype}"{self.strides_text(b)})' for b in every]
         body = [f'        {b.name} = T.alloc_buffer({self.shape_text(b)}, "{b.dtype}")' for b in self.scratch] + self.lines
         if self.scratch:
             body = ['        with T.block("root"):'] + ["    " + line for line in body]
@@ -647,6 +691,10 @@ class Kernel:
         relax = ["", "    @R.function", f"    def f{self.name[1:]}({', '.join(params)}):", "        cls = M"]
         relax += [] if self.static else ["        n, m = T.int64(), T.int64()"]
         return "\n".join(out + body + relax + [call, "        return r", ""])
+
+    def strides_text(self, b):
+        """What they are anyhow, said by some."""
+        return f", strides=({self.dim_text(b.dims[1])}, 1), elem_offset=0" if len(b.dims) == 2 and int(b.name[1:]) % 5 == 0 else ""
 
     def param_text(self, b):
         texts = [self.dim_text(d) for d in b.dims]

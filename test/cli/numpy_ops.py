@@ -129,7 +129,8 @@ def astype(x, dtype):
     if is_float(x) and to.kind in "iu":
         info, w = np.iinfo(to), np.trunc(x.astype("float64"))
         high, low = w >= float(info.max) + (to.itemsize < 8), w <= info.min
-        return np.where(np.isnan(w), 0, np.where(high, info.max, np.where(low, info.min, np.where(high | low | np.isnan(w), 0, w).astype(to)))).astype(to)
+        inside = np.where(high | low | np.isnan(w), 0, w).astype(to)
+        return np.where(high, to.type(info.max), np.where(low, to.type(info.min), inside))
     if to.kind == "b":
         return (x != 0) | (x != x)
     return x.astype(to)
