@@ -14,16 +14,16 @@ relax_ffi.under_sanitizer()
 
 import numpy as np
 
-from cli_test import LONG, Suite, seeds
+from cli_test import LONG, NATIVE, Suite, seeds
 from numpy_compare import close, difference, plain, same_bits, to_library
 from numpy_programs import Program
-from relax_run import Arguments, BFLOAT16, Failed, Module
+from relax_run import BFLOAT16, Arguments, Failed, Module
 
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")
 s = Suite()
 PASSES = ("normalize", "canonicalize_bindings", "fold_constant", "dead_code_elimination", "legalize_ops", "to_non_dataflow")
-AS_C, BY_TOOL = (40, 100) if LONG else (50, 50)     # one program of so many
+AS_C, BY_TOOL = (6, 50) if NATIVE else (40, 100) if LONG else (60, 50)  # one program of so many
 
 
 def nested(given):

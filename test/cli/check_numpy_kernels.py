@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random PrimFuncs against numpy, at all levels and as C.
 
-KERNEL_SEED=n takes that kernel alone, prints it and leaves it behind; KERNEL_COUNT=k as many from there on.
+PRIMFUNC_SEED=n takes that kernel alone, prints it and leaves it behind; PRIMFUNC_COUNT=k as many from there on.
 """
 import os
 import sys
@@ -14,7 +14,7 @@ relax_ffi.under_sanitizer()
 
 import numpy as np
 
-from cli_test import LONG, Suite, seeds
+from cli_test import LONG, NATIVE, Suite, seeds
 from numpy_compare import close, difference, plain, same_bits, to_library
 from numpy_kernels import K, Kernel
 from relax_run import Arguments, Failed, Module
@@ -23,7 +23,7 @@ np.seterr(all="ignore")
 warnings.simplefilter("ignore")
 s = Suite()
 GROUP = 20              # kernels of one module
-AS_C = 8 if LONG else 5     # one module of so many
+AS_C = 2 if NATIVE else 4 if LONG else 8    # one module of so many
 HEAD = "@I.ir_module\nclass M:\n"
 
 
@@ -91,10 +91,10 @@ def check(first):
     group.run("as printed", printed)
     for level in (0, 1, 2):
         group.run(f"at level {level}", lambda m: m.compile(level))
-    if first // GROUP % AS_C == 2:
+    if first // GROUP % AS_C == 1:
         group.run("as C", lambda m: m.compile(first // GROUP // AS_C % 3, "c", os.environ.get("CC", "cc")))
     for seed in filter(group.bad.get, group.bad):
-        print(f"alone: KERNEL_SEED={seed} {' '.join(sys.argv)}")
+        print(f"alone: PRIMFUNC_SEED={seed} {' '.join(sys.argv)}")
     return True
 
 
@@ -106,6 +106,6 @@ def show(seed):
     print(f"{module_text([kernel])}\nleft in {s.dir}")
 
 
-numbers = seeds("KERNEL", 10000 if LONG else 800)
-s.each("KERNEL", numbers[::GROUP], check, show if len(numbers) == 1 else None)
+numbers = seeds("PRIMFUNC", 10000 if LONG else 800)
+s.each("PRIMFUNC", numbers[::GROUP], check, show if len(numbers) == 1 else None)
 s.done()

@@ -8,6 +8,7 @@ import tempfile
 RELAX = os.path.abspath(os.environ.get("RELAX", "bin/relax"))
 TOP = os.environ.get("TOP", os.getcwd())
 LONG = bool(os.environ.get("RELAX_LONG"))
+NATIVE = bool(os.environ.get("RELAX_TEST_NATIVE"))
 CHUNK = 100     # seeds of one child
 
 
@@ -37,7 +38,7 @@ class Suite:
     def run(self, *args, stdin=None, env=None):
         """Exit code, stdout, stderr; a signal is a negative exit code. env: variables to set, or to take away (None)."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        if args and args[0] == "run" and os.environ.get("RELAX_TEST_NATIVE"):
+        if args and args[0] == "run" and NATIVE:
             args = [*args, "--allow-native"]
         variables = {k: v for k, v in {**os.environ, **(env or {})}.items() if v is not None}
         r = subprocess.run([RELAX, *args], input=data if data is not None else b"", capture_output=True, timeout=120, cwd=self.dir, env=variables)

@@ -530,14 +530,15 @@ class Kernel:
         dtype = self.rng.choice(ref.INTS)
         b, v, c = self.target(output, dtype, self.axes), self.cell(dtype), self.cell("int32")
         self.loops(self.axes, block=False)
-        for line in self.lines[-1:]:
-            self.lines[-1] = line.replace("T.parallel", "range")
+        self.lines[-1] = self.lines[-1].replace("T.parallel", "range")  # all iterations share the cells
         start, x = self.value(dtype, 1), self.value(dtype, 1)
         times = self.apply("{0} & {1}", np.bitwise_and, self.cast(self.value("int32", 1), "int32"), self.number_expr(7, "int32"))
         one, three = (np.asarray(i, dtype) for i in (1, 3))
         form, step = self.rng.choice([
-            (f"{v} * T.{dtype}(3) + ({x.text})", lambda a, y: a * three + y), (f"T.max({v} // T.{dtype}(3), {x.text})", lambda a, y: np.maximum(a // three, y)),
-            (f"({v} ^ {x.text}) - T.{dtype}(1)", lambda a, y: (a ^ y) - one), (f"T.Select({v} < {x.text}, {v} + T.{dtype}(3), ~{v})", lambda a, y: np.where(a < y, a + three, ~a))])
+            (f"{v} * T.{dtype}(3) + ({x.text})", lambda a, y: a * three + y),
+            (f"T.max({v} // T.{dtype}(3), {x.text})", lambda a, y: np.maximum(a // three, y)),
+            (f"({v} ^ {x.text}) - T.{dtype}(1)", lambda a, y: (a ^ y) - one),
+            (f"T.Select({v} < {x.text}, {v} + T.{dtype}(3), ~{v})", lambda a, y: np.where(a < y, a + three, ~a))])
         self.line(f"{v} = {start.text}")
         self.line(f"{c} = 0")
         self.body(f"while {c} < {times.text}:")
@@ -611,7 +612,7 @@ class Kernel:
                     return f"{x.name}[{i} * {lanes}:{i} * {lanes} + {lanes}]", [v[a * lanes + lane] for v in x.values], x.signed
                 return f"{x.name}[T.Ramp({lanes - 1}, -1, {lanes})]", [np.broadcast_to(v[lanes - 1 - lane], (rows, lanes)) for v in x.values], x.signed
             if dtype in ("int32", "int64") and self.rng.random() < 0.5:
-                return f"T.Ramp(T.Cast(\"{dtype}\", {i}), T.{dtype}(3), {lanes})", [(a + 3 * lane).astype(dtype)] * K, True
+                return f'T.Ramp(T.Cast("{dtype}", {i}), T.{dtype}(3), {lanes})', [(a + 3 * lane).astype(dtype)] * K, True
             x = self.some_array((), dtype)
             return f"T.Broadcast({self.number(x[()], dtype)}, {lanes})", [np.full((rows, lanes), x)] * K, True
         x, y = (Expr(t, dtype, v, True, s) for t, v, s in (one(), one()))
@@ -687,7 +688,8 @@ class Kernel:
             body = ['        with T.block("root"):'] + ["    " + line for line in body]
         infos = [f'R.Tensor({self.shape_text(b)}, "{b.dtype}")' for b in self.outputs]
         params = [f'{b.name}: R.Tensor({self.param_text(b)}, "{b.dtype}")' for b in self.params]
-        call = f"        r = R.call_tir(cls.{self.name}, ({''.join(b.name + ', ' for b in self.params)}), out_sinfo={infos[0] if len(infos) == 1 else '[' + ', '.join(infos) + ']'})"
+        info = infos[0] if len(infos) == 1 else f"[{', '.join(infos)}]"
+        call = f"        r = R.call_tir(cls.{self.name}, ({''.join(b.name + ', ' for b in self.params)}), out_sinfo={info})"
         relax = ["", "    @R.function", f"    def f{self.name[1:]}({', '.join(params)}):", "        cls = M"]
         relax += [] if self.static else ["        n, m = T.int64(), T.int64()"]
         return "\n".join(out + body + relax + [call, "        return r", ""])

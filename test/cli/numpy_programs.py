@@ -237,7 +237,7 @@ class Function:
         return Values([self.array(tuple(d[k] for d in dims), dtype) for k in range(self.k)], dtype)
 
     def random_dtype(self):
-        return self.rng.choice(["float32"] * 6 + ["float64", "float16", BFLOAT, "int32", "int64", "int64", "bool", "int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+        return self.rng.choice(["float32"] * 6 + ["int64", *ref.ALL, BFLOAT])
 
     def param(self, dims, dtype):
         v = Value(self.fresh("p"), self.arrays(dims, dtype), True, True)
@@ -712,8 +712,8 @@ class Function:
         x = self.pick(lambda v: v.dtype in ref.INTS and v.ndim <= 3)
         depth, axis, dtype = self.rng.randrange(1, 6), self.rng.randrange(-x.ndim - 1, x.ndim + 1), self.rng.choice(["float32", "int32", "uint8", "float16"])
         on, off = self.rng.choice([(1, 0), (3, 2)])
-        hot = self.apply(lambda v: np.where(np.expand_dims(v, axis) == np.arange(depth).reshape([depth if i == axis % (x.ndim + 1) else 1 for i in range(x.ndim + 1)]),
-                                            np.asarray(on, dtype), np.asarray(off, dtype)), x)
+        classes = np.arange(depth).reshape([depth if i == axis % (x.ndim + 1) else 1 for i in range(x.ndim + 1)])
+        hot = self.apply(lambda v: np.where(np.expand_dims(v, axis) == classes, np.asarray(on, dtype), np.asarray(off, dtype)), x)
         self.emit(f"R.one_hot({self.use(x)}, R.prim_value(T.{dtype}({on})), R.prim_value(T.{dtype}({off})), depth={depth}, axis={axis})", hot, True)
 
     def place(self):
@@ -737,7 +737,8 @@ class Function:
             order = self.apply(lambda v: ref.order(v, axis, False), x, dtype="int64")
             at = self.emit(f'R.argsort({self.use(x)}, axis={axis}, dtype="int64")', order, True, x.sure)
             if way == 4:
-                self.emit(f"R.gather_elements({x.name}, {at.name}, axis={axis})", self.apply(lambda v, o: np.take_along_axis(v, o, axis), x, at, dtype=x.dtype), x.exact)
+                self.emit(f"R.gather_elements({x.name}, {at.name}, axis={axis})",
+                          self.apply(lambda v, o: np.take_along_axis(v, o, axis), x, at, dtype=x.dtype), x.exact)
             else:
                 self.emit(f'R.scatter_elements({x.name}, {at.name}, {x.name}, axis={axis}, reduction="update")',
                           self.apply(lambda v, o: ref.scattered(v, o, v, axis), x, at, dtype=x.dtype), x.exact)
@@ -746,7 +747,7 @@ class Function:
         """How many there are is known when it runs."""
         x = self.pick(lambda v: v.exact)
         if self.rng.random() < 0.5:
-            self.emit(f"R.nonzero({self.use(x)})", self.apply(lambda v: np.stack(np.nonzero(v)).astype("int64") if v.ndim else np.zeros((0, int(v != 0)), "int64"), x), True)
+            self.emit(f"R.nonzero({self.use(x)})", self.apply(lambda v: np.stack(np.nonzero(v)) if v.ndim else np.zeros((0, int(v != 0)), "int64"), x), True)
         else:
             self.emit(f"R.unique({self.use(x)})", self.apply(lambda v: np.unique(np.where(v == 0, np.zeros_like(v), v)), x), x.exact, signed=False)
 
@@ -779,8 +780,8 @@ class Function:
 
     SIMPLE = ["unary"] * 5 + ["binary"] * 6 + ["reduce"] * 3 + ["reshape"] * 2 + ["permute", "expand", "squeeze", "concat", "concat", "where", "where", "clip",
               "astype", "astype", "matmul", "matmul", "matmul", "arg", "softmax", "flatten", "create", "create", "const", "broadcast_to",
-              "match_cast", "copy_cast", "copy_cast", "tuples", "tuples", "field", "alias", "alias", "reshape_like", "shape_tensor", "split", "take", "strided_slice", "strided_slice",
-              "dynamic_slice", "pad", "scan", "norm", "sort", "one_hot", "place", "place", "distinct", "arange"]
+              "match_cast", "copy_cast", "copy_cast", "tuples", "tuples", "field", "alias", "alias", "reshape_like", "shape_tensor", "split", "take",
+              "strided_slice", "strided_slice", "dynamic_slice", "pad", "scan", "norm", "sort", "one_hot", "place", "place", "distinct", "arange"]
 
     def simple(self, kinds):
         for _ in range(30):
