@@ -70,6 +70,7 @@ class Group:
         except Failed as e:
             self.check(seed, f"{way}, assignment {k}", False, f"{e.code}: {e}")
             return
+        self.check(seed, f"{way}: results", len(got) == len(self.kernels[seed].outputs))
         for b, g in zip(self.kernels[seed].outputs, got):
             self.check(seed, f"{way}: {b.name} of assignment {k}", close(g, b, b.values[k]), lambda: difference(g, b, b.values[k]))
         got = [plain(g) for g in got]

@@ -76,8 +76,8 @@ SHIFTS = {"{0} << {1}": shifted(np.left_shift), "T.shift_right({0}, {1})": shift
 COMPARISONS = {"{0} == {1}": np.equal, "{0} != {1}": np.not_equal, "{0} < {1}": np.less, "{0} <= {1}": np.less_equal,
                "{0} > {1}": np.greater, "{0} >= {1}": np.greater_equal}
 LOGIC = {"{0} and {1}": np.logical_and, "{0} or {1}": np.logical_or}
-EXACT_FLOAT = {"T.fabs({0})": np.abs, "T.abs({0})": np.abs, "T.floor({0})": np.floor, "T.ceil({0})": np.ceil, "T.trunc({0})": np.trunc, "T.round({0})": np.round,
-               "T.nearbyint({0})": np.round, "T.sqrt({0})": np.sqrt}
+EXACT_FLOAT = {"T.fabs({0})": np.abs, "T.abs({0})": np.abs, "T.floor({0})": np.floor, "T.ceil({0})": np.ceil, "T.trunc({0})": np.trunc,
+               "T.round({0})": np.round, "T.nearbyint({0})": np.round, "T.sqrt({0})": np.sqrt}
 ROUGH_FLOAT = {"T.exp({0})": np.exp, "T.sin({0})": np.sin, "T.tanh({0})": np.tanh, "T.log({0})": np.log, "T.sigmoid({0})": lambda x: 1 / (1 + np.exp(-x)),
                "T.rsqrt({0})": lambda x: 1 / np.sqrt(x), "T.erf({0})": ref.erf, "T.atan({0})": np.arctan}
 
@@ -203,7 +203,8 @@ class Kernel:
         if dtype in FLOATS:
             return f'T.{dtype}({repr(float(x)) if np.isfinite(x) else chr(34) + str(float(x)) + chr(34)})'
         if dtype == "uint64" and x >= 1 << 63:
-            return f"(T.uint64(0) - T.uint64({(1 << 64) - int(x)}))" if x > 1 << 63 and self.rng.random() < 0.5 else f'T.Cast("uint64", T.int64({int(x) - (1 << 64)}))'
+            less = (1 << 64) - int(x)
+            return f"(T.uint64(0) - T.uint64({less}))" if x > 1 << 63 and self.rng.random() < 0.5 else f'T.Cast("uint64", T.int64({-less}))'
         return f"T.{dtype}({x})"
 
     def leaf(self, dtype):
@@ -355,7 +356,8 @@ class Kernel:
 
     # ---- stages: each writes a buffer
     def stage(self, output):
-        kinds = ["elementwise"] * 5 + ["reduction"] * 3 + ["tiled", "branches", "counting", "running", "twice", "beside", "beside"] + (["vectors", "view", "region"] * 2 if self.static else [])
+        kinds = ["elementwise"] * 5 + ["reduction"] * 3 + ["tiled", "branches", "counting", "running", "twice", "beside", "beside"]
+        kinds += ["vectors", "view", "region"] * 2 if self.static else []
         while True:
             mark, buffers, rows = len(self.lines), len(self.buffers), (list(self.outputs), list(self.scratch))
             try:
@@ -598,7 +600,8 @@ class Kernel:
     # ---- static sizes only
     def vectors(self, output):
         """Stores of lanes: slices and ramps, of loads, constants and their sums."""
-        lanes, rows, dtype = self.rng.choice([2, 4, 8]), self.rng.choice([1, 2, 3]), self.rng.choice(["float32", "int32", "int8", "uint8", "float64", "int64", "uint16"])
+        lanes, rows = self.rng.choice([2, 4, 8]), self.rng.choice([1, 2, 3])
+        dtype = self.rng.choice(["float32", "int32", "int8", "uint8", "float64", "int64", "uint16"])
         i, b = self.fresh("v"), None
         source = [x for x in self.buffers if x.exact and x.dtype == dtype and len(x.dims) == 1 and x.dims[0][1][0] >= lanes]
         a = np.arange(rows)[:, None]
@@ -664,7 +667,8 @@ class Kernel:
         self.body(f'with T.block("{self.fresh("b")}"):')
         self.line(f"T.reads({x.name}[{r0}:{r1}, {c0}:{c1}])")
         self.line(f"T.writes({b.name}[{', '.join(f'0:{a.text}' for a in place)}])")
-        self.line(f'{name} = T.match_buffer({x.name}[{r0}:{r1}, {c0}:{c1}], ({r1 - r0}, {c1 - c0}), "{x.dtype}", strides=("{name}s", "{name}t"), offset_factor=1)')
+        self.line(f'{name} = T.match_buffer({x.name}[{r0}:{r1}, {c0}:{c1}], ({r1 - r0}, {c1 - c0}), "{x.dtype}", '
+                  f'strides=("{name}s", "{name}t"), offset_factor=1)')
         self.loops(self.axes, block=False)
         self.store(b, place, Expr(f"{name}[{', '.join(a.name for a in self.axes)}]", x.dtype, part))
         self.finish(b, self.stored(place, part), True, x.signed)

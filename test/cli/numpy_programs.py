@@ -603,7 +603,8 @@ class Function:
             x = self.program.np_rng.integers(-bound, bound, shape).astype(dtype)
             return Value("", [x] * self.k), f'R.const({list_text(x.tolist())}, "{dtype}")'
         x = self.pick(lambda v: v.dtype in ("int32", "int64") and v.ndim <= 2)
-        v = self.emit(f'R.floor_mod({self.use(x)}, R.const({bound}, "{x.dtype}"))', self.apply(lambda a: np.mod(a, np.asarray(bound, a.dtype)), x), True, x.sure)
+        rest = self.apply(lambda a: np.mod(a, np.asarray(bound, a.dtype)), x)
+        v = self.emit(f'R.floor_mod({self.use(x)}, R.const({bound}, "{x.dtype}"))', rest, True, x.sure)
         return v, v.name
 
     def take(self):
