@@ -1,110 +1,151 @@
 #!/usr/bin/env python3
-"""Random programs against numpy: every way of building and running gives the numbers that numpy gives.
+"""Random programs against numpy: every way of building and running gives the numbers that numpy gives, and all the same bits.
 
-NUMPY_SEED=n takes that program alone and leaves it in the working directory of the test.
+NUMPY_SEED=n takes that program alone, prints it and leaves it behind; NUMPY_COUNT=k as many from there on.
 """
 import os
-import shutil
 import sys
+import warnings
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ffi"))
+import relax_ffi
+
+relax_ffi.under_sanitizer()
 
 import numpy as np
 
-from cli_test import Suite
+from cli_test import LONG, NATIVE, Suite, seeds
+from numpy_compare import close, difference, plain, same_bits, to_library
 from numpy_programs import Program
+from relax_run import BFLOAT16, Arguments, Failed, Module
 
+np.seterr(all="ignore")
+warnings.simplefilter("ignore")
 s = Suite()
-LONG = bool(os.environ.get("RELAX_LONG"))
-RTOL = {"float16": 3e-2, "float32": 3e-4, "float64": 1e-9}
 PASSES = ("normalize", "canonicalize_bindings", "fold_constant", "dead_code_elimination", "legalize_ops", "to_non_dataflow")
+AS_C, BY_TOOL = (6, 50) if NATIVE else (40, 100) if LONG else (60, 50)  # one program of so many
 
 
-def close(got, want, exact):
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return False
-    if exact or want.dtype.kind != "f":
-        return np.array_equal(got, want)
-    tol = RTOL[want.dtype.name]
-    scale = max(1.0, float(np.max(np.abs(want.astype("float64")), initial=0)))
-    return np.allclose(got.astype("float64"), want.astype("float64"), rtol=tol, atol=tol * scale)
+def nested(given):
+    """Arguments in order; those called `t.i` and `t.i.0` are fields of a tuple t."""
+    out = []
+    for name, value in given:
+        head, _, rest = name.partition(".")
+        if not rest:
+            out.append((head, value))
+            continue
+        if not out or out[-1][0] != head:
+            out.append((head, []))
+        out[-1][1].append((rest, value))
+    return [nested(v) if isinstance(v, list) else v for _, v in out]
 
 
 def arguments(program, ks):
-    """Arguments of a run: parameter i from assignment ks[i % len(ks)]."""
+    """Arguments of a run by their names: parameter i from assignment ks[i % len(ks)]."""
     given = []
-    for i, name in enumerate(program.inputs(0)):
-        k = ks[i % len(ks)]
-        value = program.inputs(k)[name]
-        given += ["--input", f"{name}={value if isinstance(value, str) else f'in.npz:{k}_{name}'}"]
+    for i, (name, values) in enumerate(program.main.inputs.items()):
+        value = values[ks[i % len(ks)]]
+        given.append((name, to_library(value, getattr(values, "dtype", None))))
     return given
 
 
-def mixed(what, program, file):
-    """Sizes that do not belong together: a failure of the run, or a result, and nothing else."""
-    rc, out, err = s.run("run", file, *arguments(program, (0, 3, 1)))
-    s.check(f"{what}: sizes mixed up", rc == 0 or rc == 1 and "error[RT" in err, f"exit {rc}: {err[-600:]}")
+class Case:
+    """A program with what came out of it so far."""
 
+    def __init__(self, seed):
+        self.program, self.what, self.bad, self.seen = Program(seed, LONG), f"program {seed}", 0, {}
+        self.args = [Arguments(nested(arguments(self.program, (k,)))) for k in range(self.program.k)]
 
-def compare(what, program, k, file, *options):
-    """Runs `file` on the k-th assignment."""
-    inputs = arguments(program, (k,))
-    shutil.rmtree(s.path("out"), ignore_errors=True)
-    rc, out, err = s.run("run", file, *inputs, "--output", "out", *options)
-    if not s.check(f"{what}: runs on assignment {k}", rc == 0, f"exit {rc}: {err[-600:]}"):
-        return False
-    good = True
-    for i, (want, exact) in enumerate(program.outputs(k)):
-        got = np.load(s.path(f"out/{i}.npy"))
-        good &= s.check(f"{what}: result {i} of assignment {k}", close(got, want, exact),
-                        f"got {got.dtype}{got.shape} {got.ravel()[:12]}, wanted {want.dtype}{want.shape} {want.ravel()[:12]}")
-    return good
+    def check(self, what, ok, detail=""):
+        self.bad += not s.check(f"{self.what}: {what}", ok, detail, quiet=self.bad > 2)
+        return ok
 
+    def work(self, what, f):
+        """f(), or None if it fails."""
+        try:
+            return f()
+        except Failed as e:
+            self.check(what, False, e)
 
-def compiled(what, program):
-    """The same with kernels compiled as C."""
-    rc, out, err = s.run("build", "p.py", "-o", "c.rlx", "--target", "c", env={"RELAX_CC": os.environ.get("CC", "cc")})
-    if not s.check(f"{what}: builds for target c", rc == 0 and "[CG" not in err, err[-900:]):
-        return False
-    good = True
-    for k in range(4):
-        good &= compare(f"{what} as C", program, k, "c.rlx", "--allow-native")
-    mixed(f"{what} as C", program, "c.rlx")
-    return good
+    def compare(self, way, executable, k):
+        got = self.work(f"{way} on assignment {k}", lambda: executable.call("main", self.args[k]))
+        if got is not None:
+            self.judge(way, k, got)
+
+    def judge(self, way, k, got):
+        wanted = self.program.outputs(k)
+        if not self.check(f"{way}: results of assignment {k}", len(got) == len(wanted), f"{len(got)}, wanted {len(wanted)}"):
+            return
+        for i, (value, want) in enumerate(wanted):
+            self.check(f"{way}: result {i} of assignment {k}", close(got[i], value, want),
+                       lambda: difference(got[i], value, want))
+        got = [plain(g) for g in got]
+        known_way, known = self.seen.setdefault(k, (way, got))
+        self.check(f"{way}: the same bits on assignment {k} as {known_way}", all(map(same_bits, got, known)), lambda: f"{got}, {known}"[:600])
+
+    def mixed(self, way, executable):
+        """Sizes that do not belong together: a failure of the run, or a result, and nothing else."""
+        try:
+            executable.call("main", nested(arguments(self.program, (0, 3, 1))))
+        except Failed as e:
+            self.check(f"{way}: sizes mixed up", e.code.startswith("RT"), f"{e.code}: {e}")
+
+    def build(self, way, module, ks, **options):
+        executable = self.work(f"builds, {way}", lambda: module.compile(**options))
+        for k in ks if executable else ():
+            self.compare(way, executable, k)
+        return executable
+
+    def by_tool(self):
+        """The same by the tool, from the text and from a file. numpy cannot write bfloat16 to files."""
+        if any(a.dtype == BFLOAT16 for _, a in arguments(self.program, (0,)) if isinstance(a, np.ndarray)):
+            return
+        s.write("p.py", self.program.text())
+        self.check("the tool builds it", s.run("build", "p.py", "-o", "p.rlx", "--opt", "2")[0] == 0)
+        for file, k in (("p.py", 0), ("p.rlx", 1)):
+            given = arguments(self.program, (k,))
+            np.savez(s.path("in.npz"), **{name: v for name, v in given if not isinstance(v, str)})
+            options = [o for name, v in given for o in ("--input", f"{name}={v if isinstance(v, str) else 'in.npz:' + name}")]
+            rc, out, err = s.run("run", file, *options, "--output", f"out{k}")
+            if self.check(f"the tool runs {file}", rc == 0, err[-600:]):
+                got = [np.load(s.path(f"out{k}/{i}.npy")) for i in range(len(self.program.outputs(k)))]
+                self.judge(f"the tool with {file}", k, [g.view(BFLOAT16) if g.dtype.kind == "V" else g for g in got])
 
 
 def check(seed):
-    program = Program(seed, LONG)
-    what = f"program {seed}"
-    s.write("p.py", program.text())
-    np.savez(s.path("in.npz"), **{f"{k}_{name}": v for k in range(program.k) for name, v in program.inputs(k).items() if not isinstance(v, str)})
-    rc, printed, err = s.run("print", "p.py")
-    if not s.check(f"{what}: is read", rc == 0, err[-1500:]):
+    case = Case(seed)
+    text = case.program.text()
+    module = case.work("is read", lambda: Module(text))
+    if not module:
         return False
-    s.write("q.py", printed)
-    rc, again, err = s.run("print", "q.py")
-    good = s.check(f"{what}: printing is stable", rc == 0 and again == printed, err[-600:] or "the second print differs")
-    for level, ks in (("0", (0, 2)), ("1", (0, 1, 2, 3)), ("2", (1, 3))):
-        rc, out, err = s.run("build", "p.py", "-o", "p.rlx", "--opt", level)
-        if not s.check(f"{what}: builds at level {level}", rc == 0, err[-900:]):
-            return False
-        for k in ks:
-            good &= compare(f"{what} at level {level}", program, k, "p.rlx")
-    mixed(what, program, "p.rlx")
-    if LONG or seed % 15 == 4:
-        good &= compiled(what, program)
-    good &= compare(f"{what} as printed", program, seed % program.k, "q.py")
-    for name in PASSES if LONG else (PASSES[seed % len(PASSES)],):
-        rc, out, err = s.run("print", "p.py", "--pass", name)
-        if s.check(f"{what}: {name}", rc == 0, err[-600:]):
-            s.write("r.py", out)
-            good &= compare(f"{what} after {name}", program, seed % program.k, "r.py")
-    return good
+    printed = module.printed()
+    again = case.work("reads back", lambda: Module(printed))
+    if again:
+        case.check("printing is stable", again.printed() == printed, "the second print differs")
+        case.build("as printed", again, (seed % case.program.k,))
+    for level, ks in ((0, (0, 2)), (1, (0, 1, 2, 3)), (2, (0, 1, 2, 3))):
+        executable = case.build(f"at level {level}", module, ks, level=level)
+    if executable:
+        case.mixed("at level 2", executable)
+    name = PASSES[seed % len(PASSES)]
+    after = case.work(name, lambda: Module(module.after(name)))
+    if after:
+        case.build(f"after {name}", after, ((seed + 1) % case.program.k,))
+    if seed % AS_C == 4:
+        executable = case.build("as C", module, range(4), level=seed // AS_C % 3, target="c", compiler=os.environ.get("CC", "cc"))
+        case.check("is native", not executable or executable.native or not executable.compilers)
+        case.mixed("as C", executable)
+    if seed % BY_TOOL == 5:
+        case.by_tool()
+    return not case.bad
 
 
-if os.environ.get("NUMPY_SEED"):
-    if not check(int(os.environ["NUMPY_SEED"])):
-        print(f"left in {s.dir}")
-    s.done()
-for seed in range(1000 if LONG else 150):
-    if not check(seed):
-        print(f"alone: NUMPY_SEED={seed} {' '.join(sys.argv)}")
+def show(seed):
+    s.write("p.py", Program(seed, LONG).text())
+    for k in range(4):
+        np.savez(s.path(f"in{k}.npz"), **{name: v for name, v in arguments(Program(seed, LONG), (k,)) if not isinstance(v, str)})
+    print(f"{Program(seed, LONG).text()}\nleft in {s.dir}")
+
+
+s.each("NUMPY", seeds("NUMPY", 10000 if LONG else 600), check, show)
 s.done()

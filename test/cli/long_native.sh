@@ -4,7 +4,7 @@ set -u
 export RELAX_CC="${CC:-cc}" RELAX_TEST_NATIVE=1
 unset RELAX_LONG
 passed=0 failed=0
-for suite in digits numpy numpy_cases numpy_table numpy_tir; do
+for suite in digits numpy numpy_kernels numpy_cases numpy_table numpy_tir; do
     if "${PYTHON:-python3}" "test/cli/check_$suite.py" > "$TMPDIR/$suite.log" 2>&1; then
         passed=$((passed + 1))
     else

@@ -11,6 +11,23 @@ NUMBERS = FLOATS + INTS
 ALL = NUMBERS + ("bool",)
 
 
+def brain(x):
+    """Rounded to the nearest bfloat16, as float32."""
+    x = np.asarray(x, "float32")
+    bits = x.view("uint32")
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(x), x, np.asarray(rounded, "uint32").view("float32"))
+
+
+def ends(dtype):
+    """Where a dtype ends, and what is special."""
+    if np.dtype(dtype).kind in "iu":
+        i = np.iinfo(dtype)
+        return np.array([i.min, i.max, i.min + 1, i.max - 1, i.max // 2 + 1, i.max // 3, 0, 1], dtype)
+    f = np.finfo(dtype)
+    return np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, f.max, f.min, f.tiny, f.smallest_subnormal, 0.1, -1.5, 2.5, 1e-3, 300.0, -1e4], dtype)
+
+
 def wide(f):
     """f computed in float64 and rounded once."""
     return lambda x: f(x.astype("float64")).astype(x.dtype)
@@ -106,12 +123,14 @@ BINARY = {
 
 
 def astype(x, dtype):
+    if dtype == "bfloat16":
+        return brain(x)
     to = np.dtype(dtype)
     if is_float(x) and to.kind in "iu":
-        info = np.iinfo(to)
-        flat = [0 if math.isnan(v) else info.max if v == math.inf else info.min if v == -math.inf else min(max(int(v), info.min), info.max)
-                for v in x.astype("float64").ravel()]
-        return np.array(flat, dtype=to).reshape(x.shape)
+        info, w = np.iinfo(to), np.trunc(x.astype("float64"))
+        high, low = w >= float(info.max) + (to.itemsize < 8), w <= info.min
+        inside = np.where(high | low | np.isnan(w), 0, w).astype(to)
+        return np.where(high, to.type(info.max), np.where(low, to.type(info.min), inside))
     if to.kind == "b":
         return (x != 0) | (x != x)
     return x.astype(to)
@@ -176,6 +195,32 @@ def log_softmax(x, axis):
         return x
     d = w - np.max(w, axis=axis, keepdims=True)
     return (d - np.log(np.sum(np.exp(d), axis=axis, keepdims=True))).astype(x.dtype)
+
+
+def layer_norm(x, weight):
+    """The weight is the bias, too."""
+    w = x.astype("float64")
+    w = w - np.mean(w, -1, keepdims=True)
+    return (w / np.sqrt(np.mean(w * w, -1, keepdims=True) + 1e-5) * weight + weight).astype(x.dtype)
+
+
+def rms_norm(x, weight):
+    w = x.astype("float64")
+    return (w / np.sqrt(np.mean(w * w, -1, keepdims=True) + 1e-5) * weight).astype(x.dtype)
+
+
+def order(x, axis, descending):
+    """Stable both ways; NaN is the greatest."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    back = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return x.shape[axis] - 1 - np.flip(back, axis)
+
+
+def scattered(x, indices, updates, axis):
+    out = x.copy()
+    np.put_along_axis(out, indices, updates, axis)
+    return out
 
 
 def matmul(a, b, out_dtype=None):

@@ -3,7 +3,9 @@
 A program is made for several assignments of its symbolic dimensions at once: every value is known for all of them while the
 text is written, so an operator is taken only where numpy can do it, and a size is written as an expression that has the right
 value in all of them. Numbers are kept where comparing makes sense: `exact` values have the same bits everywhere; what jumps
-(rounding, comparing, converting to integers) is done with exact values only, and magnitudes stay small.
+(rounding, comparing, converting to integers) is done with exact values only. Tame programs keep magnitudes small. Wild ones
+have NaN, infinities, -0.0, the ends of every dtype; there an inexact value that is not tame is a result at most.
+bfloat16 is float32 rounded to it after each operation.
 """
 import random
 
@@ -20,14 +22,24 @@ class Reject(Exception):
     """The statement cannot be taken."""
 
 
-class Value:
-    def __init__(self, name, values, exact=True, sure=False, kind="tensor"):
-        self.name, self.values, self.exact, self.sure, self.kind = name, values, exact, sure, kind
-        self.text = None  # the expression, where it may stand in place of the name
+class Values(list):
+    """One array per assignment, with the name of the dtype, which numpy does not know where it is bfloat16."""
 
-    @property
-    def dtype(self):
-        return self.values[0].dtype.name
+    def __init__(self, values, dtype=None):
+        super().__init__(map(np.asarray, values))
+        self.dtype = dtype or getattr(values, "dtype", None) or self[0].dtype.name
+        if self.dtype == BFLOAT:
+            self[:] = map(ref.brain, self)
+
+
+class Value:
+    """signed: is the sign of its zeros known? dead: neither exact nor tame, so that nothing is computed from it."""
+
+    def __init__(self, name, values, exact=True, sure=False, signed=True):
+        values = Values(values)
+        self.name, self.values, self.dtype, self.exact, self.sure, self.signed = name, values, values.dtype, exact, sure, signed
+        self.dead = not exact and not is_tame(values)
+        self.text = None  # the expression, where it may stand in place of the name
 
     @property
     def ndim(self):
@@ -35,6 +47,26 @@ class Value:
 
     def dims(self):
         return [tuple(v.shape[i] for v in self.values) for i in range(self.ndim)]
+
+
+class Tuple:
+    """A tuple of the program, by the names and values of its fields."""
+
+    def __init__(self, name, fields):
+        self.name, self.fields = name, fields
+
+
+def leaves(item, path=""):
+    """The values of a result, with the way there."""
+    if isinstance(item, Value):
+        yield path, item
+    else:
+        for i, field in enumerate(item.fields):
+            yield from leaves(field, f"{path}[{i}]")
+
+
+def is_tame(values):
+    return all(v.dtype.kind != "f" or np.all(np.abs(v) <= 900) for v in values)
 
 
 def on_grid(x, bits):
@@ -48,7 +80,10 @@ def on_grid(x, bits):
     return False
 
 
-BITS = {"float16": 11, "float32": 24, "float64": 53}
+BFLOAT = "bfloat16"
+FLOATS = (*ref.FLOATS, BFLOAT)
+NUMBERS = (*ref.NUMBERS, BFLOAT)
+BITS = {BFLOAT: 8, "float16": 11, "float32": 24, "float64": 53}
 # Where continuous functions stay tame: name -> least and greatest input
 DOMAIN = {
     "sqrt": (0.1, 900), "rsqrt": (0.1, 900), "exp": (-8, 4), "log": (0.1, 900), "sin": (-50, 50), "cos": (-50, 50), "tanh": (-50, 50),
@@ -56,7 +91,24 @@ DOMAIN = {
     "atanh": (-0.9, 0.9), "erf": (-50, 50), "sigmoid": (-50, 50), "tan": (-1, 1),
 }
 JUMPS = {"sign", "floor", "ceil", "round", "logical_not", "floor_divide", "mod", "floor_mod", "equal", "not_equal", "less", "less_equal",
-         "greater", "greater_equal"}
+         "greater", "greater_equal", "isnan", "isinf", "isfinite"}
+# Which zero comes out is left open, or which one went in shows
+ZERO_OPEN = {"sign", "minimum", "maximum", "nn.relu", "floor_divide", "floor_mod"}
+ZERO_SHOWS = {"divide", "floor_divide", "power", "rsqrt"}
+
+
+def takes(dtypes, v):
+    """May v be an operand where numpy's dtypes are these? bfloat16 goes where float32 goes."""
+    return ("float32" if v.dtype == BFLOAT else v.dtype) in dtypes
+
+
+def number_text(x):
+    x = x.item() if isinstance(x, np.generic) else x
+    return f'float("{x}")' if isinstance(x, float) and not np.isfinite(x) else repr(x)
+
+
+def list_text(x):
+    return number_text(x) if not isinstance(x, list) else "[" + ", ".join(map(list_text, x)) + "]"
 
 
 class Function:
@@ -64,8 +116,8 @@ class Function:
         self.program, self.name, self.private = program, name, private
         self.rng, self.k = program.rng, program.k
         self.symbols, self.signature, self.inputs, self.lines, self.scopes = {}, [], {}, [], [[]]
-        self.indent, self.counter, self.dataflow = 2, 0, False
-        self.declared, self.used_symbols = [], set()
+        self.indent, self.counter = 2, 0
+        self.declared, self.used_symbols, self.picked, self.local_symbols = [], set(), [], []
 
     # ---- text
     def line(self, text):
@@ -112,30 +164,29 @@ class Function:
         return [v for scope in self.scopes for v in scope]
 
     def tensors(self, test=lambda v: True):
-        return [v for v in self.visible() if v.kind == "tensor" and test(v)]
+        return [v for v in self.visible() if isinstance(v, Value) and not v.dead and test(v)]
 
     def pick(self, test=lambda v: True):
         found = self.tensors(test)
         if not found:
             raise Reject("nothing fits")
         # Late ones are more interesting.
-        return found[max(self.rng.randrange(len(found)), self.rng.randrange(len(found)))]
+        self.picked.append(found[max(self.rng.randrange(len(found)), self.rng.randrange(len(found)))])
+        return self.picked[-1]
 
-    def check(self, values, exact):
-        for v in values:
-            if v.size > LIMIT or v.ndim > 5:
-                raise Reject("too large")
-            if v.dtype.kind == "f" and (not np.all(np.isfinite(v)) or (v.size and np.max(np.abs(v.astype("float64"))) > 900)):
-                raise Reject("not tame")
+    def check(self, values):
+        if any(v.size > LIMIT or v.ndim > 5 for v in values):
+            raise Reject("too large")
+        if not self.program.wild and not is_tame(values):
+            raise Reject("not tame")
         first = values[0]
         if any(v.dtype != first.dtype or v.ndim != first.ndim for v in values):
             raise Reject("rank differs")
-        return exact
 
-    def emit(self, text, values, exact=True, sure=False, prefix="v", annotate=True):
-        values = [np.asarray(v) for v in values]
-        self.check(values, exact)
-        v = Value(self.fresh(prefix), values, exact, sure)
+    def emit(self, text, values, exact=True, sure=False, signed=True, annotate=True):
+        values = Values(values)
+        self.check(values)
+        v = Value(self.fresh(), values, exact, sure, signed and all(p.signed for p in self.picked))
         note = ""
         if annotate and self.rng.random() < 0.15:
             info, full = self.info_text(v, self.rng.choice(["full", "full", "rank"]))
@@ -150,10 +201,13 @@ class Function:
         """An operand: by name, or written out once more."""
         return v.text if v.text and self.rng.random() < 0.2 else v.name
 
-    def apply(self, f, *operands):
+    def apply(self, f, *operands, dtype=None):
+        """f of the operands' values. A float32 of bfloat16 operands is a bfloat16, unless `dtype` says what it is."""
         if len(operands) > 1 and max(np.prod([float(o.values[k].size) for o in operands]) for k in range(self.k)) > 300000:
             raise Reject("slow")
-        return [np.asarray(f(*xs)) for xs in zip(*(o.values for o in operands))]
+        values = [np.asarray(f(*xs)) for xs in zip(*(o.values for o in operands))]
+        brain = values[0].dtype == np.float32 and any(o.dtype == BFLOAT for o in operands)
+        return Values(values, dtype or (BFLOAT if brain else None))
 
     # ---- parameters and constants
     def random_array(self, shape, dtype):
@@ -164,13 +218,29 @@ class Function:
             return g.integers(0, 9, shape).astype(dtype)
         if dtype in ref.SIGNED:
             return g.integers(-6, 7, shape).astype(dtype)
-        return (g.integers(-12, 13, shape) / 4).astype(dtype)
+        return (g.integers(-12, 13, shape) / 4).astype("float32" if dtype == BFLOAT else dtype)
+
+    def wild_array(self, shape, dtype):
+        """Where dtypes end, here and there."""
+        x = np.asarray(self.random_array(shape, dtype))
+        if dtype == "bool":
+            return x
+        ends = ref.ends("float32" if dtype == BFLOAT else dtype)
+        ends = ref.brain(ends) if dtype == BFLOAT else ends
+        g = self.program.np_rng
+        return np.where(g.random(shape) < g.choice([0.05, 0.3, 0.8]), g.choice(ends, shape), x).astype(x.dtype)
+
+    def array(self, shape, dtype):
+        return self.wild_array(shape, dtype) if self.program.wild and self.rng.random() < 0.7 else self.random_array(shape, dtype)
+
+    def arrays(self, dims, dtype):
+        return Values([self.array(tuple(d[k] for d in dims), dtype) for k in range(self.k)], dtype)
 
     def random_dtype(self):
-        return self.rng.choice(["float32"] * 6 + ["float64", "float16", "int32", "int64", "int64", "bool", "int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+        return self.rng.choice(["float32"] * 6 + ["int64", *ref.ALL, BFLOAT])
 
     def param(self, dims, dtype):
-        v = Value(self.fresh("p"), [self.random_array(tuple(d[k] for d in dims), dtype) for k in range(self.k)], True, True)
+        v = Value(self.fresh("p"), self.arrays(dims, dtype), True, True)
         self.add_param(v)
         return v
 
@@ -179,7 +249,7 @@ class Function:
         known = next((n for n, values in self.symbols.items() if values == vector), None)
         if len(set(vector)) == 1:
             return str(vector[0])
-        if not known:
+        if not known or self.rng.random() < 0.1:  # equal sizes of two names: nothing is proved of them
             known = "nmkpqrstuvw"[len(self.symbols) % 11] + (str(len(self.symbols) // 11) if len(self.symbols) > 10 else "")
             self.symbols[known] = vector
             self.declared.append(known)
@@ -191,7 +261,7 @@ class Function:
         infos, fields = [], []
         for dims in shapes:
             dtype = self.random_dtype()
-            fields.append([self.random_array(tuple(d[k] for d in dims), dtype) for k in range(self.k)])
+            fields.append(self.arrays(dims, dtype))
             infos.append(f'R.Tensor(({"".join(self.signature_size(d) + ", " for d in dims)}), "{dtype}")')
         infos[-1] = f"R.Tuple({infos[-1]})"
         self.signature.append(f"{t}: R.Tuple({', '.join(infos)})")
@@ -227,48 +297,38 @@ class Function:
         low, high = DOMAIN.get(name, (-900, 900))
 
         def fits(v):
-            return v.dtype in dtypes and (v.exact or name not in JUMPS) and \
-                (v.dtype not in ref.FLOATS or all(x.size == 0 or (x.min() >= low and x.max() <= high) for x in v.values))
+            if not takes(dtypes, v) or not v.exact and name in JUMPS or not v.signed and name in ZERO_SHOWS:
+                return False
+            return v.dtype not in FLOATS or self.program.wild and v.exact or all(np.all((x >= low) & (x <= high)) for x in v.values)
         x = self.pick(fits)
-        values = self.apply(f, x)
-        exact = x.exact and bits and (x.dtype not in ref.FLOATS or name != "square" or all(np.array_equal(v, x64.astype("float64") ** 2) for v, x64 in zip(values, x.values)))
-        if name == "sqrt":
-            exact = False
-        self.emit(f"R.{name}({self.use(x)})", values, exact, x.sure)
+        self.emit(f"R.{name}({self.use(x)})", self.apply(f, x), x.exact and bits, x.sure, signed=name not in ZERO_OPEN)
 
     def binary(self):
         name = self.rng.choice(list(ref.BINARY))
         f, dtypes, bits = ref.BINARY[name]
-        a = self.pick(lambda v: v.dtype in dtypes and (v.exact or name not in JUMPS))
+        a = self.pick(lambda v: takes(dtypes, v) and (v.exact or name not in JUMPS))
         b = self.pick(lambda v: v.dtype == a.dtype and (v.exact or name not in JUMPS))
         text_b = self.use(b)
         if self.rng.random() < 0.2:
             b, text_b = self.constant(a.dtype, ())
-        floating = a.dtype in ref.FLOATS
-        if floating and name in ("divide", "floor_divide", "mod", "floor_mod") and any(np.any(np.abs(x) < 0.2) for x in b.values):
-            raise Reject("divisor near 0")
-        if floating and name == "power":
-            if any(np.any(x < 0.25) or np.any(x > 4) for x in a.values) or any(np.any(np.abs(x) > 3) for x in b.values):
+        floating, exact = a.dtype in FLOATS, a.exact and b.exact
+        if floating and not (self.program.wild and exact):
+            if name in ("divide", "floor_divide", "mod", "floor_mod") and any(np.any(np.abs(x) < 0.2) for x in b.values):
+                raise Reject("divisor near 0")
+            if name == "power" and (any(np.any(x < 0.25) or np.any(x > 4) for x in a.values) or any(np.any(np.abs(x) > 3) for x in b.values)):
                 raise Reject("power not tame")
+        if floating and name in ZERO_SHOWS and not (a.signed and b.signed):
+            raise Reject("signs of zeros")
         if a.dtype in ref.INTS and name == "power" and any(np.any(x > 40) for x in b.values):
             raise Reject("power not tame")
-        values = self.apply(f, a, b)
-        exact = a.exact and b.exact and bits
-        if floating and exact and values[0].dtype.kind == "f" and name not in ("minimum", "maximum"):
-            exact = all(np.array_equal(v.astype("float64"), f(x.astype("float64"), y.astype("float64")))
-                        for v, x, y in zip(values, a.values, b.values))
-            if not exact and name in JUMPS:
-                raise Reject("rounds")
-        if name in JUMPS and not exact and floating:
-            raise Reject("rounds")
         same = a.dims() == b.dims()
-        self.emit(f"R.{name}({self.use(a)}, {text_b})", values, exact, a.sure and b.sure and (same or not b.ndim))
+        self.emit(f"R.{name}({self.use(a)}, {text_b})", self.apply(f, a, b), exact and bits, a.sure and b.sure and (same or not b.ndim),
+                  signed=name not in ZERO_OPEN)
 
     def constant(self, dtype, shape):
         """A constant and its text; the value is the same for all assignments."""
-        x = self.random_array(shape, dtype)
-        text = str(x.tolist())
-        return Value("", [x] * self.k, True, True), f'R.const({text}, "{dtype}")'
+        x = self.array(shape, dtype)
+        return Value("", Values([x] * self.k, dtype), True, True), f'R.const({list_text(x.tolist())}, "{dtype}")'
 
     def const(self):
         dtype = self.random_dtype()
@@ -283,30 +343,32 @@ class Function:
         self.emit(f"R.where({self.use(c)}, {self.use(a)}, {self.use(b)})", self.apply(np.where, c, a, b), a.exact and b.exact)
 
     def clip(self):
-        x = self.pick(lambda v: v.dtype in ref.NUMBERS)
+        x = self.pick(lambda v: v.dtype in NUMBERS)
         low = self.rng.randrange(0, 3)
         high = low + self.rng.randrange(0, 4)
         text = f"{low}, {high}" if x.dtype in ref.INTS or self.rng.random() < 0.5 else f"{low}.5, {high}.75"
         if "." in text:
             low, high = low + 0.5, high + 0.75
-        self.emit(f"R.clip({self.use(x)}, {text})", self.apply(lambda v: ref.clip(v, low, high), x), x.exact, x.sure)
+        self.emit(f"R.clip({self.use(x)}, {text})", self.apply(lambda v: ref.clip(v, low, high), x), x.exact, x.sure, signed=False)
 
     def astype(self):
-        to = self.rng.choice(ref.ALL)
-        x = self.pick(lambda v: v.exact or to in ref.FLOATS and ref.FLOATS.index(to) <= ref.FLOATS.index(v.dtype))
-        exact = x.exact
-        values = self.apply(lambda v: ref.astype(v, to), x)
-        if to in ref.FLOATS:
-            exact = exact and all(np.array_equal(v.astype("float64"), w.astype("float64")) for v, w in zip(values, x.values))
-        self.emit(f'R.astype({self.use(x)}, "{to}")', values, exact, x.sure)
+        to = self.rng.choice((*ref.ALL, BFLOAT))
+        x = self.pick(lambda v: v.exact or to in FLOATS and BITS[to] <= BITS.get(v.dtype, 99))
+        values = self.apply(lambda v: ref.astype(v, to), x, dtype=to)
+        self.emit(f'R.astype({self.use(x)}, "{to}")', values, x.exact, x.sure)
 
     def matmul(self):
-        a = self.pick(lambda v: v.dtype in ("float16", "float32", "float64", "int32", "int64", "int8", "uint8") and v.ndim >= 1)
-        b = self.pick(lambda v: v.dtype == a.dtype and v.ndim >= 1)
+        a = self.pick(lambda v: v.dtype in ("float16", "float32", "float64", BFLOAT, "int32", "int64", "int8", "uint8") and v.ndim >= 1 and self.sums(v))
+        b = self.pick(lambda v: v.dtype == a.dtype and v.ndim >= 1 and self.sums(v))
         if any(x.size == 0 or y.size == 0 for x, y in zip(a.values, b.values)) and self.rng.random() < 0.3:
             raise Reject("often enough")
         values = self.apply(ref.matmul, a, b)
         self.emit(f"R.matmul({self.use(a)}, {self.use(b)})", values, a.dtype in ref.INTS)
+
+    @staticmethod
+    def sums(v):
+        """Are sums and products of it the same in every order, but for rounding?"""
+        return v.dtype in ref.INTS or is_tame(v.values)
 
     def axis(self, v):
         return self.rng.randrange(-v.ndim, v.ndim)
@@ -314,7 +376,7 @@ class Function:
     def reduce(self):
         name = self.rng.choice(list(ref.REDUCE))
         f, dtypes, bits = ref.REDUCE[name]
-        x = self.pick(lambda v: v.dtype in dtypes)
+        x = self.pick(lambda v: takes(dtypes, v) and (name in ("max", "min") or self.sums(v)))
         keepdims = self.rng.random() < 0.4
         axis = None
         if x.ndim and self.rng.random() < 0.8:
@@ -324,15 +386,15 @@ class Function:
                 axis = axis[0]
         values = self.apply(lambda v: f(v, axis, keepdims), x)
         exact = x.exact and bits
-        if x.dtype in ref.FLOATS and name == "sum":
+        if x.dtype in FLOATS and name == "sum":
             exact = exact and all(on_grid(v, BITS[x.dtype]) for v in x.values)
-        elif x.dtype in ref.FLOATS and name == "prod":
+        elif x.dtype in FLOATS and name == "prod":
             exact = False
-        self.emit(f"R.{name}({self.use(x)}, axis={axis}, keepdims={keepdims})", values, exact, x.sure)
+        self.emit(f"R.{name}({self.use(x)}, axis={axis}, keepdims={keepdims})", values, exact, x.sure, signed=False)
 
     def arg(self):
         name = self.rng.choice(list(ref.ARG))
-        x = self.pick(lambda v: v.dtype in ref.NUMBERS and v.exact)
+        x = self.pick(lambda v: v.dtype in NUMBERS and v.exact)
         axis = self.axis(x) if x.ndim and self.rng.random() < 0.8 else None
         keepdims = self.rng.random() < 0.4
         if x.ndim == 0:
@@ -340,7 +402,7 @@ class Function:
         self.emit(f"R.{name}({self.use(x)}, axis={axis}, keepdims={keepdims})", self.apply(lambda v: ref.ARG[name][0](v, axis, keepdims), x), True, x.sure)
 
     def softmax(self):
-        x = self.pick(lambda v: v.dtype in ref.FLOATS and v.ndim >= 1)
+        x = self.pick(lambda v: v.dtype in FLOATS and v.ndim >= 1)
         axis = self.axis(x)
         name, f = self.rng.choice([("nn.softmax", ref.softmax), ("nn.log_softmax", ref.log_softmax)])
         self.emit(f"R.{name}({self.use(x)}, axis={axis})", self.apply(lambda v: f(v, axis), x), False, x.sure)
@@ -362,7 +424,7 @@ class Function:
         if self.rng.random() < 0.4 and texts and x.sure and all(v.size for v in x.values):
             texts[self.rng.randrange(len(texts))] = "-1"
         shapes = [tuple(d[k] for d in dims) for k in range(self.k)]
-        values = [v.reshape(s) for v, s in zip(x.values, shapes)]
+        values = Values([v.reshape(s) for v, s in zip(x.values, shapes)], x.dtype)
         if self.rng.random() < 0.25 and "-1" not in texts:
             s = self.fresh("s")
             self.line(f"{s} = R.shape([{', '.join(texts)}])")
@@ -375,14 +437,14 @@ class Function:
     def reshape_like(self):
         """The shape is a value: that of another tensor."""
         x, y = self.pick(), self.pick()
-        values = self.apply(lambda a, b: a.reshape(b.shape), x, y)
+        values = self.apply(lambda a, b: a.reshape(b.shape), x, y, dtype=x.dtype)
         s = self.fresh("s")
         self.line(f"{s} = R.shape_of({self.use(y)})")
         self.emit(f"R.reshape({self.use(x)}, {s})", values, x.exact)
 
     def broadcast_to(self):
         x, y = self.pick(), self.pick()
-        values = self.apply(lambda a, b: np.broadcast_to(a, b.shape).copy(), x, y)
+        values = self.apply(lambda a, b: np.broadcast_to(a, b.shape).copy(), x, y, dtype=x.dtype)
         texts = self.shape_text(y.dims())
         if texts is None or self.rng.random() < 0.4:
             s = self.fresh("s")
@@ -417,7 +479,7 @@ class Function:
         x = self.pick(lambda v: v.ndim >= 1)
         parts = [x] + [self.pick(lambda v: v.dtype == x.dtype and v.ndim == x.ndim) for _ in range(self.rng.randrange(0, 3))]
         axis = self.axis(x)
-        values = [np.concatenate([p.values[k] for p in parts], axis) for k in range(self.k)]
+        values = Values([np.concatenate([p.values[k] for p in parts], axis) for k in range(self.k)], x.dtype)
         exact = all(p.exact for p in parts)
         if self.rng.random() < 0.3:
             t = self.fresh("t")
@@ -434,18 +496,20 @@ class Function:
         y = self.pick()
         dtype = self.random_dtype()
         name, f = self.rng.choice([("zeros", np.zeros), ("ones", np.ones)])
+        made = Values([f(v.shape, "float32" if dtype == BFLOAT else dtype) for v in y.values], dtype)
         texts = self.shape_text(y.dims())
         kind = self.rng.randrange(4)
         if kind == 0:
-            self.emit(f'R.{name}_like({self.use(y)}, "{dtype}")', self.apply(lambda v: f(v.shape, dtype), y), True, y.sure)
+            self.emit(f'R.{name}_like({self.use(y)}, "{dtype}")', made, True, y.sure)
         elif kind == 1 and texts is not None:
-            self.emit(f'R.{name}(R.shape([{", ".join(texts)}]), "{dtype}")', self.apply(lambda v: f(v.shape, dtype), y), True, True)
+            self.emit(f'R.{name}(R.shape([{", ".join(texts)}]), "{dtype}")', made, True, True)
         elif kind == 2 and texts is not None:
             fill = self.pick(lambda v: v.ndim == 0)
-            self.emit(f"R.full(R.shape([{', '.join(texts)}]), {self.use(fill)})", self.apply(lambda v, w: np.full(v.shape, w), y, fill), fill.exact, True)
+            self.emit(f"R.full(R.shape([{', '.join(texts)}]), {self.use(fill)})",
+                      self.apply(lambda v, w: np.full(v.shape, w), y, fill, dtype=fill.dtype), fill.exact, True)
         elif kind == 3:
             fill = self.pick(lambda v: v.ndim == 0)
-            values = self.apply(lambda v, w: np.full(v.shape, w, w.dtype), y, fill)
+            values = self.apply(lambda v, w: np.full(v.shape, w, w.dtype), y, fill, dtype=fill.dtype)
             self.emit(f'R.full_like({self.use(y)}, {self.use(fill)}, "{fill.dtype}")', values, fill.exact, y.sure)
         else:
             raise Reject("no text")
@@ -455,7 +519,7 @@ class Function:
         texts, new = [], {}
         for d in x.dims():
             known = self.size_text(d)
-            if known is None or (self.rng.random() < 0.3 and len(set(d)) > 1):
+            if known is None or self.rng.random() < 0.3:
                 fresh = next((n for n, values in new.items() if values == d), None)
                 name = fresh or f"c{self.counter}_{len(new)}"
                 new[name] = d
@@ -466,20 +530,235 @@ class Function:
         self.declared += new
         self.used_symbols |= set(new)
         info = f'R.Tensor(({"".join(t + ", " for t in texts)}), "{x.dtype}")'
-        self.emit(f"R.match_cast({self.use(x)}, {info})", x.values, x.exact, True, annotate=False).text = None
+        v = self.emit(f"R.match_cast({self.use(x)}, {info})", x.values, x.exact, True, annotate=False)
+        v.text = None
         self.local_symbols.append(list(new))
         self.symbols.update(new)
+        return v
+
+    def copy_cast(self):
+        """A copy of a cast, which may check nothing at all."""
+        v = self.match_cast()
+        self.emit(v.name, v.values, v.exact, True)
 
     def tuples(self):
-        parts = [self.pick() for _ in range(self.rng.randrange(1, 4))]
-        t = self.fresh("t")
-        self.line(f"{t} = ({''.join(self.use(p) + ', ' for p in parts)})")
-        i = self.rng.randrange(len(parts))
-        self.emit(f"{t}[{i}]", parts[i].values, parts[i].exact, parts[i].sure)
+        fields = [self.pick() for _ in range(self.rng.randrange(1, 4))]
+        known = [t for t in self.visible() if isinstance(t, Tuple)]
+        if known and self.rng.random() < 0.3:
+            fields.append(self.rng.choice(known))
+        t = Tuple(self.fresh("t"), fields)
+        self.line(f"{t.name} = ({''.join((self.use(f) if isinstance(f, Value) else f.name) + ', ' for f in fields)})")
+        self.scopes[-1].append(t)
+
+    def field(self):
+        """A field of a tuple; of a tuple in it either at once or by another name."""
+        known = [t for t in self.visible() if isinstance(t, Tuple)]
+        if not known:
+            raise Reject("no tuple")
+        t = self.rng.choice(known)
+        i = self.rng.randrange(len(t.fields))
+        f, path = t.fields[i], f"{t.name}[{i}]"
+        if isinstance(f, Tuple) and self.rng.random() < 0.5:
+            named = Tuple(self.fresh("t"), f.fields)
+            self.line(f"{named.name} = {path}")
+            self.scopes[-1].append(named)
+            return
+        rest, v = self.rng.choice([*leaves(f)])
+        self.emit(path + rest, v.values, v.exact, v.sure, v.signed)
 
     def alias(self):
         x = self.pick()
         self.emit(self.use(x), x.values, x.exact, x.sure)
+
+    # ---- parts and places
+    def split(self):
+        x = self.pick(lambda v: v.ndim >= 1)
+        axis = self.axis(x)
+        sizes = [v.shape[axis] for v in x.values]
+        if self.rng.random() < 0.5:
+            count = self.rng.randrange(1, 4)
+            length = [-(-n // count) for n in sizes]
+            if any(k * (count - 1) > n for k, n in zip(length, sizes)):
+                raise Reject("the rest is negative")
+            how, bounds = str(count), [[min(k * i, n) for i in range(count)] + [n] for k, n in zip(length, sizes)]
+        else:
+            at = sorted(self.rng.sample(range(0, 6), self.rng.randrange(1, 4)))
+            how, bounds = str(at), [[0, *(min(i, n) for i in at), n] for n in sizes]
+        if len(bounds[0]) == 2:
+            self.emit(f"R.split({self.use(x)}, {how}, axis={axis})", x.values, x.exact, x.sure)
+            return
+        t = self.fresh("t")
+        self.line(f"{t} = R.split({self.use(x)}, {how}, axis={axis})")
+        for i in self.rng.sample(range(len(bounds[0]) - 1), min(2, len(bounds[0]) - 1)):
+            parts = [np.take(v, range(b[i], max(b[i], b[i + 1])), axis) for v, b in zip(x.values, bounds)]
+            self.emit(f"{t}[{i}]", Values(parts, x.dtype), x.exact)
+
+    def indices(self, bound):
+        """Integers from -bound to bound - 1: a constant, or what is left of a value."""
+        if bound < 1:
+            raise Reject("no index")
+        if self.rng.random() < 0.5:
+            shape = self.rng.choice([(), (1,), (4,), (2, 3)])
+            dtype = self.rng.choice(["int32", "int64"])
+            x = self.program.np_rng.integers(-bound, bound, shape).astype(dtype)
+            return Value("", [x] * self.k), f'R.const({list_text(x.tolist())}, "{dtype}")'
+        x = self.pick(lambda v: v.dtype in ("int32", "int64") and v.ndim <= 2)
+        rest = self.apply(lambda a: np.mod(a, np.asarray(bound, a.dtype)), x)
+        v = self.emit(f'R.floor_mod({self.use(x)}, R.const({bound}, "{x.dtype}"))', rest, True, x.sure)
+        return v, v.name
+
+    def take(self):
+        x = self.pick(lambda v: v.ndim >= 1)
+        axis = self.axis(x)
+        i, text = self.indices(min(v.shape[axis] for v in x.values))
+        self.emit(f"R.take({self.use(x)}, {text}, axis={axis})", self.apply(lambda v, at: np.take(v, at, axis), x, i), x.exact)
+
+    def strided_slice(self):
+        x = self.pick(lambda v: v.ndim >= 1)
+        axes = self.rng.sample(range(x.ndim), self.rng.randrange(1, min(x.ndim, 2) + 1))
+        rows, cuts = [], [[slice(None)] * x.ndim for _ in range(self.k)]
+        for a in axes:
+            size, step = x.dims()[a], self.rng.choice([1, 1, 1, 2, 3, -1, -2])
+            ends = []
+            for _ in range(2):
+                number, text = self.rng.randrange(-7, 8), self.size_text(size)
+                symbolic = text and self.rng.random() < 0.25
+                ends.append((f"{text} - {abs(number) % 3}", [n - abs(number) % 3 for n in size]) if symbolic else (str(number), [number] * self.k))
+            rows.append((a - x.ndim if self.rng.random() < 0.2 else a, ends[0][0], ends[1][0], step))
+            for k in range(self.k):
+                cuts[k][a] = slice(ends[0][1][k], ends[1][1][k], step)
+        axis, begin, end, step = ("[" + ", ".join(map(str, c)) + "]" for c in zip(*rows))
+        values = Values([v[tuple(c)] for v, c in zip(x.values, cuts)], x.dtype)
+        self.emit(f"R.strided_slice({self.use(x)}, axes={axis}, begin={begin}, end={end}, strides={step})", values, x.exact)
+
+    def dynamic_slice(self):
+        x = self.pick(lambda v: 1 <= v.ndim <= 3)
+        begin, end = ([self.rng.randrange(-7, 8) for _ in range(x.ndim)] for _ in range(2))
+        step = [self.rng.choice([1, 1, 2, -1, -2]) for _ in range(x.ndim)]
+        cut = tuple(map(slice, begin, end, step))
+        texts = ", ".join(f'R.const({c}, "int64")' for c in (begin, end, step))
+        self.emit(f"R.dynamic_strided_slice({self.use(x)}, {texts})", self.apply(lambda v: v[cut], x), x.exact)
+
+    def pad(self):
+        x = self.pick(lambda v: v.ndim >= 1)
+        width = [(self.rng.choice([0, 0, 1, 2, 3]), self.rng.choice([0, 0, 1, 2])) for _ in range(x.ndim)]
+        flat = [w for pair in width for w in pair]
+        mode, name = self.rng.choice([("constant", "constant")] * 3 + [("edge", "edge"), ("reflect", "reflect"), ("wrap", "circular")])
+        more = {}
+        text = f'pad_width={flat}, pad_mode="{name}"'
+        if mode == "constant":
+            value = self.rng.choice([0, 0, 1, 2.5, 3, -3.0, 300.0, -0.0]) if self.program.wild else self.rng.choice([0, 1, 2.5])
+            more["constant_values"] = ref.astype(np.asarray(value, "float64"), "float32" if x.dtype == BFLOAT else x.dtype)
+            text += f", pad_value={value}"
+        elif any(max(w) > (n if mode == "wrap" else n - (mode == "reflect")) for v in x.values for w, n in zip(width, v.shape)):
+            raise Reject("pads further than there is")
+        self.emit(f"R.nn.pad({self.use(x)}, {text})", self.apply(lambda v: np.pad(v, width, mode, **more), x), x.exact)
+
+    def scan(self):
+        name, f = self.rng.choice([("cumsum", np.cumsum), ("cumprod", np.cumprod)])
+        x = self.pick(lambda v: v.dtype in NUMBERS and self.sums(v))
+        axis = self.axis(x) if x.ndim and self.rng.random() < 0.8 else None
+        exclusive = self.rng.random() < 0.3
+        to = self.rng.choice(["int64", "int32", "uint8"]) if x.dtype in ref.INTS and self.rng.random() < 0.3 else x.dtype
+        work = {"float16": "float32", BFLOAT: "float32"}.get(to, to)
+
+        def scanned(v):
+            w = f(v.astype(work), axis, dtype=work)
+            if exclusive:
+                along = 0 if axis is None else axis
+                w = np.insert(np.delete(w, -1, along), 0, name == "cumprod", along) if w.shape[along] else w
+            return w if to == BFLOAT else w.astype(to)
+        exact = to in ref.INTS or name == "cumsum" and x.exact and all(on_grid(v, BITS[to]) for v in x.values)
+        more = f', dtype="{to}"' if to != x.dtype else ""
+        self.emit(f"R.{name}({self.use(x)}, axis={axis}{more}, exclusive={exclusive})", self.apply(scanned, x, dtype=to), exact and x.exact, signed=False)
+
+    def norm(self):
+        x = self.pick(lambda v: v.dtype in FLOATS and v.ndim >= 1 and v.exact and is_tame(v.values) and all(a.size for a in v.values))
+        size = self.size_text(x.dims()[-1])
+        fits = self.tensors(lambda v: v.dtype == x.dtype and v.dims() == x.dims()[-1:] and is_tame(v.values))
+        if fits and self.rng.random() < 0.6:
+            scale = self.rng.choice(fits)
+            text, weight = scale.name, scale.values
+        elif size:
+            text, weight = f'R.ones(R.shape([{size}]), "{x.dtype}")', [np.ones(v.shape[-1:], v.dtype) for v in x.values]
+        else:
+            raise Reject("no weight")
+        form = self.rng.choice(["R.nn.layer_norm({0}, {1}, {1}, axes=[-1])", "R.nn.rms_norm({0}, {1}, axes=[-1])"])
+        f = ref.layer_norm if "layer" in form else ref.rms_norm
+        self.emit(form.format(self.use(x), text), Values([f(v, w) for v, w in zip(x.values, weight)], x.dtype), False)
+
+    def sort(self):
+        name = self.rng.choice(["sort", "argsort", "topk"])
+        x = self.pick(lambda v: v.ndim >= 1 and (v.exact or name == "sort"))
+        axis, down = self.axis(x), self.rng.random() < 0.5
+        order = self.apply(lambda v: ref.order(v, axis, down), x, dtype="int64")
+        sorted_values = Values([np.take_along_axis(v, o, axis) for v, o in zip(x.values, order)], x.dtype)
+        if name == "sort":
+            self.emit(f"R.sort({self.use(x)}, axis={axis}, descending={down})", sorted_values, x.exact, x.sure)
+            return
+        dtype = self.rng.choice(["int32", "int64"])
+        indices = [o.astype(dtype) for o in order]
+        if name == "argsort":
+            self.emit(f'R.argsort({self.use(x)}, axis={axis}, descending={down}, dtype="{dtype}")', indices, True, x.sure)
+            return
+        least = min(v.shape[axis] for v in x.values)
+        if not least:
+            raise Reject("nothing to take")
+        t, k = self.fresh("t"), self.rng.randrange(1, min(least, 4) + 1)
+        self.line(f'{t} = R.topk({self.use(x)}, k={k}, axis={axis}, ret_type="both", largest={down}, dtype="{dtype}")')
+        self.emit(f"{t}[0]", Values([np.take(v, range(k), axis) for v in sorted_values], x.dtype), x.exact)
+        self.emit(f"{t}[1]", [np.take(v, range(k), axis) for v in indices], True)
+
+    def one_hot(self):
+        x = self.pick(lambda v: v.dtype in ref.INTS and v.ndim <= 3)
+        depth, axis, dtype = self.rng.randrange(1, 6), self.rng.randrange(-x.ndim - 1, x.ndim + 1), self.rng.choice(["float32", "int32", "uint8", "float16"])
+        on, off = self.rng.choice([(1, 0), (3, 2)])
+        classes = np.arange(depth).reshape([depth if i == axis % (x.ndim + 1) else 1 for i in range(x.ndim + 1)])
+        hot = self.apply(lambda v: np.where(np.expand_dims(v, axis) == classes, np.asarray(on, dtype), np.asarray(off, dtype)), x)
+        self.emit(f"R.one_hot({self.use(x)}, R.prim_value(T.{dtype}({on})), R.prim_value(T.{dtype}({off})), depth={depth}, axis={axis})", hot, True)
+
+    def place(self):
+        """Elements at other places: flip, tile, repeat, a triangle, by the order of the elements."""
+        way = self.rng.randrange(6)
+        x = self.pick(lambda v: v.ndim >= (2 if way == 3 else 1) and (v.exact or way < 4))
+        axis = self.axis(x)
+        if way == 0:
+            self.emit(f"R.flip({self.use(x)}, axis={axis})", self.apply(lambda v: np.flip(v, axis), x), x.exact, x.sure)
+        elif way == 1:
+            times = [self.rng.randrange(1, 4) for _ in range(self.rng.randrange(1, x.ndim + 2))]
+            self.emit(f"R.tile({self.use(x)}, {times})", self.apply(lambda v: np.tile(v, times), x), x.exact)
+        elif way == 2:
+            times = self.rng.randrange(1, 4)
+            axis = self.rng.choice([axis, None])
+            self.emit(f"R.repeat({self.use(x)}, {times}, axis={axis})", self.apply(lambda v: np.repeat(v, times, axis), x), x.exact)
+        elif way == 3:
+            name, f, k = *self.rng.choice([("tril", np.tril), ("triu", np.triu)]), self.rng.randrange(-2, 3)
+            self.emit(f"R.{name}({self.use(x)}, {k})", self.apply(lambda v: f(v, k), x), x.exact, x.sure)
+        else:
+            order = self.apply(lambda v: ref.order(v, axis, False), x, dtype="int64")
+            at = self.emit(f'R.argsort({self.use(x)}, axis={axis}, dtype="int64")', order, True, x.sure)
+            if way == 4:
+                self.emit(f"R.gather_elements({x.name}, {at.name}, axis={axis})",
+                          self.apply(lambda v, o: np.take_along_axis(v, o, axis), x, at, dtype=x.dtype), x.exact)
+            else:
+                self.emit(f'R.scatter_elements({x.name}, {at.name}, {x.name}, axis={axis}, reduction="update")',
+                          self.apply(lambda v, o: ref.scattered(v, o, v, axis), x, at, dtype=x.dtype), x.exact)
+
+    def distinct(self):
+        """How many there are is known when it runs."""
+        x = self.pick(lambda v: v.exact)
+        if self.rng.random() < 0.5:
+            self.emit(f"R.nonzero({self.use(x)})", self.apply(lambda v: np.stack(np.nonzero(v)) if v.ndim else np.zeros((0, int(v != 0)), "int64"), x), True)
+        else:
+            self.emit(f"R.unique({self.use(x)})", self.apply(lambda v: np.unique(np.where(v == 0, np.zeros_like(v), v)), x), x.exact, signed=False)
+
+    def arange(self):
+        size = self.size_text(self.pick(lambda v: v.ndim >= 1).dims()[0])
+        start, step, dtype = self.rng.randrange(-3, 4), self.rng.choice([1, 1, 2, -1, 3]), self.rng.choice(["int64", "int32", "float32"])
+        if size is None:
+            raise Reject("no text")
+        stop = [v.shape[0] for v in self.picked[-1].values]
+        self.emit(f'R.arange({start}, {size}, {step}, dtype="{dtype}")', [np.arange(start, n, step).astype(dtype) for n in stop], True)
 
     def shape_tensor(self):
         x = self.pick(lambda v: v.ndim >= 1)
@@ -492,24 +771,23 @@ class Function:
         if self.program.depth >= 2:
             raise Reject("deep enough")
         callee, args = self.program.helper(self)
-        rows = [v.values for v in callee.outputs]
         result = self.fresh("r")
         self.line(f"{result} = cls.{callee.name}({', '.join(a.name for a in args)})")
-        if callee.single:
-            v = Value(result, rows[0], callee.outputs[0].exact and all(a.exact for a in args))
-            self.scopes[-1].append(v)
-            return
-        for i, values in enumerate(rows):
-            if self.rng.random() < 0.7:
-                self.emit(f"{result}[{i}]", values, callee.outputs[i].exact)
+        for path, v in leaves(callee.result):
+            if not path:
+                self.scopes[-1].append(Value(result, v.values, v.exact, False, v.signed))
+            elif self.rng.random() < 0.7:
+                self.emit(result + path, v.values, v.exact, False, v.signed)
 
     SIMPLE = ["unary"] * 5 + ["binary"] * 6 + ["reduce"] * 3 + ["reshape"] * 2 + ["permute", "expand", "squeeze", "concat", "concat", "where", "where", "clip",
               "astype", "astype", "matmul", "matmul", "matmul", "arg", "softmax", "flatten", "create", "create", "const", "broadcast_to",
-              "match_cast", "tuples", "alias", "reshape_like", "shape_tensor"]
+              "match_cast", "copy_cast", "copy_cast", "tuples", "tuples", "field", "alias", "alias", "reshape_like", "shape_tensor", "split", "take",
+              "strided_slice", "strided_slice", "dynamic_slice", "pad", "scan", "norm", "sort", "one_hot", "place", "place", "distinct", "arange"]
 
     def simple(self, kinds):
         for _ in range(30):
             mark, values = len(self.lines), len(self.scopes[-1])
+            self.picked = []
             try:
                 with np.errstate(all="ignore"):
                     getattr(self, self.rng.choice(kinds))()
@@ -526,14 +804,12 @@ class Function:
         self.local_symbols = []
         for _ in range(count):
             self.simple(self.SIMPLE + (["call"] if self.program.depth == 0 else []))
-        local = self.scopes.pop()
-        found = [v for v in local if v.kind == "tensor"]
-        outputs = sorted(self.rng.sample(found, min(len(found), self.rng.randrange(1, 4))), key=lambda v: int(v.name[1:])) if found else []
+        found = self.scopes.pop()
+        outputs = sorted(self.rng.sample(found, min(len(found), self.rng.choice([1, 2, 3, 20]))), key=lambda v: int(v.name[1:])) if found else []
         if not outputs:
             x = self.pick()
-            v = Value(self.fresh(), x.values, x.exact, x.sure)
-            self.line(f"{v.name} = {x.name}")
-            outputs = [v]
+            outputs = [Value(self.fresh(), x.values, x.exact, x.sure, x.signed)]
+            self.line(f"{outputs[0].name} = {x.name}")
         for v in outputs:
             v.text = None  # it may mention what is not visible outside
         self.line(f"R.output({', '.join(v.name for v in outputs)})")
@@ -570,7 +846,7 @@ class Function:
             c = self.rng.choice(scalars)
             cond, taken = c.name, [bool(v) for v in c.values]
         name = self.fresh()
-        want = self.pick()
+        want = self.pick(lambda v: v.signed)
         results = []
         for head in (f"if {cond}:", "else:"):
             self.line(head)
@@ -586,17 +862,15 @@ class Function:
                 except Reject:
                     self.line(f"{self.fresh()} = {want.name}")
                 self.local_symbols = saved
-            x = self.pick(lambda v: v.dtype == want.dtype and v.ndim == want.ndim)
+            x = self.pick(lambda v: v.dtype == want.dtype and v.ndim == want.ndim and v.signed)
             form = self.rng.choice(["{0}", "R.add({0}, {0})" if want.dtype in ref.INTS else "{0}"])
             self.line(f"{name} = " + form.format(x.name))
-            results.append([v + v if "add" in form else v for v in x.values])
-            exact = x.exact
-            results[-1] = (results[-1], exact)
+            results.append(([v + v if "add" in form else v for v in x.values], x.exact))
             self.scopes.pop()
             self.forget_symbols()
             self.indent -= 1
         values = [(results[0] if t else results[1])[0][k] for k, t in enumerate(taken)]
-        self.scopes[-1].append(Value(name, values, results[0][1] and results[1][1]))
+        self.scopes[-1].append(Value(name, Values(values, want.dtype), results[0][1] and results[1][1]))
 
     # ---- the whole
     def body(self, size):
@@ -622,11 +896,18 @@ class Function:
         self.finish()
 
     def finish(self):
-        found = self.tensors()
-        late = found[-6:]
-        self.outputs = self.rng.sample(late, min(len(late), self.rng.randrange(1, 5)))
-        self.single = len(self.outputs) == 1 and self.rng.random() < 0.7
-        self.line("return " + (self.use(self.outputs[0]) if self.single else f"({''.join(self.use(v) + ', ' for v in self.outputs)})"))
+        """The result: a value, a tuple by its name, or a tuple of values and tuples."""
+        late = self.visible()[-self.rng.choice([4, 8, 30]):]
+        chosen = self.rng.sample(late, min(len(late), self.rng.choice([1, 2, 3, 4, 30])))
+        self.result = chosen[0] if len(chosen) == 1 and self.rng.random() < 0.7 else Tuple("", chosen)
+        if len(chosen) > 2 and self.rng.random() < 0.3:
+            self.result = Tuple("", [chosen[0], Tuple("", chosen[1:])])
+        self.line("return " + self.item_text(self.result))
+
+    def item_text(self, item):
+        if isinstance(item, Value):
+            return self.use(item)
+        return item.name or f"({''.join(self.item_text(f) + ', ' for f in item.fields)})"
 
     def text(self):
         used = [n for n in self.declared if n in self.used_symbols]
@@ -641,6 +922,7 @@ class Program:
     def __init__(self, seed, long=False):
         self.rng, self.np_rng = random.Random(seed), np.random.default_rng(seed)
         self.k, self.depth, self.helpers, self.done = 4, 0, 0, []
+        self.wild = self.rng.random() < 0.5
         sizes = self.sizes()
         self.main = Function(self, "main")
         for _ in range(self.rng.randrange(2, 6)):
@@ -673,7 +955,7 @@ class Program:
         f = Function(self, f"helper{self.helpers}", private=self.rng.random() < 0.7)
         self.depth += 1
         for a in args:
-            p = Value(f.fresh("p"), a.values, a.exact)
+            p = Value(f.fresh("p"), a.values, a.exact, False, a.signed)
             f.add_param(p, "full" if a.sure and self.rng.random() < 0.8 else "rank")
         f.body(self.rng.randrange(2, 8))
         self.depth -= 1
@@ -688,5 +970,5 @@ class Program:
         return {name: values[k] for name, values in self.main.inputs.items()}
 
     def outputs(self, k):
-        """Result values and whether they are exact."""
-        return [(v.values[k], v.exact) for v in self.main.outputs]
+        """Values of the results, in depth first order, with their arrays for that assignment."""
+        return [(v, v.values[k]) for _, v in leaves(self.main.result)]

@@ -1,0 +1,165 @@
+"""Programs as text, compiled and run on numpy arrays inside this process: a thousandth of a second each.
+
+    module = Module(text)                                   # Failed with its diagnostics where it cannot be read
+    results = module.compile(2).call("main", [array, ...])  # a flat list of arrays; Failed with code and message
+
+numpy has no bfloat16: BFLOAT16 is the dtype of its bits. An argument may also be a list (a tuple) or "shape:2,3".
+"""
+import ctypes
+
+import numpy as np
+
+import relax_ffi
+
+lib = relax_ffi.load()
+text = relax_ffi.text
+BFLOAT16 = np.dtype([("bfloat16", "<u2")])
+NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+CODES = {np.dtype(name): getattr(lib, f"RELAX_{name.upper()}") for name in NAMES} | {BFLOAT16: lib.RELAX_BFLOAT16}
+DTYPES = {code: dtype for dtype, code in CODES.items()}
+
+
+class Failed(Exception):
+    """The first code, and everything that was said."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def take_bytes(handle):
+    content = ctypes.string_at(lib.relax_bytes_data(handle), lib.relax_bytes_size(handle)).decode() if handle else ""
+    lib.relax_bytes_release(handle)
+    return content
+
+
+class Module:
+    def __init__(self, source, name="p.py"):
+        self.ctx = lib.relax_context_create(None)
+        self.handle = lib.relax_module_parse(self.ctx, *text(name), *text(source))
+        if not self.handle:
+            self.fail()
+
+    def __del__(self):
+        lib.relax_context_release(self.ctx)
+
+    def fail(self):
+        """Errors go first: what is listed before may be a warning."""
+        found = [i for i in range(lib.relax_context_num_diagnostics(self.ctx)) if lib.relax_diagnostic_severity(self.ctx, i) == 0]
+        code = lib.relax_diagnostic_code(self.ctx, found[0]).decode() if found else ""
+        message = "".join(take_bytes(lib.relax_diagnostic_render(self.ctx, i)) for i in found)
+        lib.relax_context_clear_diagnostics(self.ctx)
+        raise Failed(code, message or "no reason was given")
+
+    def printed(self):
+        return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(self.handle), None))
+
+    def equals(self, other):
+        """Is it the module `other`, which has a context of its own?"""
+        return lib.relax_node_hash(self.ctx, lib.relax_module_as_node(self.handle)) == \
+            lib.relax_node_hash(other.ctx, lib.relax_module_as_node(other.handle))
+
+    def after(self, name):
+        """The printed text of what a pass makes of it."""
+        made = lib.relax_run_pass(self.ctx, self.handle, *text(name), None)
+        if not made:
+            self.fail()
+        return take_bytes(lib.relax_node_print(self.ctx, lib.relax_module_as_node(made), None))
+
+    def compile(self, level=1, target="interp", compiler=None):
+        options = lib.new("relax_compile_options")
+        lib.relax_compile_options_init(options, ctypes.sizeof(options))
+        options.opt_level, options.target = level, target.encode()
+        load = lib.new("relax_load_options")
+        lib.relax_load_options_init(load, ctypes.sizeof(load))
+        if target == "c":
+            options.allow_compiler, options.compiler = 1, (compiler or "cc").encode()
+            load.allow_native = 1
+            options.load = ctypes.pointer(load)
+        handle = lib.relax_compile(self.ctx, self.handle, options)
+        if not handle:
+            self.fail()
+        return Executable(handle)
+
+
+class Executable:
+    def __init__(self, handle):
+        self.handle, out, error = handle, lib.out("relax_vm"), lib.out("relax_error")
+        self.vm = None
+        if lib.relax_vm_create(handle, None, out.ref, error.ref) != lib.RELAX_OK:
+            raise failure(error.value)
+        self.vm = out.value
+        self.native, self.compilers = lib.relax_executable_num_native_kernels(handle), lib.relax_executable_compiler_processes(handle)
+
+    def __del__(self):
+        lib.relax_vm_release(self.vm)
+        lib.relax_executable_release(self.handle)
+
+    def call(self, name, args):
+        """`args` as a list, or made before by Arguments, for several calls."""
+        args = args if isinstance(args, Arguments) else Arguments(args)
+        result, error = lib.new("relax_value"), lib.out("relax_error")
+        if lib.relax_vm_call(self.vm, *text(name), args.cells, args.count, result, error.ref) != lib.RELAX_OK:
+            raise failure(error.value)
+        found = []
+        flatten(result, found)
+        lib.relax_value_release(result)
+        return found
+
+
+def failure(error):
+    length = ctypes.c_size_t()
+    message = ctypes.string_at(lib.relax_error_message(error, ctypes.byref(length)), length.value).decode()
+    made = Failed(lib.relax_error_code(error).decode(), message)
+    lib.relax_error_release(error)
+    return made
+
+
+class Arguments:
+    """Values of the library made of arrays."""
+
+    def __init__(self, values):
+        self.count = len(values)
+        self.cells = lib.array("relax_value", max(1, self.count))
+        for i, value in enumerate(values):
+            put(self.cells[i], value)
+
+    def __del__(self):
+        for i in range(self.count):
+            lib.relax_value_release(self.cells[i])
+
+
+def put(cell, value):
+    if isinstance(value, list):
+        fields = Arguments(value)
+        lib.relax_value_set_tuple(cell, fields.cells, fields.count)
+        return
+    if isinstance(value, str):
+        dims = [int(d) for d in value.partition(":")[2].split(",") if d]
+        lib.relax_value_set_shape(cell, (ctypes.c_int64 * max(1, len(dims)))(*dims), len(dims))
+        return
+    out, value = lib.out("relax_tensor"), np.asarray(value)
+    value = value if value.flags.c_contiguous else value.copy()
+    lib.relax_tensor_create(CODES[value.dtype], (ctypes.c_int64 * max(1, value.ndim))(*value.shape), value.ndim, None, out.ref, None)
+    lib.relax_tensor_copy_in(out.value, value.ctypes.data, value.nbytes)
+    lib.relax_value_set_tensor(cell, out.value)
+    lib.relax_tensor_release(out.value)
+
+
+def flatten(value, found):
+    """Tensors of a result depth first; a shape as an array of its sizes."""
+    kind = lib.relax_value_kind(value)
+    if kind == lib.RELAX_KIND_TUPLE:
+        for i in range(lib.relax_value_tuple_size(value)):
+            field = lib.new("relax_value")
+            lib.relax_value_tuple_get(value, i, field)
+            flatten(field, found)
+    elif kind == lib.RELAX_KIND_TENSOR:
+        tensor = lib.relax_value_get_tensor(value)
+        shape = lib.relax_tensor_shape(tensor)
+        size = [shape[i] for i in range(lib.relax_tensor_ndim(tensor))]
+        array = np.empty(size, DTYPES[lib.relax_tensor_dtype(tensor)])
+        lib.relax_tensor_copy_out(tensor, array.ctypes.data, array.nbytes)
+        found.append(array)
+    else:
+        raise Failed("", f"a result of kind {kind}")
