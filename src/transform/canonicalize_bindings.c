@@ -5,8 +5,8 @@
  *     z = match_cast(x, R.Tensor((m, 4)))          with x: R.Tensor((n, 4)): m is n, z is x
  *     lv = f(x); gv = lv; R.output(gv)             gv = f(x); R.output(gv)
  * needs: normal form, struct info. keeps: meaning, order. Stays: a copy whose annotation
- * promises more than the value proves (it is a check), and an output that copies a dataflow
- * variable in another way than above. */
+ * promises more than the value proves (it is a check), an output that copies a dataflow
+ * variable in another way than above, and a constant in a tuple that somebody writes to. */
 #include "transform/transform_int.h"
 
 typedef struct canonicalize {
@@ -15,6 +15,7 @@ typedef struct canonicalize {
     rlx_ptrmap turned;     /* bindings whose variable has been given to the value's definition */
     rlx_ptrmap origin;     /* dataflow variable of this block -> the one it copies, or itself */
     rlx_ptrmap given;      /* variable -> the output whose name it got */
+    rlx_written written;
 } canonicalize;
 
 static bool put(rlx_seq_pass *p, rlx_ptrmap *map, const void *key, const void *value)
@@ -224,8 +225,10 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
     const rlx_expr *value = rlx_binding_value(now), *leaf = simpler(c, value);
     if (leaf && stands_for(p, v, leaf))
         return stand_in(p, old, v, leaf);
-    /* A field that is no variable, a constant for instance, is bound as it is. */
-    if (leaf && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE)
+    /* A field that is no variable, a constant for instance, is bound as it is; one that is written
+     * stays the memory that the tuple has. */
+    bool written = rlx_is_written(&c->written, (const rlx_node *)rlx_binding_var(old));
+    if (leaf && !written && !rlx_as_var(leaf) && leaf->kind != RLX_NODE_TUPLE)
         return rlx_seq_emit(p, rlx_with_value(p->ctx, now, leaf));
     return rlx_seq_emit(p, now) && remember(p, v, value);
 }
@@ -242,8 +245,10 @@ const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_mo
     p.before = before_cast;
     p.enter_block = enter_block;
     p.use_scope = true;
-    const rlx_module *out = rlx_seq_module(&p, m);
+    const rlx_module *out =
+        rlx_find_written(run->ctx, m, &c.written) ? rlx_seq_module(&p, m) : NULL;
     rlx_seq_free(&p);
+    rlx_written_free(&c.written);
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_free(maps[i]);
     return out;
