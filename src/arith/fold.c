@@ -26,7 +26,8 @@ static bool is_index(rlx_dtype dtype)
 
 /* ---- two literals --------------------------------------------------------------------------- */
 
-/* A node holds what it was given: an integer beyond its type counts as wrapped, a float as rounded. */
+/* A node holds what it was given: an integer beyond its type counts as wrapped, a float as
+ * rounded. */
 static rlx_scalar value_of(const rlx_prim *p)
 {
     const rlx_int_imm *i = rlx_as_int_imm(p);
