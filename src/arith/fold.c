@@ -237,7 +237,8 @@ static bool keeps_digits(rlx_dtype to, const rlx_prim *a, double *digits)
     if (!rlx_dtype_is_float(to))
         return false;
     *digits = f ? f->value : (double)i->value;
-    return f || (i->value <= (int64_t)1 << 53 && i->value >= -((int64_t)1 << 53));
+    return f || (i->value <= (int64_t)1 << 53 && i->value >= -((int64_t)1 << 53) &&
+                 !rlx_dtype_is_large(i->dtype, i->value));
 }
 
 static const rlx_prim *cast_scalar(rlx_context *ctx, rlx_dtype to, const rlx_prim *a, bool retypes)
