@@ -161,7 +161,8 @@ RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_var(relax_context *ctx
 /* An int64 literal. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_int(relax_context *ctx, int64_t value);
-/* An integer or bool literal of `dtype`; the value must fit. */
+/* An integer or bool literal of `dtype`; the value must fit. A uint64 from 2^63 on is made by
+ * relax_prim_cast of the int64 with its bits. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_int_of(relax_context *ctx,
         relax_dtype dtype, int64_t value);
@@ -178,7 +179,8 @@ RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_binary(relax_context *
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_not(relax_context *ctx,
         const relax_prim_expr *a);
-/* Conversion to `dtype`; `a` itself if it has it. */
+/* Conversion to `dtype`; `a` itself if it has it. A literal becomes what the conversion gives at
+ * run time: integers wrap, floats saturate, NaN is 0. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_cast(relax_context *ctx,
         relax_dtype dtype, const relax_prim_expr *a);
@@ -201,7 +203,8 @@ int32_t relax_prim_operator(const relax_prim_expr *e);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_prim_expr *relax_prim_operand(const relax_prim_expr *e,
         size_t index);
-/* Value of an integer literal into *out. RELAX_ERROR_INVALID_ARGUMENT if it is none. */
+/* Value of an integer literal into *out, of a uint64 from 2^63 on its bits.
+ * RELAX_ERROR_INVALID_ARGUMENT if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_prim_int_value(const relax_prim_expr *e, int64_t *out);
 /* Value of a float literal into *out. RELAX_ERROR_INVALID_ARGUMENT if it is none. */

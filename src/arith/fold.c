@@ -26,7 +26,8 @@ static bool is_index(rlx_dtype dtype)
 
 /* ---- two literals --------------------------------------------------------------------------- */
 
-/* A node holds what it was given: an integer beyond its type counts as wrapped, a float as rounded. */
+/* A node holds what it was given: an integer beyond its type counts as wrapped, a float as
+ * rounded. */
 static rlx_scalar value_of(const rlx_prim *p)
 {
     const rlx_int_imm *i = rlx_as_int_imm(p);
@@ -236,7 +237,8 @@ static bool keeps_digits(rlx_dtype to, const rlx_prim *a, double *digits)
     if (!rlx_dtype_is_float(to))
         return false;
     *digits = f ? f->value : (double)i->value;
-    return f || (i->value <= (int64_t)1 << 53 && i->value >= -((int64_t)1 << 53));
+    return f || (i->value <= (int64_t)1 << 53 && i->value >= -((int64_t)1 << 53) &&
+                 !rlx_dtype_is_large(i->dtype, i->value));
 }
 
 static const rlx_prim *cast_scalar(rlx_context *ctx, rlx_dtype to, const rlx_prim *a, bool retypes)

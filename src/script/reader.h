@@ -204,8 +204,8 @@ RLX_INLINE rlx_val rlx_val_node(uint8_t kind, const rlx_node *node, const rlx_as
 bool rlx_read_value(rlx_reader *r, const rlx_ast *a, rlx_val *out);
 /* Sets *out to a node value; false (memory is out, or reported) if node is NULL. */
 bool rlx_val_set(rlx_val *out, uint8_t kind, const rlx_node *node, const rlx_ast *at);
-/* Of a Python number: as a double; what is left of a float toward zero (false: no integer of 64 bits);
- * the report that it does not fit into t; a literal of t, or NULL after that report. */
+/* Of a Python number: as a double; what is left of a float toward zero (false: no integer of 64
+ * bits); the report that it does not fit into t; a literal of t, or NULL after that report. */
 double rlx_val_number(const rlx_val *v);
 bool rlx_val_truncate(double f, rlx_val *out);
 bool rlx_does_not_fit(rlx_reader *r, const rlx_ast *at, const rlx_val *v, rlx_dtype t);

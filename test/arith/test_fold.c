@@ -216,6 +216,8 @@ static void test_literal_casts(void **state)
     const rlx_prim *largest = rlx_int(c, RELAX_UINT64, -1), *tenth = rlx_float(c, RELAX_FLOAT32, 0.1);
     assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT64, largest),
                      rlx_float(c, RELAX_FLOAT64, 0x1p64));
+    assert_ptr_equal(rlx_fold_retype(c, RELAX_FLOAT64, largest),
+                     rlx_float(c, RELAX_FLOAT64, 0x1p64));
     assert_ptr_equal(rlx_fold_cast(c, RELAX_INT8, largest), rlx_int(c, RELAX_INT8, -1));
     /* a cast rounds first; where the place decides the type, the digits stay */
     assert_ptr_equal(rlx_fold_cast(c, RELAX_FLOAT64, tenth),

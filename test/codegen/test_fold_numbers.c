@@ -111,6 +111,20 @@ static forms cast(gen *g, rlx_dtype to, forms a)
     return a;
 }
 
+/* Of two types, which are matched. False: the result is not of type t. A float that is made a wider
+ * one by its place keeps its digits, which is no cast: the other type is an integer. */
+static bool matched(gen *g, rlx_dtype t, forms a, forms b, forms *out)
+{
+    if (rlx_dtype_is_float(rlx_prim_dtype(b.p[LOADED])))
+        return false;
+    const rlx_prim *x = a.p[LOADED], *y = b.p[LOADED];
+    *out = a;
+    if (!rlx_match_types(g->ctx, &x, &y) || rlx_prim_dtype(x) != t)
+        return false;
+    *out = both(g, roll(g, 2) ? RLX_NODE_ADD : RLX_NODE_MAX, a, b);
+    return true;
+}
+
 static forms choose(gen *g, forms c, forms a, forms b)
 {
     for (int i = 0; i < FORMS; i++)
@@ -157,8 +171,12 @@ static forms any_expr(gen *g, leaves *l, int depth)
         return cast(g, l->dtype, any_expr(g, other, depth - 1));
     if (rlx_dtype_is_bool(l->dtype))
         return comparison(g, depth);
-    forms a = any_expr(g, l, depth - 1);
-    switch (roll(g, 6)) {
+    forms a = any_expr(g, l, depth - 1), sum;
+    switch (roll(g, 7)) {
+    case 6:
+        if (matched(g, l->dtype, a, any_expr(g, other, depth - 1), &sum))
+            return sum;
+        return a;
     case 0:
         return rlx_dtype_is_float(l->dtype) ? both(g, RLX_NODE_DIV, a, any_expr(g, l, depth - 1))
                                             : quotient(g, l, a);

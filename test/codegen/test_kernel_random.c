@@ -41,7 +41,7 @@ static uint32_t roll(gen *g, uint32_t n)
 static const rlx_dtype dtypes[] = { RELAX_FLOAT32, RELAX_FLOAT32, RELAX_FLOAT32, RELAX_INT32,
                                     RELAX_INT64,   RELAX_FLOAT64, RELAX_INT8,    RELAX_UINT8,
                                     RELAX_FLOAT16, RELAX_BOOL,    RELAX_UINT32,  RELAX_UINT64,
-                                    RELAX_BFLOAT16 };
+                                    RELAX_BFLOAT16, RELAX_INT16,  RELAX_UINT16 };
 
 static rlx_dtype any_dtype(gen *g)
 {
@@ -156,9 +156,11 @@ static const rlx_prim *any_cond(gen *g, int depth)
 
 static const rlx_prim *leaf(gen *g, rlx_dtype dtype)
 {
+    static const double numbers[] = { -0.0, -3.0, 0.5, 300.0, 1e10, -1e30, 1e30, 0x1p63 };
     uint32_t k = roll(g, 6);
     if (k == 0)
-        return rlx_tir_number(&g->t, dtype, (double)roll(g, 5));
+        return rlx_tir_number(&g->t, dtype,
+                              roll(g, 3) ? roll(g, 5) : numbers[roll(g, RLX_COUNT(numbers))]);
     if (k == 1 && g->num_axes)
         return rlx_tir_cast(&g->t, dtype, g->axes[roll(g, (uint32_t)g->num_axes)].var);
     return any_load(g, dtype);
