@@ -20,8 +20,8 @@ static const command commands[] = {
     { "print", cli_print, "sanjPwc", 1, 1,
       "relax print FILE [--pass P,Q,...]\n\nCanonical TVMScript on standard output, after the "
       "named passes. Options of a pass follow it in\n"
-      "braces, as in --pass 'bind_symbolic_vars{n=4,m=8},fold_constant{max_bytes=1000}' (relax "
-      "passes NAME lists them).\n"
+      "braces, as in --pass 'bind_symbolic_vars{n=4,m=8},fold_constant{max_bytes=1000}' "
+      "(relax passes NAME lists them).\n"
       "Weights of --params are bound first, or where the pass bind_params stands.\n" },
     { "opt", cli_print, "sanjPwc", 1, 1,
       "relax opt FILE [--pass P,Q,...]\n\nThe same as relax print.\n" },
@@ -39,11 +39,11 @@ static const command commands[] = {
       "NAME=int64:5,\n"
       "NAME=shape:2,3, NAME=str:TEXT; fields of a tuple as NAME.0=... Parameters left over are "
       "filled by name from --params.\n"
-      "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output; strings and "
-      "dtypes as 0.txt.\n" },
+      "Results: a line each on standard output, and DIR/0.npy, 1.npy ... with --output; "
+      "strings and dtypes as 0.txt.\n" },
     { "dis", cli_dis, "v", 1, 1,
-      "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text. One that is not sound "
-      "is an error, after what can be\nshown of it; --verify says that it is sound.\n" },
+      "relax dis OUT.rlx [--verify]\n\nThe content of a compiled file as text. One that is not "
+      "sound is an error, after what can be\nshown of it; --verify says that it is sound.\n" },
     { "ops", cli_ops, "", 0, 1, "relax ops [NAME]\n\nThe operators, or all about one.\n" },
     { "passes", cli_passes, "", 0, 1, "relax passes [NAME]\n\nThe passes, or all about one.\n" },
     { "explain", cli_explain, "", 1, 1,

@@ -79,7 +79,9 @@ static unsigned char *read_member(archive *a, const char *label, const cli_zip_m
     if (!has_room(a, label, m))
         return NULL;
     unsigned char *data = malloc((size_t)m->unpacked + 1);
-    const char *code = "IN02", *why = data ? cli_zip_read(&a->zip, m, data, &code) : "out of memory";
+    const char *code = "IN02", *why = "out of memory";
+    if (data)
+        why = cli_zip_read(&a->zip, m, data, &code);
     if (!why)
         return data;
     cli_error(a->c, code, label, "%s", why);

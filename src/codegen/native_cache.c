@@ -148,7 +148,8 @@ static size_t collect(int fd, entry *entries, uint64_t *total)
     size_t n = 0;
     *total = 0;
     rlx_listing_begin(&l, fd);
-    for (const char *name = rlx_listing_next(&l); name && n < MAX_ENTRIES; name = rlx_listing_next(&l)) {
+    for (const char *name = rlx_listing_next(&l); name && n < MAX_ENTRIES;
+         name = rlx_listing_next(&l)) {
         struct stat s;
         if (name[0] == '.' || strlen(name) >= sizeof entries->name ||
             fstatat(fd, name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode))
