@@ -20,7 +20,7 @@ extern "C" {
 #define RELAX_API __attribute__((visibility("default")))
 #endif
 
-/* Markers, all empty: people, documentation and binding generators read them.
+/*- Markers, all empty: people, documentation and binding generators read them.
  *   RELAX_SINCE(major, minor)  first version that has the declaration
  *   RELAX_ANY                  may be called from any thread at any time
  *   RELAX_EXCL(object)         one thread at a time for that object

@@ -1,13 +1,14 @@
-/* pattern.h: shapes of computation, looked for and replaced.
+/*- pattern.h: shapes of computation, looked for and replaced.
  *
  * A pattern is made of small ones, matched against the values that variables are bound to:
  *
- *     const relax_pattern *x = relax_pattern_any(ctx), *w = relax_pattern_any(ctx), *b =
- *     relax_pattern_any(ctx);
+ *     const relax_pattern *x = relax_pattern_any(ctx);
+ *     const relax_pattern *w = relax_pattern_any(ctx);
+ *     const relax_pattern *b = relax_pattern_any(ctx);
  *     const relax_pattern *conv[] = { x, w };
  *     const relax_pattern *sum[] = { relax_pattern_op(ctx, "nn.conv2d", 9, conv, 2, 0), b };
- *     const relax_pattern *add = relax_pattern_op(ctx, "add", 3, sum, 2,
- *     RELAX_PATTERN_COMMUTATIVE);
+ *     int32_t flags = RELAX_PATTERN_COMMUTATIVE;
+ *     const relax_pattern *add = relax_pattern_op(ctx, "add", 3, sum, 2, flags);
  *     const relax_pattern *relu = relax_pattern_op(ctx, "nn.relu", 7, &add, 1, 0);
  *     relax_module *m2 = relax_pattern_rewrite(ctx, m, NULL, 0, relu, fuse, NULL, NULL);
  *

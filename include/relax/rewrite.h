@@ -1,4 +1,4 @@
-/* rewrite.h: walking and rewriting programs with callbacks of the host.
+/*- rewrite.h: walking and rewriting programs with callbacks of the host.
  *
  * A visitor is a table of callbacks, one per kind of node; it reads. A mutator is such a table
  * whose callbacks return what is to stand for the node. Entries that are NULL do the default.

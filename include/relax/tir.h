@@ -1,4 +1,4 @@
-/* tir.h: making PrimFuncs: loop nests over buffers in destination-passing style.
+/*- tir.h: making PrimFuncs: loop nests over buffers in destination-passing style.
  *
  *     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
  *     relax_prim_expr *n = relax_tir_dim(t, "n", 1);

@@ -1,4 +1,4 @@
-/* vm.h: compiled programs and the machine that runs them.
+/*- vm.h: compiled programs and the machine that runs them.
  *
  *     relax_executable *exe = NULL;  relax_vm *vm = NULL;  relax_error *err = NULL;
  *     relax_executable_load_file("m.rlx", 5, NULL, &exe, &err);

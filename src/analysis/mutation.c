@@ -1,4 +1,4 @@
-/* mutation.c: what an in-place call overwrites is not used later and not visible outside
+/*- mutation.c: what an in-place call overwrites is not used later and not visible outside
  * (language 7.7.2, PU06).
  *
  *     y = R.add(x, x)

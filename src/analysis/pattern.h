@@ -1,11 +1,9 @@
-/* pattern.h: patterns over dataflow, what is known of the function they are matched in, and the
- * matcher.
+/*- pattern.h: patterns over dataflow, the facts of the function they are matched in, the matcher.
  *
  *   pattern_build.c   pattern nodes; the plan of one pattern: its nodes numbered
  *   pattern_scene.c   a function as bindings in blocks: who is bound to what, who uses whom
  *   pattern_match.c   goals, choices and a trail: matching without recursion
- *   pattern_check.c   conditions on what has been matched: attributes, dtype, sizes, struct
- *                     info
+ *   pattern_check.c   conditions on what has been matched: attributes, dtype, sizes, struct info
  */
 #ifndef RLX_ANALYSIS_PATTERN_H
 #define RLX_ANALYSIS_PATTERN_H

@@ -1,14 +1,13 @@
-/* pattern_match.c: the matcher.
+/*- pattern_match.c: the matcher.
  *
- * What is to be done is a list of goals: a pattern must match an expression, a condition must
- * hold. Lists share their tails, so the state at a choice is three numbers. A choice remembers
- * what else could be tried; when a goal fails the newest choice goes on:
+ * The work left is a list of goals: a pattern must match an expression, a condition must hold.
+ * Lists share their tails, so the state at a choice is three numbers. A choice remembers what
+ * else could be tried; when a goal fails the newest choice goes on:
  *
  *     goals    [ relu ~ gv ] -> done
- *              [ add ~ lv1 ] -> [ conv ~ lv ] -> [ b ~ bias ] -> done       the first order of
- * arguments [ conv ~ bias ] -> [ b ~ lv ] -> done                        the other, left as a
- * choice trail    numbers of patterns bound, in order, so that a choice can unbind what came after
- *              it
+ *              [ add ~ lv1 ] -> [ conv ~ lv ] -> [ b ~ bias ] -> done     arguments as written
+ *              [ conv ~ bias ] -> [ b ~ lv ] -> done                      exchanged: a choice left
+ *     trail    numbers of patterns bound, in order, so that a choice can unbind what came after it
  *
  * Conditions that mention patterns not bound yet wait until nothing else is left; then, if need
  * be, what they mention is looked for.

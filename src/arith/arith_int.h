@@ -1,4 +1,4 @@
-/* arith_int.h: canonical forms, for the files of arith only.
+/*- arith_int.h: canonical forms, for the files of arith only.
  *
  *   poly   = sum of terms, sorted by the number of the monomial
  *   term   = coefficient * monomial

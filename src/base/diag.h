@@ -1,6 +1,7 @@
-/* diag.h: source texts, places in them, and diagnostics.
+/*- diag.h: source texts, places in them, and diagnostics.
  *
- * A place packs source, begin and length:   | source 16 | begin 30 | length 18 |   0: no place.
+ *     place    | source 16 | begin 30 | length 18 |      0: no place
+ *
  * A source of the host ("opaque") has a name only; its places are whatever numbers the host gave.
  */
 #ifndef RLX_BASE_DIAG_H

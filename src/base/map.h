@@ -24,7 +24,7 @@ size_t rlx_map_count(const rlx_map *m);
 bool rlx_map_next(const rlx_map *m, rlx_map_entry **it, rlx_slice *key, void **value);
 
 typedef struct rlx_ptrslot { const void *key; uintptr_t value; } rlx_ptrslot;
-/* Small: one table. Large: a table for each page of addresses that keys lie in, so that going
+/*- Small: one table. Large: a table for each page of addresses that keys lie in, so that going
  * through neighbours, as whoever goes through a program does, stays in the cache:
  *
  *     slots [key value] ...                          up to some thousand keys

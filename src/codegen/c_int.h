@@ -1,9 +1,8 @@
-/* c_int.h: the parts of the writer of C.
+/*- c_int.h: the parts of the writer of C.
  *
  *   c_writer.c    a translation unit: what of the prelude is used, the kernels, their table
  *   c_prelude.c   the text of helpers
- *   c_scan.c      a kernel's tables and code: where values are used, which jumps make which
- *                 statement
+ *   c_scan.c      a kernel's tables and code: uses of values, which jumps make which statement
  *   c_kernel.c    statements: loops, branches, checks, stores
  *   c_value.c     expressions
  *

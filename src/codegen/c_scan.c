@@ -57,12 +57,12 @@ void c_close(c_kernel *g)
     rlx_vec_free(g->memory, &g->pending);
 }
 
-/* ---- jumps ----------------------------------------------------------------------------------
+/*- ---- jumps ---------------------------------------------------------------------------------
  *
- *   LOOP ... NEXT, STRIP ... NEXT_STRIP         loops
- *   JUMP_IF_NOT or JUMP_IF_EMPTY, ahead          what is skipped is an if
- *   JUMP back                                    what is between is a while; a JUMP_IF_NOT behind
- * it leaves it
+ *   LOOP ... NEXT, STRIP ... NEXT_STRIP    loops
+ *   JUMP_IF_NOT or JUMP_IF_EMPTY, ahead    an if around the instructions that are skipped
+ *   JUMP back                              a while around those between; a JUMP_IF_NOT to behind
+ *                                          it leaves it
  */
 
 uint32_t c_jump_target(const c_kernel *g, uint32_t at)

@@ -1,4 +1,4 @@
-/* code_function.c: one function.
+/*- code_function.c: one function.
  *
  *     if c:            BRANCH c, else
  *         a = ...          ... a in the register of y

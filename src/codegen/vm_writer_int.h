@@ -1,4 +1,4 @@
-/* vm_writer_int.h: inside the VM writer only.
+/*- vm_writer_int.h: inside the VM writer only.
  *
  *   vm_writer.c        a module: numbers of functions and kernels, the file
  *   code_constant.c    constants, each content once

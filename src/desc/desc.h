@@ -1,14 +1,14 @@
-/* desc: structural information and integer expressions, flat: the form in which a compiled
+/*- desc.h: structural information and integer expressions, flat: the form in which a compiled
  * program carries them.
  *
  * Everything is 64-bit words in one section (DESCS), a chain of items; offsets are in words:
  *
  *   item    | words u32 | type u8 |   | symbols u32 | registers u32 |   content ...
- *             "symbols": one more than the largest symbol slot used, likewise registers, so
- *             that a user of the item
- *             checks two numbers. An item refers to earlier expression items only.
+ *             "symbols": one more than the largest symbol slot used, likewise registers, so that a
+ *             user of the item checks two numbers. An item refers to earlier EXPR items only.
  *   EXPR    op words, postfix
- *   DESC    one node;  PARAMS: one PARAMS node
+ *   DESC    one node
+ *   PARAMS  one PARAMS node
  *
  *   node    | kind u8 | flags u8 | count u16 | words u32 (of the node, this one included) |
  *     OBJECT
@@ -192,9 +192,12 @@ int64_t rlx_dim_binder(rlx_writer *w, rlx_slice name);
 int64_t rlx_dim_expr(uint32_t expr_offset);
 #define RLX_DIM_WILD ((int64_t)RLX_DIM_ANY)
 
-/* Expressions, in postfix order:   rlx_expr_begin; symbol, int, op(MUL) ...; offset =
- * rlx_expr_end. A conditional value is   cond, then(), value, otherwise(), value, op(SELECT): only
- * one arm is evaluated; and, or are              a, and_then(), b, op(AND): they stop early. */
+/*- Expressions, in postfix order:
+ *
+ *   an expression         rlx_expr_begin; symbol, int, op(MUL) ...; offset = rlx_expr_end
+ *   a conditional value   cond, then(), value, otherwise(), value, op(SELECT): evaluates one arm
+ *   and, or               a, and_then(), b, op(AND): they stop early
+ */
 enum rlx_expr_op {
     RLX_EXPR_INT = 0,    /* value i56 */
     RLX_EXPR_WIDE = 1,   /* value in the next word */

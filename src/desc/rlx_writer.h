@@ -1,11 +1,12 @@
-/* rlx_writer.h: builds a .rlx file in memory, section by section, in any order.
+/*- rlx_writer.h: builds a .rlx file in memory, section by section, in any order.
  *
- *     rlx_writer w;  rlx_writer_init(&w, memory);
- *     uint32_t f = rlx_writer_function(&w);            number of the next function: calls may name
- * it before it exists
- *     ...descriptions (desc/desc.h), instructions...
+ *     rlx_writer w;
+ *     rlx_writer_init(&w, memory);
+ *     uint32_t f = rlx_writer_function(&w);      number of the next function: calls may name it
+ *     ...descriptions (desc/desc.h), instructions...                       before it exists
  *     rlx_writer_set_function(&w, f, &record);
- *     rlx_buf out;  ok = rlx_writer_finish(&w, &out);
+ *     rlx_buf out;
+ *     ok = rlx_writer_finish(&w, &out);
  *     rlx_writer_free(&w);
  *
  * Failure latches: after the first failed allocation or broken limit every call is harmless

@@ -1,14 +1,15 @@
-/* object_layout.h: boxed values in memory.
+/*- object_layout.h: boxed values in memory.
  *
- *   0   refs: strong count in the low half, weak count in the high half      } as tvm-ffi has it,
- * so that its 8   type_index                                                           } callees
- * can count and free our 12  bytes of the block (padding there) } objects, and we theirs 16
- * deleter(self, flags): 1 destroy the content, 2 free the memory 24  what follows depends on the
- * type: DLTensor, {data, size} of strings and shapes, ...
+ *    0   refs: strong count in the low half, weak count in the high half
+ *    8   type_index
+ *   12   bytes of the block (padding in tvm-ffi)
+ *   16   deleter(self, flags): 1 destroy the content, 2 free the memory
+ *   24   depends on the type: DLTensor, {data, size} of strings and shapes, ...
  *
- * An object is read beyond what its type number promises only if it is one of ours: index 64
- * says which of ours in `mark`, tensors by their `mark`, functions and errors by their deleter
- * (runtime/runtime.h).
+ * The first 24 bytes are as tvm-ffi has them, so that its callees can count and free our
+ * objects, and we theirs. An object is read beyond what its type number promises only if it is
+ * one of ours: index 64 says which of ours in `mark`, tensors by their `mark`, functions and
+ * errors by their deleter (runtime/runtime.h).
  */
 #ifndef RLX_FORMAT_OBJECT_LAYOUT_H
 #define RLX_FORMAT_OBJECT_LAYOUT_H

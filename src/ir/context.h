@@ -1,4 +1,4 @@
-/* context.h: the context owns everything of a compile job: nodes, strings, sources,
+/*- context.h: the context owns everything of a compile job: nodes, strings, sources,
  * diagnostics.
  *
  *   context ── layer 0   region + intern tables   what the host holds

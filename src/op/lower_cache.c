@@ -1,4 +1,4 @@
-/* lower_cache.c: calls that differ in names only share their PrimFunc without making it again.
+/*- lower_cache.c: calls that differ in names only share their PrimFunc without making it again.
  *
  * The key of a call is a list of words: row, attributes, struct info of arguments and result. A
  * literal size is v << 1 | 1, another one is c << 1, where c numbers what is proved equal by first

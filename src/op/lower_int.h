@@ -1,4 +1,4 @@
-/* lower_int.h: what lowerings have in common. A lowering makes one PrimFunc:
+/*- lower_int.h: what lowerings have in common. A lowering makes one PrimFunc:
  *
  *     rlx_low b;
  *     rlx_low_begin(&b, l);

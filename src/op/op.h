@@ -1,4 +1,4 @@
-/* op: the operators. One row of op.def each; inference and lowering by family.
+/*- op: the operators. One row of op.def each; inference and lowering by family.
  *
  *   op.def        names, arguments, attributes, flags, functions
  *   op_table.c    the rows as data       call_op.c      making calls

@@ -93,7 +93,7 @@ typedef struct rlx_word {
     rlx_val value;
 } rlx_word;
 
-/* Words lie in blocks, in the order they were made. A slot holds the hash of one and its number
+/*- Words lie in blocks, in the order they were made. A slot holds the hash of one and its number
  * + 1 (0: empty), so that looking for a name, and moving to a larger table, touch no other word.
  *
  *     slots: hash|3  -     hash|1  ...        blocks: [0 .. 31] [32 .. 63] ...

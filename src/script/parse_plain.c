@@ -1,4 +1,4 @@
-/* parse_plain.c: expressions of the usual form straight from the characters, without tokens:
+/*- parse_plain.c: expressions of the usual form straight from the characters, without tokens:
  *
  *     R.reshape(x, R.shape([n + 2, 4]))     R.sum(lv0, axis=[-1], keepdims=True)     lv1[0]
  *

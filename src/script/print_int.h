@@ -1,4 +1,4 @@
-/* print_int.h: what the files of the printer share.
+/*- print_int.h: what the files of the printer share.
  *
  * Text goes straight to the caller's buffer. What belongs further up than where it is found out
  * (header comments, declarations, the metadata block) is kept as an insert and put in place

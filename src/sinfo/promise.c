@@ -1,4 +1,4 @@
-/* promise.c: bounds of shape variables that attributes of a function promise (language 10.3.2).
+/*- promise.c: bounds of shape variables that attributes of a function promise (language 10.3.2).
  *     R.func_attr({"tir_var_upper_bound": {"n": 1024}, "tir_non_negative_var": ["k"]})
  * They hold inside of the function because its border checks them. A name means the variable of
  * that name that the parameters bind, the first one if there are two. What is malformed promises

@@ -1,4 +1,4 @@
-/* lower: blocks to plain loops.
+/*- lower: blocks to plain loops.
  *
  *     for i, k in T.grid(n, m):                      for i in range(n):
  *         with T.block("sum"):                           B[i] = 0

@@ -1,4 +1,4 @@
-/* region_check: accesses that surely lie outside of what their block states (WX12).
+/*- region_check: accesses that surely lie outside of what their block states (WX12).
  *
  *     with T.block("copy"):
  *         vi = T.axis.spatial(4, i)

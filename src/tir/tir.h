@@ -1,4 +1,4 @@
-/* tir: loop-nest programs (PrimFuncs): building, blocks and their regions, lowering to plain
+/*- tir: loop-nest programs (PrimFuncs): building, blocks and their regions, lowering to plain
  * loops, checking, and the slow obvious evaluator.
  *
  * Builder, in short:

@@ -1,4 +1,4 @@
-/* canonicalize_bindings: copies and what amounts to copies go away.
+/*- canonicalize_bindings: copies and what amounts to copies go away.
  *     y = x                                   ->   uses of y are uses of x
  *     t = (a, b); u = t[0]                         uses of u are uses of a
  *     v = (t[0], t[1])                             v is t, if t has two fields

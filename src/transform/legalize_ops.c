@@ -1,4 +1,4 @@
-/* legalize_ops: a call of an operator that has a lowering becomes a call_tir of the PrimFunc
+/*- legalize_ops: a call of an operator that has a lowering becomes a call_tir of the PrimFunc
  * that computes it.
  *     y = add(x, x)   ->   y = call_tir(cls.add, (x, x), R.Tensor((n, 4), "float32"))
  * Sizes that the program does not state are named by casts in front of the call (sized.h); a

@@ -1,4 +1,4 @@
-/* merge_modules.c: the functions of two modules in one.
+/*- merge_modules.c: the functions of two modules in one.
  *
  *     a: main -> helper          b: other -> helper        helpers equal: helper is shared
  *                                                          else b's private one is helper_1

@@ -1,4 +1,4 @@
-/* realize_vdevice: every tensor gets its device, hints become copies or nothing (language 8).
+/*- realize_vdevice: every tensor gets its device, hints become copies or nothing (language 8).
  *     x: R.Tensor((4,), "float32")             ->   x: R.Tensor((4,), "float32", "cuda:0")
  *     a = R.add(x, x)                               a = R.add(x, x)
  *     b = R.hint_on_device(a, R.cuda(0))            b = a

@@ -1,4 +1,4 @@
-/* rewrite_pattern.c: what a pattern matches is replaced by what the host gives. With
+/*- rewrite_pattern.c: what a pattern matches is replaced by what the host gives. With
  * add(multiply(a, b), c) as pattern and an ewise_fma as replacement
  *     lv = R.multiply(x, y)
  *     gv = R.add(lv, z)           ->     gv = R.ewise_fma(x, y, z)

@@ -1,4 +1,4 @@
-/* Inference rules: each line of inference.txt is a call and what is known of its result.
+/*- Inference rules: each line of inference.txt is a call and what is known of its result.
  *
  *     operator ; argument | argument ; name=value name=value ; result or "error"
  *
