@@ -1,3 +1,4 @@
+/* diag.c: sources, places, diagnostics and their two forms: text with the line, and JSON. */
 #include "base/diag.h"
 
 #include "base/json.h"

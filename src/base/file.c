@@ -1,3 +1,4 @@
+/* file.c: whole files in and out; crc32c. */
 #include "base/file.h"
 
 #include "base/crc32c_table.h"

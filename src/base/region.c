@@ -1,3 +1,4 @@
+/* region.c: bump allocation in chunks that are freed together. */
 #include "base/region.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* text_buf.c: growing text, UTF-8, edit distance, identifiers. */
 #include "base/text.h"
 
 #include <errno.h>

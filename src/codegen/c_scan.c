@@ -1,3 +1,4 @@
+/* c_scan.c: a kernel's tables, the statements its jumps make, and where its values are used. */
 #include "codegen/c_int.h"
 
 static bool no_memory(c_kernel *g)

@@ -1,3 +1,4 @@
+/* kernel_code.c: registers, constants, the code of open constructs, and the bytes of a kernel. */
 #include "codegen/kernel_writer_int.h"
 
 bool kw_fail(kw *w, const char *format, ...)

@@ -1,3 +1,4 @@
+/* kernel_writer.c: a PrimFunc as kernel bytecode: parameters, buffers, statements. */
 #include "codegen/kernel_writer_int.h"
 
 /* ---- buffers -------------------------------------------------------------------------------- */

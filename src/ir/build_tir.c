@@ -1,3 +1,4 @@
+/* build_tir.c: constructors of buffers and of TIR statements. */
 #include "ir/ir_int.h"
 
 /* What buffers have unless the program says otherwise. */

@@ -1,3 +1,4 @@
+/* copy.c: copies of nodes: into a lower layer, another context, or with fresh variables. */
 #include "ir/ir_int.h"
 
 /* ---- into another layer or context: everything is made again */

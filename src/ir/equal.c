@@ -1,4 +1,4 @@
-/* Structural equality of two nodes, side by side, with an explicit stack.
+/* equal.c: structural equality of two nodes, side by side, with an explicit stack.
  *
  * A link left[x] = y, right[y] = x says that x of one side is y of the other. Definitions make
  * links; the node that opens a scope undoes at its end what was linked within. Pairs found

@@ -1,5 +1,6 @@
-/* Text of struct info, integer expressions and leaf expressions. A node that is taken off the
- * stack writes its beginning and pushes the rest: literal pieces, children, a closing piece. */
+/* ir_text.c: text of struct info, integer expressions and leaf expressions. A node that is taken
+ * off the stack writes its beginning and pushes the rest: literal pieces, children, a closing
+ * piece. */
 #include "ir/ir_int.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* node.c: the field lists and kinds of nodes, made from node.def; children by number. */
 #include "ir/ir_int.h"
 
 /* The field lists, one per struct, made from node.def. */

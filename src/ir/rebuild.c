@@ -1,3 +1,4 @@
+/* rebuild.c: the engine under rewriting and copying: nodes made again from their children. */
 #include "ir/ir_int.h"
 
 /* A node whose children are being rebuilt; the results so far lie in `done` from `base` on. */

@@ -1,3 +1,4 @@
+/* lexer.c: tokens on demand, the table of names, and the next good line after a mistake. */
 #include "script/lexer.h"
 
 /* Character classes. */

@@ -1,3 +1,4 @@
+/* parse_line.c: Python statements and suites, one line at a time. */
 #include "script/parser_int.h"
 
 void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source,

@@ -1,3 +1,4 @@
+/* reader.c: the reader's state, reports, frames of names, binding of arguments, entry points. */
 #include "script/reader.h"
 
 /* ---- reports -------------------------------------------------------------------------------- */

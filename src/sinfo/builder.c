@@ -1,3 +1,4 @@
+/* builder.c: frames of functions and branches, blocks, variables and which of them are visible. */
 #include "sinfo/builder_int.h"
 
 #include <string.h>

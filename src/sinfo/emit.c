@@ -1,4 +1,4 @@
-/* Bindings: inference, the annotation, the variable. */
+/* emit.c: bindings: inference, the annotation, the variable. */
 #include "sinfo/builder_int.h"
 
 static const rlx_emit plain = { .number = -1 };

@@ -1,5 +1,5 @@
-/* Normal form (language section 3), and rewriting at the level of bindings (11.3), which is the
- * same walk with a hook.
+/* normal_form.c: normal form (language section 3), and rewriting at the level of bindings (11.3),
+ * which is the same walk with a hook.
  *
  * No recursion: what is to be done waits as jobs on a stack, values come back on another. A job
  * that needs the values of children pushes itself again, below them, in its next stage.

@@ -1,3 +1,4 @@
+/* block_region.c: reads and writes of a block as regions; the root block. */
 #include "tir/tir_int.h"
 
 /* ---- spans ---------------------------------------------------------------------------------- */

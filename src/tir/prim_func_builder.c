@@ -1,3 +1,5 @@
+/* prim_func_builder.c: the builder of PrimFuncs: open constructs on a stack, blocks completed as
+ * they close. */
 #include "tir/tir.h"
 #include "tir/tir_int.h"
 

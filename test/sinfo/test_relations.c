@@ -1,5 +1,5 @@
-/* fit, overlap, least upper bound, erasure, mapping: a row for each line of the language's
- * tables. */
+/* test_relations.c: fit, overlap, least upper bound, erasure, mapping: a row for each line of the
+ * language's tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
