@@ -12,8 +12,8 @@
 
 #include "ir/ir.h"
 
-/* ---- building with the folding rules of the text form (tvmscript reference 6.3): literal by
- * literal, nothing more */
+/* ---- building with the folding rules of the text form (tvmscript 6.3): literal by literal,
+ * nothing more */
 /* matches operand types, folds; comparisons do not fold */
 const rlx_prim *rlx_fold_binary(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
                                 const rlx_prim *b);

@@ -47,7 +47,8 @@ enum rlx_op_flags {
     RLX_OP_NO_LOWER =
         16 /* has no lowering of its own by nature (call_tir family, values of the compiler) */
 };
-/* Pattern kinds for fusion, numbered as in passes-and-analyses: ElemWise 0 ... Opaque 8. */
+/* Pattern kinds for fusion, with the numbers of TVM: ElemWise 0, Broadcast 1, Injective 2,
+ * CommReduce 3, OutEWiseFusable 4, Opaque 8. */
 enum rlx_op_pattern {
     RLX_ELEMWISE = 0,
     RLX_BROADCAST = 1,
