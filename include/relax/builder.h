@@ -115,7 +115,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_builder_emit(relax_builder *builder,
         const relax_expr *expr, RELAX_NULLABLE const char *name, size_t name_len,
         relax_place place);
-/* The same with an annotation, which the value must fit. */
+/* Binds `expr` to a new variable with an annotation, which the value must fit (TY01). Otherwise as
+ * relax_builder_emit. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_builder_emit_annotated(relax_builder *builder,
         const relax_expr *expr, const relax_struct_info *annotation,

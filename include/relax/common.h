@@ -89,10 +89,9 @@ enum relax_dtype_value {
     RELAX_HANDLE = 0x00014003
 };
 
-/* Where memory comes from. A host gives one to count, cap or fail allocations; NULL means malloc.
- * It must be thread-safe, must outlive everything created with it, and `align` is a power of two.
- * `free` and `resize` are told the size and alignment the block was allocated with.
- */
+/* Source of memory. A host gives one to count, cap or fail allocations; NULL means malloc. It must
+ * be thread-safe, must outlive everything created with it, and `align` is a power of two. `free`
+ * and `resize` are told the size and alignment the block was allocated with. */
 typedef struct relax_allocator {
     size_t struct_size; /* sizeof(relax_allocator) */
     void *user;
