@@ -21,7 +21,7 @@
 /* How tightly the operator at the top of an expression binds. */
 enum { C_OTHER, C_SUM, C_PRODUCT, C_UNARY, C_ATOM };
 
-/* What a register stands for: text in the pool. */
+/* The C text that stands for a register, in the pool. */
 typedef struct c_value {
     uint32_t at, len;
     uint8_t rank;
@@ -32,7 +32,7 @@ typedef struct c_value {
     uint32_t row;
 } c_value;
 
-/* What is known of the instruction at a word. */
+/* Facts about the instruction at a word. */
 typedef struct c_word {
     uint32_t uses;            /* of the value that it makes */
     uint32_t region, used_in; /* number of the region it stands in, and that of its last use */

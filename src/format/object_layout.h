@@ -27,8 +27,8 @@ typedef struct rlx_object {
 
 #define RLX_REFS_UNIQUE (((uint64_t)1 << 32) | 1) /* nobody else has it */
 
-/* What is counted but no value has its number in the same place, so that a handle of the wrong
- * kind is seen. */
+/* Counted things that are no values have their number in the place of a type number, so that a
+ * handle of the wrong kind is seen. */
 enum {
     RLX_TAG_EXECUTABLE = -1,
     RLX_TAG_VM = -2,
@@ -123,7 +123,7 @@ typedef struct rlx_extern_function {
     uint32_t packed;
 } rlx_extern_function;
 
-/* What an object with index 64 is: 'RLXo' and a number. */
+/* Mark of an object with index 64: 'RLXo' and a number. */
 #define RLX_MARK(n) ((uint64_t)0x524c586f << 32 | (n))
 #define RLX_MARK_TUPLE RLX_MARK(1)
 #define RLX_MARK_STORAGE RLX_MARK(2)

@@ -111,7 +111,7 @@ typedef struct rlx_op_table {
                             size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
 } rlx_op_table;
 
-/* What an inference rule sees. The call's arguments are leaves. */
+/* Input of an inference rule. The call's arguments are leaves. */
 struct rlx_infer {
     rlx_context *ctx;
     const rlx_call *call;

@@ -51,7 +51,7 @@ enum rlx_tok_kind {
     RLX_TOK_COUNT
 };
 
-/* What a name or an expression means while reading: see reader.h. */
+/* The meaning of a name or an expression while reading: see reader.h. */
 typedef struct rlx_val {
     uint8_t kind;          /* enum rlx_val_kind */
     uint8_t sub;           /* by kind */
@@ -125,7 +125,7 @@ void rlx_words_free(rlx_words *t);
 rlx_word *rlx_words_get(rlx_words *t, rlx_slice text);
 /* The entry of `text` if there is one, else NULL. */
 rlx_word *rlx_words_find(const rlx_words *t, rlx_slice text);
-/* What w stands for, to be filled in. NULL: out of memory. */
+/* The functions that w means, to be filled in. NULL: out of memory. */
 rlx_functions *rlx_word_functions(rlx_words *t, rlx_word *w);
 
 typedef struct rlx_tok {

@@ -1,4 +1,5 @@
-/* derive.c: struct info of normalised expressions (language 5.9) and purity of calls (language 5.10). */
+/* derive.c: struct info of normalised expressions (language 5.9) and purity of calls
+ * (language 5.10). */
 #include "sinfo/builder_int.h"
 
 void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,

@@ -3,7 +3,7 @@
 
 static const rlx_emit plain = { .number = -1 };
 
-/* --- annotations (5.6) --- */
+/* --- annotations (language 5.6) --- */
 
 static const char *target_name(rlx_builder *b, const rlx_emit *how)
 {

@@ -28,6 +28,8 @@ GAP = r"[\s*]+"
 MANUAL = re.compile(rf"\b(?P<book>language|tvmscript)(?:{GAP}reference)?(?:\.md)?(?:{GAP}sections?)?{GAP}"
                     rf"(?P<rules>{RULE}(?:(?:,{GAP}|{GAP}and{GAP}|{GAP}){RULE}(?![\w.]*[\w]))*)")
 ALONE = re.compile(rf"(?<![\w.\"'#$-])(?P<rule>{DERIVATION}|(?:PR|BD)\d\d)(?![\w*])")
+# A rule without its book: nobody can tell which. Numbers with a dot in parentheses are rules.
+BARE = re.compile(r"(?<![\w])\((?P<rule>\d{1,2}\.[1-9]\d?(?:\.\d+)?)\)")
 FOREIGN = re.compile(r"\b(?:op-semantics|passes-and-analyses|c-abi|inference-facts|relay\.md|DESIGN\.md|DESIGN \d)")
 PATHS = re.compile(r"(?<![\w/.$-])(?:doc|src|include|test|bench|examples)/[\w./-]*\w\.(?:c|h|def|md|py|sh|txt|json|test)\b")
 RANGE = re.compile(r"\b([A-Z]{2})(\d\d) to \1(\d\d)\b")
@@ -78,6 +80,8 @@ def faults(path, text):
         for m in CODE.finditer(comment):
             if m[0] not in CODES:
                 yield start + m.start(), f"src/format/codes.def has no {m[0]}"
+        for m in BARE.finditer(comment) if path.suffix in (".c", ".h", ".def") else ():
+            yield start + m.start(), f"{m['rule']} of which document?"
         for m in FOREIGN.finditer(comment):
             yield start + m.start(), f"{m[0]} is no document of the tree"
         for m in PATHS.finditer(comment):
