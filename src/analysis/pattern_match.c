@@ -140,7 +140,7 @@ static uint32_t binding_of(const rlx_matcher *m, const rlx_expr *var)
     return at == RLX_NOWHERE ? at : m->scene->entries.data[at].stands_for;
 }
 
-/* The same expression in two places? */
+/* Is it one expression in two places? */
 static bool same(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
 {
     return a == b || rlx_check_equal(m, rlx_match_look(m, a, NULL), rlx_match_look(m, b, NULL));

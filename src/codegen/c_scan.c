@@ -101,7 +101,7 @@ bool c_enter(c_kernel *g, uint32_t at, void (*closed)(c_kernel *g, const c_regio
     return c_push(g, C_WHILE, g->words[at].while_end);
 }
 
-/* What the instruction opens or ends. */
+/* Opens or ends the regions that the instruction opens or ends. */
 static bool follow(c_kernel *g, uint32_t at, uint32_t op)
 {
     switch (op) {

@@ -961,7 +961,7 @@ static void write_item(struct state *s, struct item i)
     }
 }
 
-/* What an item pushed in reading order is turned round, so that the first comes off first. */
+/* Pieces pushed in reading order are turned round, so that the first comes off first. */
 static void turn_round(struct state *s, size_t base)
 {
     for (size_t i = base, j = s->items.len; i + 1 < j; i++, j--) {

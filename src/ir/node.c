@@ -31,7 +31,7 @@
 #define END(s) { .name = NULL } };
 #include "ir/node.def"
 
-/* What the kinds table takes from the fields: where the place is. */
+/* The kinds table takes one thing from the fields: where the place is. */
 #define REF(s, w, n)
 #define REFS(s, w, n)
 #define DEF(s, w, n)

@@ -133,7 +133,8 @@ static bool put_tensor(rlx_lower_cache *c, const rlx_scope *scope, const rlx_ten
     return !dims || put_sizes(c, scope, dims, (size_t)t->ndim);
 }
 
-/* What is known of e (NULL: a field of a variable): tensors, shapes, scalars. */
+/* Writes the part of the key that struct info of e gives (NULL: a field of a variable): tensors,
+ * shapes, scalars. */
 static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *e,
                      const rlx_sinfo *s)
 {

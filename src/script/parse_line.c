@@ -490,7 +490,7 @@ static bool parse_statement(rlx_parser *p, rlx_line *out)
     }
 }
 
-/* What comes after a statement: the ':' of a header, the end of a line, or a semicolon. */
+/* The end of a statement: the ':' of a header, the end of a line, or a semicolon. */
 static bool end_statement(rlx_parser *p, rlx_line *out)
 {
     p->line_ended = false;

@@ -375,7 +375,7 @@ static void check_capture(rlx_reader *r, const rlx_ast *a)
              "list it in R.output of an earlier block, or pass it as a parameter");
 }
 
-/* What the name means now, where it stands. */
+/* The meaning of a name now, where it stands. */
 static inline void take_value(const rlx_ast *a, rlx_val *out)
 {
     *out = a->name->value;

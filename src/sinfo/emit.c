@@ -204,7 +204,7 @@ static bool fits_block(rlx_builder *b, const rlx_var *v)
                      rlx_show(b->ctx, &v->node)) != NULL;
 }
 
-/* What an ordinary variable keeps after its dataflow block (D10). */
+/* Struct info of an ordinary variable after its dataflow block (D10). */
 static const rlx_sinfo *after_block(rlx_builder *b, const rlx_sinfo *s)
 {
     return may_mention_var(s)

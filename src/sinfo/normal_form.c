@@ -169,7 +169,7 @@ static const rlx_mutator_hooks *block_hooks(const rlx_builder *b, const rlx_bloc
     return sees ? m->hooks : NULL;
 }
 
-/* What the hook makes of struct info, an integer or a shape; remembered, as it is asked again. */
+/* The hook's answer for struct info, an integer or a shape; remembered, as it is asked again. */
 static const rlx_node *part_of(rlx_builder *b, const rlx_node *n)
 {
     const rlx_mutator_hooks *h = hooks_of(b);
@@ -711,7 +711,7 @@ static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx
     return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
-/* What is said without a place is said of what is bound now. */
+/* Reports without a place stand at the binding under way. */
 static void stand_at(rlx_builder *b, rlx_place place)
 {
     if (place)

@@ -5,7 +5,7 @@
  * nothing; the checker says what is wrong with it (WX13). */
 #include "sinfo/sinfo_int.h"
 
-/* What is promised of one name; taken: a variable has claimed it. */
+/* Bounds promised of one name; taken: a variable has claimed it. */
 typedef struct promise { int64_t low, high; bool taken; } promise;
 typedef struct promises {
     rlx_context *ctx;

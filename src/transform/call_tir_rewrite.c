@@ -249,7 +249,7 @@ static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
     return true;
 }
 
-/* What the variable of the call stands for now. */
+/* Binds what stands for the variable of the call now. */
 static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
                         const rlx_sinfo *out, rlx_place place)
 {

@@ -145,8 +145,7 @@ static const rlx_expr *spelled_out(const canonicalize *c, const rlx_tuple *t)
     return info && info->num_fields == t->num_fields ? whole : NULL;
 }
 
-/* What the value of a binding is known to be: a variable, or a leaf out of a tuple; NULL:
- * nothing simpler. */
+/* A simpler form of a binding's value: a variable, or a leaf out of a tuple; NULL: none. */
 static const rlx_expr *simpler(const canonicalize *c, const rlx_expr *value)
 {
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);

@@ -21,7 +21,7 @@ typedef struct legalize {
     rlx_sized sized;
 } legalize;
 
-/* What the call gives by its own rule: the variable may be annotated with less, or with more
+/* Struct info of the call by its own rule: the variable may be annotated with less, or with more
  * that is checked. */
 static const rlx_sinfo *result_info(rlx_seq_pass *p, const rlx_env *env, const rlx_var *var,
                                     const rlx_call *call)

@@ -15,7 +15,7 @@
 #include "transform/plan_storage.h"
 #include "transform/transform_int.h"
 
-/* What is to happen at a binding: both by event number + 1, 0: nothing. */
+/* A function under planning: what happens at which event. */
 typedef struct planned {
     rlx_plan plan;
     rlx_flow flow;

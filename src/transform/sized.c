@@ -60,7 +60,7 @@ bool rlx_sizes_missing(const rlx_sinfo *info)
     return t && t->ndim >= 0 && t->ndim <= RLX_TIR_MAX_DIMS && !rlx_as_shape_expr(t->shape);
 }
 
-/* What makes names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t:
+/* Maker of names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t:
  * t_2_d0). */
 typedef struct namer { rlx_context *ctx; const rlx_var *var; rlx_place place; int field; } namer;
 
