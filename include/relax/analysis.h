@@ -53,6 +53,7 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_erase(relax_c
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_static(relax_context *ctx,
         const relax_struct_info *info);
+/* Answers about two integer expressions, for all admissible values of their variables. */
 enum relax_proof { RELAX_PROOF_UNKNOWN = 0, RELAX_PROOF_EQUAL = 1, RELAX_PROOF_DIFFERENT = 2 };
 /* Are two integer expressions equal, or different, for all sizes >= 0 of their variables?
  * RELAX_PROOF_...; -1 on misuse. */

@@ -29,6 +29,9 @@ typedef struct rlx_ptrslot { const void *key; uintptr_t value; } rlx_ptrslot;
  *
  *     slots [key value] ...                          up to some thousand keys
  *     pages [page number, slots, len, cap] ...       each: [key value] ...
+ *
+ * Worth: on a chain of 100,000 bindings (bench/gen_module.py deep) one flat table makes hashing 2.3
+ * times, copying 1.9 times and the whole pipeline 1.5 times as slow.
  */
 typedef struct rlx_ptrpages rlx_ptrpages;
 typedef struct rlx_ptrmap {

@@ -38,8 +38,8 @@ typedef struct rlx_writer {
     RLX_VEC(rlx_file_place) places;
     RLX_VEC(rlx_file_kernel) kernels;   /* offsets relative to kernel_bytes until finished */
     rlx_buf kernel_bytes;
-    RLX_VEC(rlx_file_constant) constants;
-    rlx_buf constant_bytes;             /* likewise */
+    RLX_VEC(rlx_file_constant) constants; /* offsets relative to constant_bytes until finished */
+    rlx_buf constant_bytes;
     rlx_buf module_text;
     rlx_buf native;                     /* the section, complete */
 } rlx_writer;

@@ -71,7 +71,7 @@ typedef struct rlx_val {
 typedef struct rlx_functions {
     bool looked_relax, looked_tir;
     const struct rlx_relax_fn *relax; /* R.<name> with a meaning of its own */
-    const struct rlx_rt_fn *tir;     /* T.<name> likewise */
+    const struct rlx_rt_fn *tir;     /* T.<name> with a meaning of its own */
     const rlx_op_row *row;      /* R.<name>, an operator */
     const struct rlx_op_params *params; /* its parameters, once looked at */
     /* the path below which it was looked up last, and what both are: nn, nn.relu */
@@ -99,7 +99,9 @@ typedef struct rlx_word {
  *     slots: hash|3  -     hash|1  ...        blocks: [0 .. 31] [32 .. 63] ...
  *
  * The last three bits of a hash are those of the name's last character: lv0 to lv7 are
- * neighbours, in one line of the cache, and numbered names come one after the other.
+ * neighbours, in one line of the cache, and numbered names come one after the other. Worth:
+ * reading a chain of 100,000 bindings (bench/gen_module.py deep) misses the first-level cache 16.8
+ * times for a binding; with these bits mixed like all others it misses 18.5 times (callgrind).
  */
 typedef struct rlx_word_slot { uint32_t hash, number; } rlx_word_slot;
 #define RLX_WORDS_A_BLOCK 32

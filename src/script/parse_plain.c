@@ -7,6 +7,9 @@
  * tokens makes of the same text. Whatever else there is, a mistake above all, is left to that
  * parser from the beginning, so that nothing is reported here.
  *
+ * Worth: without this file reading 20,000 bindings (bench/gen_module.py big) takes 9,900
+ * instructions for a binding instead of 9,000 (callgrind).
+ *
  * Heights are not set: these trees are flat, and no other tree holds one. */
 #include "script/parser_int.h"
 

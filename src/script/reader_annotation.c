@@ -838,7 +838,9 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
 
 /* ---- annotations of bindings ---------------------------------------------------------------- */
 
-/* What depends on more than the names in the text (Relax variables, open scopes) is not
+/* Annotations are remembered by their text. Worth: without that reading 20,000 bindings
+ * (bench/gen_module.py big) takes 11,300 instructions for a binding instead of 9,000 (callgrind).
+ * One that depends on more than the names in its text (Relax variables, open scopes) is not
  * remembered. */
 static bool can_remember_part(const rlx_sinfo *s)
 {

@@ -338,7 +338,7 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
                                   (unsigned long long)v->i),
                    NULL;
         return rlx_attr_int_new(r->ctx, v->i);
-    case RLX_VAL_FLOAT: /* likewise as T.float32(...) */
+    case RLX_VAL_FLOAT: /* a plain number, in TIR T.float32(...) */
         return r->dialect == RLX_DIALECT_TIR
                    ? (const rlx_attr *)rlx_float(r->ctx, RELAX_FLOAT32, v->f)
                    : rlx_attr_float_new(r->ctx, v->f);
