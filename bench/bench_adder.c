@@ -1,4 +1,4 @@
-/* bench_adder: the compiled adder transformer through the public API; a prompt at once, and
+/*- bench_adder: the compiled adder transformer through the public API; a prompt at once, and
  * each token behind it.
  *
  *     bench_adder FILE.rlx PROMPTS.npz SECONDS */

@@ -1,8 +1,7 @@
-/* bench_digits: the compiled digits network through the public API.
+/*- bench_digits: the compiled digits network through the public API.
  *
- *     bench_digits FILE.rlx IMAGES.f32 BATCH SECONDS RESULT.f32     prints the time of a call
- *     bench_digits FILE.rlx IMAGES.f32                              loads, classifies one image,
- * and ends
+ *     bench_digits FILE.rlx IMAGES.f32 BATCH SECONDS RESULT.f32   prints the time of a call
+ *     bench_digits FILE.rlx IMAGES.f32                            classifies one image and ends
  *
  * Images are rows of 64 float32, results rows of 10. */
 #include <relax/vm.h>

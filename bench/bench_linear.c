@@ -1,4 +1,4 @@
-/* bench_linear: what every stage of a compile job costs and needs for one module, so that
+/*- bench_linear: what every stage of a compile job costs and needs for one module, so that
  * linear.py can compare sizes.
  *
  *     bench_linear FILE.py RUNS

@@ -1,4 +1,4 @@
-/* bench_start: how long a command takes from its start to its end.
+/*- bench_start: how long a command takes from its start to its end.
  *
  *     bench_start KEY RUNS COMMAND [ARGUMENT...]
  *

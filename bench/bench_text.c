@@ -1,4 +1,4 @@
-/* bench_text: what reading, checking and printing a module cost, through the public API.
+/*- bench_text: what reading, checking and printing a module cost, through the public API.
  *
  *     bench_text KEY FILE.py RUNS
  *

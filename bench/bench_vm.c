@@ -1,4 +1,4 @@
-/* bench_vm.c: what calls, branches and casts cost in the VM, with the floors of this machine
+/*- bench_vm.c: what calls, branches and casts cost in the VM, with the floors of this machine
  * beside them.
  *
  *   cc -O2 -Iinclude -Isrc -D_GNU_SOURCE bench/bench_vm.c lib/librelax.a -lm -lpthread -ldl -o

@@ -1,4 +1,4 @@
-/* adder_demo.c: lets the compiled transformer answer the stored prompts greedily through the
+/*- adder_demo.c: lets the compiled transformer answer the stored prompts greedily through the
  * public API, by kernel bytecode and by kernels compiled as C, and compares what it says and
  * its scores with what is stored.
  *

@@ -1,4 +1,4 @@
-/* digits_demo.c: loads the compiled digits network, runs it on the test images through the
+/*- digits_demo.c: loads the compiled digits network, runs it on the test images through the
  * public API, and says how well and how fast it did. Needs only the run side of the library;
  * the archive of images is read with minizip.
  *

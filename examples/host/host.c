@@ -1,4 +1,4 @@
-/* host.c: a program that builds the digits network through the public API alone, with a
+/*- host.c: a program that builds the digits network through the public API alone, with a
  * function of its own in it.
  *
  *     cc host.c $(pkg-config --cflags --libs relax) -o host && ./host

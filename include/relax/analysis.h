@@ -49,10 +49,11 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_lub(relax_con
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_erase(relax_context *ctx,
         const relax_struct_info *info, const relax_prim_expr *const *visible, size_t count);
-/* What is left of `info` as a static type: sizes, values, devices and purity are gone. */
+/* The static type of `info`, as struct info: without sizes, values, devices and purity. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_static(relax_context *ctx,
         const relax_struct_info *info);
+/* Answers about two integer expressions, for all admissible values of their variables. */
 enum relax_proof { RELAX_PROOF_UNKNOWN = 0, RELAX_PROOF_EQUAL = 1, RELAX_PROOF_DIFFERENT = 2 };
 /* Are two integer expressions equal, or different, for all sizes >= 0 of their variables?
  * RELAX_PROOF_...; -1 on misuse. */
@@ -71,48 +72,55 @@ RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_prim_simplify(relax_context
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_free_vars(relax_context *ctx, const relax_node *node,
                         RELAX_NULLABLE const relax_expr **out, size_t capacity);
-/* The same for variables bound inside. */
+/* Variables bound inside `node`, in order of first occurrence. Counts and writes as
+ * relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_bound_vars(relax_context *ctx, const relax_node *node,
                          RELAX_NULLABLE const relax_expr **out, size_t capacity);
-/* The same for shape variables used and not defined inside. */
+/* Shape variables used in `node` and not defined inside, in order of first occurrence. Counts and
+ * writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_free_shape_vars(relax_context *ctx, const relax_node *node,
                               RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
-/* The same for all variables, bound and free. */
+/* All variables in `node`, bound and free, in order of first occurrence. Counts and writes as
+ * relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_all_vars(relax_context *ctx, const relax_node *node,
                        RELAX_NULLABLE const relax_expr **out, size_t capacity);
-/* The same for all shape variables, placeholders of function descriptions included. */
+/* All shape variables in `node`, placeholders of function descriptions included, in order of first
+ * occurrence. Counts and writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_all_shape_vars(relax_context *ctx, const relax_node *node,
                              RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
-/* The same for shape variables defined inside: by parameters, casts, and function descriptions
- * for themselves. */
+/* Shape variables defined inside `node`: by parameters, by casts, and by function descriptions as
+ * their placeholders; in order of first occurrence. Counts and writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_bound_shape_vars(relax_context *ctx, const relax_node *node,
                                RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
-/* The same for shape variables that a struct info, variable, cast or the parameters of a
- * function would define where nothing else does: those that stand alone in a dimension, shape
- * value or scalar value, outside function descriptions. */
+/* Shape variables that a struct info, variable, cast or the parameters of a function would define
+ * where nothing else does: those that stand alone in a dimension, shape value or scalar value,
+ * outside function descriptions. In order of first occurrence; counts and writes as
+ * relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_definable_shape_vars(relax_context *ctx, const relax_node *node,
                                    RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
-/* The same for expressions that are >= 0 because they are a size: distinct dimensions of
- * tensors and shapes (not values of scalars) in a struct info, that of a variable, or those of
- * the parameters of a function. Literals are left out unless they are negative. */
+/* Expressions that are >= 0 because they are a size: distinct dimensions of tensors and shapes
+ * (not values of scalars) in a struct info, that of a variable, or those of the parameters of a
+ * function. Literals are left out unless they are negative. In order of first occurrence; counts
+ * and writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_non_negative_exprs(relax_context *ctx, const relax_node *node,
                                  RELAX_NULLABLE const relax_prim_expr **out, size_t capacity);
 
 /* ---- functions and their calls -------------------------------------------------------------- */
 
-/* The same for GlobalVars that are mentioned: called, or handed over as values. */
+/* GlobalVars that `node` mentions: called, or handed over as values; in order of first occurrence.
+ * Counts and writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_global_vars(relax_context *ctx, const relax_node *node,
                           RELAX_NULLABLE const relax_expr **out, size_t capacity);
-/* The same for GlobalVars that are called, by a call or by an operator they are given to
- * (R.call_tir and the like). */
+/* GlobalVars that `node` calls, by a call or by an operator they are given to (R.call_tir and the
+ * like); in order of first occurrence. Counts and writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_called_global_vars(relax_context *ctx, const relax_node *node,
                                  RELAX_NULLABLE const relax_expr **out, size_t capacity);
@@ -149,9 +157,9 @@ int32_t relax_contains_impure_call(relax_context *ctx, const relax_module *modul
 
 /* ---- what a function needs ------------------------------------------------------------------ */
 
-/* What of a Relax function is known before it is called: parameters after the first num_input
- * (an attribute; without it nothing is), and variables bound to pure values that mention only
- * what is known. In order; as relax_free_vars. */
+/* Variables of a Relax function whose values are known before it is called: parameters after the
+ * first num_input (an attribute; without it none), and variables bound to pure values that mention
+ * only such variables. In order; counts and writes as relax_free_vars. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_computable_at_compile_time(relax_context *ctx, const relax_module *module,
                                          const relax_base_func *func,
@@ -171,21 +179,22 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_memory_usage(relax_context *ctx, const relax_module *module, const char *function,
                            size_t function_len, const relax_prim_expr **tensors,
                            const relax_prim_expr **storages);
-/* The same where vars[i] is values[i]. OP11 for a size that has no value then, or too large a
- * one. */
+/* As relax_memory_usage, in numbers: bytes where vars[i] is values[i]. OP11 and -1 for a size that
+ * has no value then, or too large a one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_memory_usage_at(relax_context *ctx, const relax_module *module, const char *function,
                               size_t function_len, const relax_prim_expr *const *vars,
                               const int64_t *values, size_t count, int64_t *tensors,
                               int64_t *storages);
-/* The same of a Relax function as it stands: nothing is lowered, so before call_tir_rewrite
- * there is nothing to count; after it *tensors and *storages are equal, plan_memory makes the
- * second smaller. Returns the number of allocations whose size is not given. */
+/* Memory that a Relax function asks for as it stands, in bytes, as expressions of its sizes.
+ * Nothing is lowered, so before call_tir_rewrite there is nothing to count; after it *tensors and
+ * *storages are equal, and plan_memory makes the second smaller. Returns the number of allocations
+ * whose size is not given; -1 on misuse or when out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_memory_estimate(relax_context *ctx, const relax_base_func *func,
                               const relax_prim_expr **tensors, const relax_prim_expr **storages);
-/* The same where vars[i] is values[i]. OP11 for a size that has no value then, or too large a
- * one. */
+/* As relax_memory_estimate, in numbers: bytes where vars[i] is values[i]. OP11 and -1 for a size
+ * that has no value then, or too large a one. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int64_t relax_memory_estimate_at(relax_context *ctx, const relax_base_func *func,
                                  const relax_prim_expr *const *vars, const int64_t *values,
@@ -200,9 +209,9 @@ enum relax_use_kind {
 };
 typedef struct relax_use_def relax_use_def; /* owned: destroy it */
 
-/* Where the variables of a module, function, expression, block or binding are bound and used:
- * one walk, after which every question costs the same whatever the size. Keeps a reference of
- * ctx. NULL when out of memory. */
+/* An index of the variables of a module, function, expression, block or binding: where each is
+ * bound and used. One walk, after which every question costs the same whatever the size. Keeps a
+ * reference of ctx. NULL when out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_use_def *relax_use_def_create(relax_context *ctx,
                                                              const relax_node *node);
@@ -220,7 +229,7 @@ RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_use_def_value(const relax_
 /* Number of its binding among all, in order of evaluation; -1 if it has none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
 int64_t relax_use_def_position(const relax_use_def *use_def, const relax_expr *var);
-/* How often it is used: once for each binding and kind of use. */
+/* Number of uses of a variable: one for each binding and kind of use. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
 size_t relax_use_def_num_uses(const relax_use_def *use_def, const relax_expr *var);
 /* The binding, the innermost one, that uses it for the index-th time, in order of evaluation;
@@ -233,14 +242,14 @@ RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_use_def_use(const relax
  * variables. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
 size_t relax_use_def_num_outputs(const relax_use_def *use_def);
-/* One of them, in order; NULL if there is none. */
+/* Output `index` of relax_use_def_num_outputs, in order; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_use_def_output(const relax_use_def *use_def,
                                                                      size_t index);
-/* How many bindings there are of variables with this name, as it is printed ("lv3"). */
+/* Number of bindings of variables with this name, as it is printed ("lv3"). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
 size_t relax_use_def_num_named(const relax_use_def *use_def, const char *name, size_t name_len);
-/* One of them, in order; NULL if there is none. */
+/* Binding `index` of relax_use_def_num_named, in order; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(use_def)
 RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_use_def_named(
         const relax_use_def *use_def, const char *name, size_t name_len, size_t index);
@@ -249,8 +258,9 @@ RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_use_def_named(
 
 typedef struct relax_liveness relax_liveness; /* owned: destroy it */
 
-/* Which variables a Relax function in normal form still needs at which of its bindings. Keeps a
- * reference of ctx. NULL and a diagnostic for other functions (OP02), or when out of memory. */
+/* Liveness of a Relax function in normal form: which variables are still needed at which of its
+ * bindings. Keeps a reference of ctx. NULL and a diagnostic for other functions (OP02), or when
+ * out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_OWN RELAX_NULLABLE relax_liveness *relax_liveness_create(relax_context *ctx,
                                                                const relax_base_func *func);
@@ -264,7 +274,8 @@ void relax_liveness_destroy(relax_liveness *liveness);
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(liveness)
 int64_t relax_liveness_before(const relax_liveness *liveness, const relax_binding *binding,
                               RELAX_NULLABLE const relax_expr **out, size_t capacity);
-/* The same from right after it on. */
+/* Variables, parameters included, that some way of evaluation uses from right after this binding
+ * on. Order, counts, cost and failure as relax_liveness_before. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(liveness)
 int64_t relax_liveness_after(const relax_liveness *liveness, const relax_binding *binding,
                              RELAX_NULLABLE const relax_expr **out, size_t capacity);

@@ -1,15 +1,15 @@
-/* builder.h: making modules and functions without text.
+/*- builder.h: making modules and functions without text.
  *
  *     relax_module_builder *mb = relax_module_builder_create(ctx, NULL);
  *     relax_builder *b = relax_builder_create(ctx, mb);
  *     relax_builder_begin_function(b, "main", 4, params, 2, NULL);
  *     relax_builder_begin_dataflow(b);
- *     relax_expr *h = relax_builder_emit(b, relax_call_op(ctx, "nn.relu", 7, &x, 1, NULL, 0),
- *     NULL, 0, 0);
+ *     relax_expr *relu = relax_call_op(ctx, "nn.relu", 7, &x, 1, NULL, 0);
+ *     relax_expr *h = relax_builder_emit(b, relu, NULL, 0, 0);
  *     relax_expr *y = relax_builder_emit_output(b, h, NULL, 0, 0);
  *     relax_builder_end_dataflow(b);
  *     relax_builder_end_function(b, y);
- *     relax_module *m = relax_module_builder_finish(mb);        NULL if anything above failed
+ *     relax_module *m = relax_module_builder_finish(mb);      NULL if anything above failed
  *
  * The builder normalises (operands of an emitted expression are bound first) and infers while
  * it emits: each variable has struct info as soon as it exists. A failed emit returns NULL and
@@ -115,7 +115,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_builder_emit(relax_builder *builder,
         const relax_expr *expr, RELAX_NULLABLE const char *name, size_t name_len,
         relax_place place);
-/* The same with an annotation, which the value must fit. */
+/* Binds `expr` to a new variable with an annotation, which the value must fit (TY01). Otherwise as
+ * relax_builder_emit. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_expr *relax_builder_emit_annotated(relax_builder *builder,
         const relax_expr *expr, const relax_struct_info *annotation,

@@ -20,7 +20,7 @@ extern "C" {
 #define RELAX_API __attribute__((visibility("default")))
 #endif
 
-/* Markers, all empty: people, documentation and binding generators read them.
+/*- Markers, all empty: people, documentation and binding generators read them.
  *   RELAX_SINCE(major, minor)  first version that has the declaration
  *   RELAX_ANY                  may be called from any thread at any time
  *   RELAX_EXCL(object)         one thread at a time for that object
@@ -89,10 +89,9 @@ enum relax_dtype_value {
     RELAX_HANDLE = 0x00014003
 };
 
-/* Where memory comes from. A host gives one to count, cap or fail allocations; NULL means malloc.
- * It must be thread-safe, must outlive everything created with it, and `align` is a power of two.
- * `free` and `resize` are told the size and alignment the block was allocated with.
- */
+/* Source of memory. A host gives one to count, cap or fail allocations; NULL means malloc. It must
+ * be thread-safe, must outlive everything created with it, and `align` is a power of two. `free`
+ * and `resize` are told the size and alignment the block was allocated with. */
 typedef struct relax_allocator {
     size_t struct_size; /* sizeof(relax_allocator) */
     void *user;

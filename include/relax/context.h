@@ -177,8 +177,8 @@ relax_status relax_context_on_diagnostic(relax_context *ctx,
 /* Code by number from 0 ("NF01", ...), static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_code_at(int32_t index);
-/* What a code says, in static texts; each pointer may be NULL; a text that does not exist is
- * NULL. RELAX_ERROR_NOT_FOUND for an unknown code. */
+/* Explains a code, in static texts; each pointer may be NULL; a text that does not exist is NULL.
+ * RELAX_ERROR_NOT_FOUND for an unknown code. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_code_explain(const char *code, size_t code_len,
                                 RELAX_NULLABLE const char **title,

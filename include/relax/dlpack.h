@@ -67,7 +67,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
                                       RELAX_OWN relax_tensor **out,
                                       RELAX_OWN relax_error **out_error);
-/* The same for the older form without a version. */
+/* Takes over a tensor in the older form, which has no version: from now on `managed` is ours, and
+ * its deleter runs exactly once. Refuses what relax_tensor_from_dlpack refuses. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_from_dlpack_legacy(DLManagedTensor *managed,
                                              RELAX_OWN relax_tensor **out,
@@ -79,7 +80,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_to_dlpack(relax_tensor *tensor,
                                     RELAX_OWN struct DLManagedTensorVersioned **out,
                                     RELAX_OWN relax_error **out_error);
-/* The same in the older form, which cannot say read-only: refused for read-only tensors. */
+/* Lends the tensor in the older form: *out holds a reference until its deleter is called. That
+ * form cannot say read-only, so read-only tensors are refused. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_tensor_to_dlpack_legacy(relax_tensor *tensor, RELAX_OWN DLManagedTensor **out,
                                            RELAX_OWN relax_error **out_error);

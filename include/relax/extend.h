@@ -53,7 +53,7 @@ typedef const relax_struct_info *(*relax_kind_lub_fn)(void *user, relax_context 
 typedef const relax_struct_info *(*relax_kind_erase_fn)(void *user, relax_context *ctx,
                                                         const relax_struct_info *info,
                                                         const int32_t *visible, size_t count);
-/* What is left of `info` as a type, without variables. NULL: R.Object. */
+/* The static type of `info`, without variables. NULL: R.Object. */
 typedef const relax_struct_info *(*relax_kind_type_fn)(void *user, relax_context *ctx,
                                                        const relax_struct_info *info);
 
@@ -99,7 +99,7 @@ typedef struct relax_kind_options {
     size_t check_len;
     relax_kind_equal_fn equal;      /* NULL: only if all operands are proved equal */
     relax_kind_fit_fn fit;          /* NULL: RELAX_FIT_YES if equal, else RELAX_FIT_VALUE */
-    relax_kind_lub_fn lub;          /* NULL: the same if equal, else R.Object */
+    relax_kind_lub_fn lub;          /* NULL: that of both if equal, else R.Object */
     relax_kind_erase_fn erase;      /* NULL: R.Object if an operand is not visible */
     relax_kind_type_fn static_type; /* NULL: R.Object */
     void *user;
@@ -142,8 +142,7 @@ typedef struct relax_call_view relax_call_view;
 /* The call: relax_expr_operand(call, 1 + i) is argument i, relax_expr_attr an attribute. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_call_view_call(const relax_call_view *view);
-/* What is known of argument i. NULL if there is none, or after a report: then the callback
- * fails. */
+/* Struct info of argument i. NULL if there is none, or after a report: then the callback fails. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_call_view_arg_info(
         const relax_call_view *view, size_t index);
@@ -185,15 +184,15 @@ typedef struct relax_op_options {
     int32_t pure;
     const char *const *attr_names;
     const int32_t *attr_types;   /* RELAX_OP_ATTR_... */
-    /* As text: "-1", "True", "0.5", "None", "[1, 2]", "float32", "csr" (of a string, without
-     * quotes), "{}"; an entry that is NULL: the attribute must be given. */
+    /* Defaults as text: "-1", "True", "0.5", "None", "[1, 2]", "float32", "csr" (of a string,
+     * without quotes), "{}"; an entry that is NULL: the attribute must be given. */
     const char *const *attr_defaults;
     size_t num_attrs;            /* at most 12 */
     relax_op_infer_fn infer;     /* NULL: the result is R.Object */
-    /* How it runs: by the PrimFunc that `lower` gives, else by the packed function `packed`,
+    /* The operator runs by the PrimFunc that `lower` gives, else by the packed function `packed`,
      * which gets the arguments, then the attributes in order (lists as tuples, None as the empty
-     * tuple), and whose result is taken for what the inference says. legalize_ops does both.
-     * Both NULL: it cannot be compiled (CG03). */
+     * tuple), and whose result is taken for what the inference says. legalize_ops does both. Both
+     * NULL: it cannot be compiled (CG03). */
     relax_op_lower_fn lower;
     const char *packed;
     size_t packed_len;
@@ -210,31 +209,33 @@ relax_status relax_op_options_init(relax_op_options *options, size_t struct_size
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 relax_status relax_register_op(relax_context *ctx, const relax_op_options *options);
 
-/* The operators of the library and those registered in `ctx`, numbered on from the former: as
- * the functions of relax/op.h without `context`. Texts of registered ones live as long as the
- * context. */
+/* Number of operators: those of the library, and behind them those registered in `ctx`, numbered
+ * on. Texts of registered ones live as long as the context. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int32_t relax_context_op_count(const relax_context *ctx);
-/* Likewise. */
+/* Number of an operator by name, as relax_op_find; of `ctx` too; -1 if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int32_t relax_context_op_find(const relax_context *ctx, const char *name, size_t name_len);
-/* Likewise. */
+/* Name of an operator, as relax_op_name: "relax.nn.softmax"; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_name(const relax_context *ctx,
                                                                 int32_t op);
-/* Likewise. */
+/* One line about an operator, as relax_op_help; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_help(const relax_context *ctx,
                                                                 int32_t op);
-/* Likewise. */
+/* Sum of RELAX_OP_FLAG_..., as relax_op_flags; 0 past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int32_t relax_context_op_flags(const relax_context *ctx, int32_t op);
-/* Likewise. */
+/* Argument of an operator by number from 0, as relax_op_arg: its name, NULL past the end. *kind
+ * (may be NULL) gets RELAX_OP_ARG_..., *optional 1 if it may be left out. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_arg(
         const relax_context *ctx, int32_t op, int32_t arg, RELAX_NULLABLE int32_t *kind,
         RELAX_NULLABLE int32_t *optional);
-/* Likewise. */
+/* Attribute of an operator by number from 0, as relax_op_attr: its name, NULL past the end. *type
+ * gets RELAX_OP_ATTR_..., *deflt the default as text (NULL: required), *help one line. Each
+ * pointer may be NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const char *relax_context_op_attr(
         const relax_context *ctx, int32_t op, int32_t attr, RELAX_NULLABLE int32_t *type,

@@ -63,7 +63,7 @@ RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_shape_rank(re
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_tensor(relax_context *ctx,
         const relax_prim_expr *const *dims, size_t ndim, relax_dtype dtype);
-/* The same with plain sizes. */
+/* R.Tensor((...), dtype): a tensor whose dimensions are numbers. dtype RELAX_VOID: not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_tensor_static(
         relax_context *ctx, const int64_t *dims, size_t ndim, relax_dtype dtype);
@@ -384,14 +384,15 @@ RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_expr_struct_info(co
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_expr_name(const relax_expr *e,
                                                           RELAX_NULLABLE size_t *len);
-/* Where it stands in a source; 0 if not known. */
+/* Place of an expression in a source; 0 if not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_place relax_expr_place(const relax_expr *e);
 /* Direct subexpressions in evaluation order (Call: callee first, then arguments; Function:
  * parameters, then body; Seq: the body). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 size_t relax_expr_num_operands(const relax_expr *e);
-/* One of them; NULL if there is none. */
+/* Operand `index` of an expression, as relax_expr_num_operands counts them; NULL if there is
+ * none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_expr_operand(const relax_expr *e,
         size_t index);
@@ -416,7 +417,7 @@ RELAX_BORROWED RELAX_NULLABLE const void *relax_constant_data(const relax_expr *
 /* Blocks of a SeqExpr; 0 for others. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 size_t relax_seq_num_blocks(const relax_expr *e);
-/* One of them; NULL if there is none. */
+/* Block `index` of a SeqExpr; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_block *relax_seq_block(const relax_expr *e,
         size_t index);
@@ -426,7 +427,7 @@ int32_t relax_block_is_dataflow(const relax_block *block);
 /* Number of bindings. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 size_t relax_block_num_bindings(const relax_block *block);
-/* One of them; NULL if there is none. */
+/* Binding `index` of a block; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_block_binding(const relax_block *block,
         size_t index);
@@ -436,7 +437,7 @@ RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_binding_var(const relax_bi
 /* The value bound. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_binding_value(const relax_binding *binding);
-/* Where it stands in a source; 0 if not known. */
+/* Place of a binding in a source; 0 if not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_place relax_binding_place(const relax_binding *binding);
 /* The target of a match_cast; NULL for an ordinary binding. */
@@ -455,7 +456,7 @@ size_t relax_module_num_functions(const relax_module *module);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_module_function(
         const relax_module *module, size_t index);
-/* Its GlobalVar; NULL if there is none. */
+/* GlobalVar of the function at position `index`; NULL if there is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_module_global_var(const relax_module *module,
         size_t index);
@@ -468,15 +469,15 @@ RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_module_attrs(const relax_m
 /* RELAX_FUNC_...; 0 for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_base_func_kind(const relax_base_func *func);
-/* What callers see: FuncStructInfo; NULL if it has not been derived. */
+/* Struct info of a function as callers see it: FuncStructInfo; NULL if it has not been derived. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_base_func_struct_info(
         const relax_base_func *func);
-/* Attributes; NULL if there are none. */
+/* Attributes of a function; NULL if there are none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_base_func_attrs(const relax_base_func *func);
-/* A Relax function as expression (kind RELAX_EXPR_FUNCTION), an ExternFunc likewise; NULL for a
- * PrimFunc. */
+/* A Relax function (kind RELAX_EXPR_FUNCTION) or ExternFunc (RELAX_EXPR_EXTERN_FUNC) as
+ * expression; NULL for a PrimFunc. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_base_func_as_expr(
         const relax_base_func *func);
@@ -490,62 +491,61 @@ RELAX_BORROWED RELAX_NULLABLE const relax_stmt *relax_base_func_body(const relax
 
 /* ---- any node ------------------------------------------------------------------------------- */
 
-/* A handle of any family as relax_node, for the calls below. NULL gives NULL. */
+/* Struct info as a node of any family, for the calls below. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_struct_info_as_node(const relax_struct_info *info);
-/* Likewise. */
+/* An integer or scalar expression as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_prim_expr_as_node(const relax_prim_expr *e);
-/* Likewise. */
+/* An expression as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_expr_as_node(const relax_expr *e);
-/* Likewise. */
+/* A function as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_base_func_as_node(const relax_base_func *func);
-/* Likewise. */
+/* An attribute as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_attr_as_node(const relax_attr *attr);
-/* Likewise. */
+/* A module as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_module_as_node(const relax_module *module);
-/* Likewise. */
+/* A block as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_block_as_node(const relax_block *block);
-/* Likewise. */
+/* A binding as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_binding_as_node(const relax_binding *binding);
-/* Likewise. */
+/* A TIR statement as a node of any family. NULL gives NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const relax_node *relax_stmt_as_node(const relax_stmt *stmt);
-/* And back: the node as handle of its family; NULL if it belongs to another one. Function
- * literals are expressions and members of modules. */
+/* The node as struct info; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_struct_info *relax_node_as_struct_info(
         const relax_node *node);
-/* Likewise. */
+/* The node as an integer or scalar expression; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_prim_expr *relax_node_as_prim_expr(
         const relax_node *node);
-/* Likewise. */
+/* The node as an expression, function literals included; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_node_as_expr(const relax_node *node);
-/* Likewise. */
+/* The node as a member of modules, function literals included; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_base_func *relax_node_as_base_func(
         const relax_node *node);
-/* Likewise. */
+/* The node as an attribute; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_attr *relax_node_as_attr(const relax_node *node);
-/* Likewise. */
+/* The node as a block; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_block *relax_node_as_block(const relax_node *node);
-/* Likewise. */
+/* The node as a binding; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_binding *relax_node_as_binding(const relax_node *node);
-/* Likewise. */
+/* The node as a TIR statement; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_stmt *relax_node_as_stmt(const relax_node *node);
-/* Likewise. */
+/* The node as a module; NULL if it is none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_module *relax_node_as_module(const relax_node *node);
 /* Name of the node's kind ("Call", "TensorStructInfo", "For"), static; NULL for NULL. */
@@ -561,15 +561,15 @@ int32_t relax_node_equal(relax_context *ctx, const relax_node *a, const relax_no
 /* Equal nodes have equal hashes. 0 when out of memory or for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 uint64_t relax_node_hash(relax_context *ctx, const relax_node *node);
-/* The same for equality with `map_free`: nodes that are equal up to their free variables have
- * equal hashes. */
+/* Hash for equality with `map_free`: nodes that are equal up to their free variables have equal
+ * hashes. 0 when out of memory or for NULL. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 uint64_t relax_node_hash_mapped(relax_context *ctx, const relax_node *node);
-/* Where two nodes differ first, in order of evaluation: 1, and what is asked for (each may be
- * NULL): the two nodes there (NULL where there is nothing on that side), their places or those
- * of what is around them, and the way there with what differs, the caller's:
- * `functions["main"].body.blocks[0].bindings[2].value.index: 0 and 1`. 0: nowhere, they are equal
- * as relax_node_equal says. -1 on misuse or when out of memory. */
+/* The first difference of two nodes, in order of evaluation: 1, and what is asked for (each may be
+ * NULL): the two nodes there (NULL where there is nothing on that side), their places or those of
+ * what is around them, and the way there with what differs, the caller's:
+ * `functions["main"].body.blocks[0].bindings[2].value.index: 0 and 1`. 0: they are equal as
+ * relax_node_equal says. -1 on misuse or when out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 int32_t relax_node_first_difference(relax_context *ctx, const relax_node *a, const relax_node *b,
                                     int32_t map_free, RELAX_NULLABLE const relax_node **at_a,

@@ -106,8 +106,9 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_bind_shape_vars(relax_context *ctx,
         const relax_module *module, const relax_prim_expr *const *vars,
         const relax_prim_expr *const *values, size_t count);
-/* The same by name: those called names[i] (NUL-terminated) in `function`, or in every function
- * if that is NULL. OP16 where two variables of one function have the name. */
+/* Shape variables become expressions, by name: those called names[i] (NUL-terminated) in
+ * `function`, or in every function if that is NULL, are replaced by values[i]. Fails as
+ * relax_module_bind_shape_vars; OP16 also where two variables of one function have the name. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_module_bind_shape_names(relax_context *ctx,
         const relax_module *module, RELAX_NULLABLE const char *function, size_t function_len,

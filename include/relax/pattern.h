@@ -1,13 +1,14 @@
-/* pattern.h: shapes of computation, looked for and replaced.
+/*- pattern.h: shapes of computation, looked for and replaced.
  *
  * A pattern is made of small ones, matched against the values that variables are bound to:
  *
- *     const relax_pattern *x = relax_pattern_any(ctx), *w = relax_pattern_any(ctx), *b =
- *     relax_pattern_any(ctx);
+ *     const relax_pattern *x = relax_pattern_any(ctx);
+ *     const relax_pattern *w = relax_pattern_any(ctx);
+ *     const relax_pattern *b = relax_pattern_any(ctx);
  *     const relax_pattern *conv[] = { x, w };
  *     const relax_pattern *sum[] = { relax_pattern_op(ctx, "nn.conv2d", 9, conv, 2, 0), b };
- *     const relax_pattern *add = relax_pattern_op(ctx, "add", 3, sum, 2,
- *     RELAX_PATTERN_COMMUTATIVE);
+ *     int32_t flags = RELAX_PATTERN_COMMUTATIVE;
+ *     const relax_pattern *add = relax_pattern_op(ctx, "add", 3, sum, 2, flags);
  *     const relax_pattern *relu = relax_pattern_op(ctx, "nn.relu", 7, &add, 1, 0);
  *     relax_module *m2 = relax_pattern_rewrite(ctx, m, NULL, 0, relu, fuse, NULL, NULL);
  *
@@ -65,7 +66,8 @@ RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_expr(relax_cont
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_var(relax_context *ctx,
         RELAX_NULLABLE const char *name, size_t name_len);
-/* The same for variables that are visible in their dataflow block only. */
+/* A variable that is visible in its dataflow block only, with this name as it is printed; NULL:
+ * any. It is not looked through. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_dataflow_var(relax_context *ctx,
         RELAX_NULLABLE const char *name, size_t name_len);
@@ -132,16 +134,16 @@ RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_tuple_get_item(
 
 /* ---- connectives ---------------------------------------------------------------------------- */
 
-/* One of them, the earlier ones preferred. */
+/* An expression that one of them matches, the earlier ones preferred. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_or(relax_context *ctx,
         const relax_pattern *const *patterns, size_t count);
-/* All of them. */
+/* An expression that all of them match. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_and(relax_context *ctx,
         const relax_pattern *const *patterns, size_t count);
-/* What `pattern` does not match, given what was matched before it. Nothing of `pattern` is in
- * the match. */
+/* An expression that `pattern` does not match, given what was matched before it. Nothing of
+ * `pattern` is in the match. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE const relax_pattern *relax_pattern_not(relax_context *ctx,
         const relax_pattern *pattern);
@@ -220,14 +222,14 @@ relax_status relax_pattern_match_all(relax_context *ctx, const relax_pattern *pa
 /* Drops a match of relax_pattern_match or relax_pattern_match_block. NULL is fine. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(match)
 void relax_match_destroy(relax_match *match);
-/* What the pattern matched, as it stands in the program: a variable, a parameter, a constant
- * ... The root of a match of bindings is the variable bound. NULL if the pattern is not in the
- * match (the other side of an `or`, the inside of a `not`).
- */
+/* The expression that the pattern matched, as it stands in the program: a variable, a parameter, a
+ * constant ... The root of a match of bindings is the variable bound. NULL if the pattern is not
+ * in the match (the other side of an `or`, the inside of a `not`). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_match_expr(const relax_match *match,
         const relax_pattern *pattern);
-/* The same, and the value of a variable that was or can be looked through. */
+/* The value that the pattern matched: as relax_match_expr, and for a variable that was or can be
+ * looked through the value it is bound to. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_match_value(const relax_match *match,
         const relax_pattern *pattern);

@@ -1,4 +1,4 @@
-/* prove.h: integer expressions, decided, solved and evaluated under what is known of their
+/*- prove.h: integer expressions, decided, solved and evaluated under what is known of their
  * variables.
  *
  *     relax_prover *p = relax_prover_create(ctx);

@@ -1,4 +1,4 @@
-/* rewrite.h: walking and rewriting programs with callbacks of the host.
+/*- rewrite.h: walking and rewriting programs with callbacks of the host.
  *
  * A visitor is a table of callbacks, one per kind of node; it reads. A mutator is such a table
  * whose callbacks return what is to stand for the node. Entries that are NULL do the default.
@@ -36,8 +36,8 @@ extern "C" {
 
 /* ---- visiting ------------------------------------------------------------------------------- */
 
-/* What the callback of a visitor returns: 0 when it is done with the node, what is below it is
- * not visited; RELAX_VISIT_CHILDREN for the default. Any other number ends the walk. */
+/* Answers of a visitor's callback: 0 when it is done with the node, so that nothing below it is
+ * visited; RELAX_VISIT_CHILDREN for the default. Any other number ends the walk. */
 enum relax_visit_answer { RELAX_VISIT_DONE = 0, RELAX_VISIT_CHILDREN = -1000 };
 
 typedef int32_t (*relax_visit_expr_fn)(void *user, const relax_expr *expr);
@@ -263,12 +263,12 @@ RELAX_BORROWED RELAX_NULLABLE relax_builder *relax_mutator_builder(relax_mutator
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE relax_module_builder *relax_mutator_module_builder(
         relax_mutator *mutator);
-/* Where the node stands that a callback is asked about, if it has a place; of a binding what
- * `span` made of it. Else that of the binding, block or function it is in; 0 if nothing is known.
- * What is emitted without a place gets that of the binding. */
+/* Place of the node that a callback is asked about, if it has one; of a binding what `span` made
+ * of it. Else that of the binding, block or function it is in; 0 if nothing is known. What is
+ * emitted without a place gets that of the binding. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 relax_place relax_mutator_place(relax_mutator *mutator);
-/* What stands for a variable of the old program by now: itself, another one, or a leaf. */
+/* The present form of a variable of the old program: itself, another variable, or a leaf. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(mutator)
 RELAX_BORROWED RELAX_NULLABLE const relax_expr *relax_mutator_now(relax_mutator *mutator,
         const relax_expr *var);
@@ -372,7 +372,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_call(relax_context *ctx,
         const relax_module *module, const char *function, size_t function_len,
         const relax_binding *binding);
-/* The same for all calls of `function` in other functions; it stays itself. */
+/* Inlines all calls of `function` in other functions, each as relax_inline_call does; the function
+ * itself stays. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_module *relax_inline_function(relax_context *ctx,
         const relax_module *module, const char *function, size_t function_len);

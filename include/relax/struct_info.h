@@ -36,7 +36,7 @@ int32_t relax_struct_info_fit_reason(relax_context *ctx, const relax_struct_info
                                      RELAX_NULLABLE int32_t *index,
                                      RELAX_OWN RELAX_NULLABLE relax_bytes **text);
 
-/* Where a description meets another one that it must fit. */
+/* Places where a description meets another one that it must fit. */
 enum relax_fit_site {
     RELAX_SITE_ANNOTATION = 0, /* a value, the annotation of its variable: TY01 */
     RELAX_SITE_ARGUMENT = 1,   /* an argument, the parameter: TY04 */
@@ -103,11 +103,11 @@ int64_t relax_struct_info_map(relax_context *ctx, const relax_struct_info *const
                               const relax_struct_info *const *args, size_t count,
                               RELAX_NULLABLE const relax_prim_expr **vars,
                               RELAX_NULLABLE const relax_prim_expr **values, size_t capacity);
-/* What a call of a function described by `callee` with arguments described by `args` gives.
+/* Struct info of a call of a function described by `callee` with arguments described by `args`.
  * `stated` (may be NULL) is what a packed function is said to return. Shape variables that the
- * descriptions mention without binding them are those of the place where the call stands. NULL
- * and diagnostics at `place` (may be 0) for what is no function (TY02), a wrong number of
- * arguments (TY03), an argument that does not fit (TY04), a size with two values (TY12). */
+ * descriptions mention without binding them are those of the place where the call stands. NULL and
+ * diagnostics at `place` (may be 0) for what is no function (TY02), a wrong number of arguments
+ * (TY03), an argument that does not fit (TY04), a size with two values (TY12). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(ctx)
 RELAX_BORROWED RELAX_NULLABLE relax_struct_info *relax_struct_info_derive_call(relax_context *ctx,
         const relax_struct_info *callee, const relax_struct_info *const *args, size_t num_args,

@@ -53,17 +53,16 @@ typedef struct relax_print_options {
 /* Fills `options` with the defaults. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_print_options_init(relax_print_options *options, size_t struct_size);
-/* Canonical TVMScript of any node: module, function, expression, statement, struct info. NULL
- * when out of memory, for NULL, for malformed options and for a text that is too large (see
- * max_bytes). Printing never changes the node,
- * reports nothing and may run while other threads read the same context. `ctx` lends the
- * allocator.
- */
+/* Canonical TVMScript of any node: module, function, expression, statement, struct info. NULL when
+ * out of memory, for NULL, for malformed options and for a text that is too large (see max_bytes).
+ * Printing never changes the node, reports nothing and may run while other threads read the same
+ * context. `ctx` lends the allocator. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_node_print(relax_context *ctx, const relax_node *node,
         RELAX_NULLABLE const relax_print_options *options);
-/* The same, handed to `write` in pieces; it returns 0 to go on. RELAX_ERROR_CANCELLED if it did
- * not, RELAX_ERROR_INVALID_ARGUMENT for NULL, malformed options and a text that is too large. */
+/* Hands the text of relax_node_print to `write` in pieces; it returns 0 to go on.
+ * RELAX_ERROR_CANCELLED if it did not, RELAX_ERROR_INVALID_ARGUMENT for NULL, malformed options
+ * and a text that is too large. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_node_print_to(relax_context *ctx, const relax_node *node,
                                  RELAX_NULLABLE const relax_print_options *options,

@@ -1,4 +1,4 @@
-/* tir.h: making PrimFuncs: loop nests over buffers in destination-passing style.
+/*- tir.h: making PrimFuncs: loop nests over buffers in destination-passing style.
  *
  *     relax_tir_builder *t = relax_tir_builder_create(ctx, 0);
  *     relax_prim_expr *n = relax_tir_dim(t, "n", 1);
@@ -26,7 +26,7 @@ extern "C" {
 typedef struct relax_tir_builder relax_tir_builder; /* owned: destroy it */
 typedef struct relax_buffer relax_buffer;           /* borrowed, as all nodes */
 
-/* What a block's axis is: SPATIAL: each value makes elements of its own; REDUCE: values are
+/* Kinds of axes of a block. SPATIAL: each value makes elements of its own; REDUCE: values are
  * combined into one; SCAN: values go in order; OPAQUE: anything. */
 enum relax_axis_kind {
     RELAX_AXIS_SPATIAL = 1,
@@ -120,7 +120,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_reads(relax_tir_builder *builder, RELAX_NULLABLE const relax_buffer *buffer,
                              RELAX_NULLABLE const relax_prim_expr *const *mins,
                              RELAX_NULLABLE const relax_prim_expr *const *extents, size_t ndim);
-/* The same for what it writes (T.writes). */
+/* States a region that the open block writes (T.writes): arguments and rules as for
+ * relax_tir_reads. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_writes(relax_tir_builder *builder,
                               RELAX_NULLABLE const relax_buffer *buffer,
@@ -183,8 +184,8 @@ relax_status relax_tir_end_while(relax_tir_builder *builder);
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 RELAX_BORROWED RELAX_NULLABLE relax_prim_expr *relax_tir_let(relax_tir_builder *builder,
         const char *name, size_t name_len, const relax_prim_expr *value);
-/* What follows in the innermost open construct runs only if `cond` (bool scalar) holds, else
- * the call fails with RT15 and the message. */
+/* Guards the rest of the innermost open construct: it runs only if `cond` (bool scalar) holds,
+ * else the call fails with RT15 and the message. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(builder)
 relax_status relax_tir_assert(relax_tir_builder *builder, const relax_prim_expr *cond,
                               const char *message, size_t message_len);

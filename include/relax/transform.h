@@ -75,10 +75,10 @@ RELAX_BORROWED RELAX_NULLABLE relax_module *relax_pipeline_run(relax_pipeline *p
 /* Passes of the library by number from 0: name, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_name(int32_t pass);
-/* One line about it, static. */
+/* One line about a pass, static; NULL past the end. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_help(int32_t pass);
-/* What it needs of the module, static; NULL: nothing. */
+/* Requirements of a pass on the module, static; NULL: none. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_pass_needs(int32_t pass);
 /* Options by number from 0: name, static; NULL past the end. Default and help may be NULL

@@ -173,10 +173,10 @@ relax_status relax_value_tuple_get(const relax_value *value, size_t index,
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int relax_value_set_error(relax_value *result, const char *kind, size_t kind_len,
                           const char *message, size_t message_len);
-/* Likewise with a token of the host's own (a pending exception): the outermost call returns
- * RELAX_USER_ERROR and relax_error_user_token gives `token` back. `destroy` (may be NULL) runs
- * once, when the last owner of the error is gone.
- */
+/* Puts a token of the host's own (a pending exception) as error into the result of a packed
+ * function that returns non-zero: the outermost call returns RELAX_USER_ERROR and
+ * relax_error_user_token gives `token` back. `destroy` (may be NULL) runs once, when the last
+ * owner of the error is gone. Always returns -1. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int relax_value_set_user_error(relax_value *result, void *token, void (*destroy)(void *token));
 

@@ -1,4 +1,4 @@
-/* vm.h: compiled programs and the machine that runs them.
+/*- vm.h: compiled programs and the machine that runs them.
  *
  *     relax_executable *exe = NULL;  relax_vm *vm = NULL;  relax_error *err = NULL;
  *     relax_executable_load_file("m.rlx", 5, NULL, &exe, &err);
@@ -73,16 +73,15 @@ typedef struct relax_load_options {
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_load_options_init(relax_load_options *options, size_t struct_size);
 
-/* Loads a compiled program from memory (copied) or from a file. Everything in it is verified
- * first: a damaged or hostile file is RELAX_ERROR_LOAD. Paths are what the operating system
- * takes, without NUL bytes.
- */
+/* Loads a compiled program from memory, which is copied. Everything in it is verified first: a
+ * damaged or hostile file is RELAX_ERROR_LOAD. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_load(const void *data, size_t size,
                                    RELAX_NULLABLE const relax_load_options *options,
                                    RELAX_OWN relax_executable **out,
                                    RELAX_OWN relax_error **out_error);
-/* The same from a file; the path is bytes without NUL. RELAX_ERROR_IO if the file cannot be
+/* Loads a compiled program from a file and verifies it as relax_executable_load does. The path is
+ * what the operating system takes, without NUL bytes. RELAX_ERROR_IO if the file cannot be
  * read. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_load_file(const char *path, size_t path_len,
@@ -99,13 +98,13 @@ void relax_executable_release(relax_executable *executable);
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_save(const relax_executable *executable, const char *path,
                                    size_t path_len, RELAX_OWN relax_error **out_error);
-/* The file's content. */
+/* The content of the program's file, as relax_executable_load takes it. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_serialize(const relax_executable *executable,
                                         RELAX_OWN relax_bytes **out,
                                         RELAX_OWN relax_error **out_error);
 
-/* How many kernels run as native code: in the file, for this machine, and allowed by the
+/* Number of kernels that run as native code: in the file, for this machine, and allowed by the
  * options of loading. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 uint32_t relax_executable_num_native_kernels(const relax_executable *executable);
@@ -113,7 +112,8 @@ uint32_t relax_executable_num_native_kernels(const relax_executable *executable)
  * interpreted; "": none was refused. Lives as long as the executable. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED const char *relax_executable_native_refused(const relax_executable *executable);
-/* How many compiler processes relax_compile started to make it. 0 for one that was loaded. */
+/* Number of compiler processes that relax_compile started to make the program. 0 for one that was
+ * loaded. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 uint32_t relax_executable_compiler_processes(const relax_executable *executable);
 
@@ -138,25 +138,25 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_BORROWED RELAX_NULLABLE const char *relax_executable_param_name(
         const relax_executable *executable, int32_t function, int32_t param,
         RELAX_NULLABLE size_t *len);
-/* What a parameter must be (RELAX_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL, _FLOAT, _FUNCTION;
- * RELAX_KIND_OTHER: anything). */
+/* Kind of value that a parameter takes (RELAX_KIND_TENSOR, _SHAPE, _TUPLE, _INT, _BOOL, _FLOAT,
+ * _FUNCTION; RELAX_KIND_OTHER: anything). */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_executable_param_kind(const relax_executable *executable, int32_t function,
                                     int32_t param);
-/* Of a tensor or scalar; RELAX_VOID if not known. */
+/* dtype of a tensor or scalar parameter; RELAX_VOID if not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_dtype relax_executable_param_dtype(const relax_executable *executable, int32_t function,
                                          int32_t param);
-/* Rank of a tensor or shape; -1 if not known. */
+/* Rank of a tensor or shape parameter; -1 if not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int32_t relax_executable_param_ndim(const relax_executable *executable, int32_t function,
                                     int32_t param);
-/* A size that is a plain number; -1 if it is symbolic or not known. */
+/* A size of a parameter that is a plain number; -1 if it is symbolic or not known. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 int64_t relax_executable_param_dim(const relax_executable *executable, int32_t function,
                                    int32_t param, int32_t dim);
-/* The description as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is none or out
- * of memory. */
+/* The description of a parameter as text: `R.Tensor((n, 64), dtype="float32")`. NULL if there is
+ * none or out of memory. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 RELAX_OWN RELAX_NULLABLE relax_bytes *relax_executable_param_text(
         const relax_executable *executable, int32_t function, int32_t param);
@@ -169,8 +169,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_executable_disassemble(const relax_executable *executable,
                                           RELAX_OWN relax_bytes **out,
                                           RELAX_OWN relax_error **out_error);
-/* The same from bytes that need not be a sound file: shows what can be made out, and where it
- * breaks off. */
+/* Shows bytes that need not be a sound file as text: as relax_executable_disassemble as far as
+ * they can be made out, and where that breaks off. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 relax_status relax_disassemble(const void *data, size_t size, RELAX_OWN relax_bytes **out,
                                RELAX_OWN relax_error **out_error);
@@ -203,7 +203,7 @@ RELAX_OWN relax_vm *relax_vm_retain(relax_vm *vm);
  * function that drops that of its caller. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_ANY
 void relax_vm_release(relax_vm *vm);
-/* What it runs; lives as long as the VM. */
+/* The executable that the VM runs; lives as long as the VM. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 RELAX_BORROWED relax_executable *relax_vm_executable(const relax_vm *vm);
 
@@ -216,7 +216,8 @@ RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_call(relax_vm *vm, const char *name, size_t name_len,
                            const relax_value *args, size_t num_args, RELAX_OWN relax_value *result,
                            RELAX_OWN relax_error **out_error);
-/* The same by number (relax_executable_find_function), without the look-up. */
+/* Calls a public function by number (relax_executable_find_function), without the look-up by name.
+ * Otherwise as relax_vm_call. */
 RELAX_API RELAX_SINCE(0, 1) RELAX_EXCL(vm)
 relax_status relax_vm_call_function(relax_vm *vm, int32_t function, const relax_value *args,
                                     size_t num_args, RELAX_OWN relax_value *result,

@@ -20,11 +20,11 @@ enum rlx_stage {
 };
 /* Reports every violation; true if there was no error. */
 bool rlx_well_formed(rlx_context *ctx, const rlx_module *m, enum rlx_stage stage);
-/* The same at RLX_STAGE_ANY for a module in which errors were found while it was read: what has
- * been said of a place is not said again. */
+/* Stage RLX_STAGE_ANY for a module in which errors were found while it was read: a place that has
+ * been reported is not reported again. */
 bool rlx_well_formed_too(rlx_context *ctx, const rlx_module *m);
-/* The same of the functions that are not those of `before` at their place, as after a rewriting:
- * every criterion of one function, after normalisation. */
+/* Every criterion of one function, after normalisation, for the functions that are not those of
+ * `before` at their place, as after a rewriting. */
 bool rlx_well_formed_since(rlx_context *ctx, const rlx_module *m, const rlx_module *before);
 
 /* ---- normal form (language section 3) of one function: NF01 - NF04, NF06 - NF08, NF10.
@@ -35,8 +35,8 @@ bool rlx_is_normal(rlx_context *ctx, const rlx_function *f, bool report);
 /* ---- inference again over a whole module, as after building by hand: normalises, derives,
  * checks (NF, TY, PU). The same pointer if nothing changed; NULL after errors. */
 const rlx_module *rlx_infer_module(rlx_context *ctx, const rlx_module *m);
-/* The same, looking also at what has struct info already. judge_devices: after devices have
- * spread (language 5.6.5), one that is asked for and not known counts. */
+/* Inference over a whole module that derives anew what has struct info already. judge_devices:
+ * after devices have spread (language 5.6.5), one that is asked for and not known counts. */
 const rlx_module *rlx_infer_module_again(rlx_context *ctx, const rlx_module *m,
                                          bool judge_devices);
 
@@ -59,7 +59,8 @@ bool rlx_each_position(rlx_context *ctx, const rlx_sinfo *s, rlx_position_fn *ea
 const rlx_prim_var *rlx_position_var(const rlx_prim *p);
 /* Brings the variables that stand alone in positions of s into scope. */
 bool rlx_scope_enter(rlx_scope *scope, const rlx_sinfo *s);
-/* The same for the parameters of f, with what its attributes promise of those that are new. */
+/* Brings the shape variables that the parameters of f bind into scope, with the bounds that its
+ * attributes promise of those that are new. */
 bool rlx_scope_enter_function(rlx_scope *scope, const rlx_function *f);
 
 /* ---- purity: the first impure call in a function body or expression (nested functions are not

@@ -87,7 +87,8 @@ static bool mentions_known(finder *f, const rlx_node *n)
     return rlx_each_mention(&f->mentions, n);
 }
 
-/* What is not known inside a sequence is not known of the binding that holds it. */
+/* A value that is not known inside a sequence is not known of the binding that holds the
+ * sequence. */
 static void spoil(finder *f)
 {
     if (f->open.len && !f->all_known)

@@ -1,4 +1,4 @@
-/* flow.h: a function in normal form as one line of events, in the order of evaluation; analyses
+/*- flow.h: a function in normal form as one line of events, in the order of evaluation; analyses
  * go along it forth and back.
  *
  *     y = if c:      ENTER then . BIND ... LEAVE then . ENTER else . BIND ... LEAVE else . BIND y

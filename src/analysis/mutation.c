@@ -1,4 +1,4 @@
-/* mutation.c: what an in-place call overwrites is not used later and not visible outside
+/*- mutation.c: what an in-place call overwrites is not used later and not visible outside
  * (language 7.7.2, PU06).
  *
  *     y = R.add(x, x)
@@ -92,8 +92,8 @@ static const rlx_expr *known_field(const search *s, const rlx_tuple_get_item *ge
     return t && (size_t)get->index < t->num_fields ? t->fields[get->index] : NULL;
 }
 
-/* What is kept for a variable with this value, so that no chain of names and fields is followed
- * again for each use. */
+/* The value to keep for a variable, so that no chain of names and fields is followed again for
+ * each use. */
 static const rlx_expr *kept_value(const search *s, const rlx_expr *value)
 {
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);

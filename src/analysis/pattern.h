@@ -1,11 +1,9 @@
-/* pattern.h: patterns over dataflow, what is known of the function they are matched in, and the
- * matcher.
+/*- pattern.h: patterns over dataflow, the facts of the function they are matched in, the matcher.
  *
  *   pattern_build.c   pattern nodes; the plan of one pattern: its nodes numbered
  *   pattern_scene.c   a function as bindings in blocks: who is bound to what, who uses whom
  *   pattern_match.c   goals, choices and a trail: matching without recursion
- *   pattern_check.c   conditions on what has been matched: attributes, dtype, sizes, struct
- *                     info
+ *   pattern_check.c   conditions on what has been matched: attributes, dtype, sizes, struct info
  */
 #ifndef RLX_ANALYSIS_PATTERN_H
 #define RLX_ANALYSIS_PATTERN_H
@@ -142,8 +140,8 @@ void rlx_matcher_free(rlx_matcher *m);
  * after a report. */
 enum rlx_match_result rlx_match_entry(rlx_matcher *m, uint32_t entry);
 enum rlx_match_result rlx_match_expr(rlx_matcher *m, const rlx_expr *e);
-/* What e stands for: the value of a variable that can be looked through, else e. *entry: the
- * last one looked into, or RLX_NOWHERE; may be NULL. */
+/* The value of e if it is a variable that can be looked through, else e. *entry: the last binding
+ * looked into, or RLX_NOWHERE; may be NULL. */
 const rlx_expr *rlx_match_look(const rlx_matcher *m, const rlx_expr *e, uint32_t *entry);
 /* Calls `each` for every binding of the match: those looked into (`into`), and copies and plain
  * values that were passed. */
@@ -151,7 +149,7 @@ void rlx_match_bindings(const rlx_matcher *m, void (*each)(void *user, uint32_t 
                         void *user);
 /* The bindings of the match belong to it from now on. */
 void rlx_match_take(rlx_matcher *m);
-/* What was matched, NULL: nothing. */
+/* The expression that p matched, NULL: none. */
 const rlx_expr *rlx_match_of(const rlx_matcher *m, const rlx_pattern *p);
 
 /* pattern_check.c, for pattern_match.c. False also after a failure (m->failed). */

@@ -8,7 +8,7 @@
 
 #include "arith/arith.h"
 
-/* What costs more than a look at a few pointers, in steps. */
+/* Costs, in steps, of what is dearer than a look at a few pointers. */
 enum { COST_PROOF = 64, COST_EQUAL = 16, COST_FUNCTION = 1024 };
 
 bool rlx_check_name(const rlx_string *wanted, const rlx_string *name, int32_t number)

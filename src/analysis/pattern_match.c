@@ -1,14 +1,13 @@
-/* pattern_match.c: the matcher.
+/*- pattern_match.c: the matcher.
  *
- * What is to be done is a list of goals: a pattern must match an expression, a condition must
- * hold. Lists share their tails, so the state at a choice is three numbers. A choice remembers
- * what else could be tried; when a goal fails the newest choice goes on:
+ * The work left is a list of goals: a pattern must match an expression, a condition must hold.
+ * Lists share their tails, so the state at a choice is three numbers. A choice remembers what
+ * else could be tried; when a goal fails the newest choice goes on:
  *
  *     goals    [ relu ~ gv ] -> done
- *              [ add ~ lv1 ] -> [ conv ~ lv ] -> [ b ~ bias ] -> done       the first order of
- * arguments [ conv ~ bias ] -> [ b ~ lv ] -> done                        the other, left as a
- * choice trail    numbers of patterns bound, in order, so that a choice can unbind what came after
- *              it
+ *              [ add ~ lv1 ] -> [ conv ~ lv ] -> [ b ~ bias ] -> done     arguments as written
+ *              [ conv ~ bias ] -> [ b ~ lv ] -> done                      exchanged: a choice left
+ *     trail    numbers of patterns bound, in order, so that a choice can unbind what came after it
  *
  * Conditions that mention patterns not bound yet wait until nothing else is left; then, if need
  * be, what they mention is looked for.
@@ -141,7 +140,7 @@ static uint32_t binding_of(const rlx_matcher *m, const rlx_expr *var)
     return at == RLX_NOWHERE ? at : m->scene->entries.data[at].stands_for;
 }
 
-/* The same expression in two places? */
+/* Is it one expression in two places? */
 static bool same(rlx_matcher *m, const rlx_expr *a, const rlx_expr *b)
 {
     return a == b || rlx_check_equal(m, rlx_match_look(m, a, NULL), rlx_match_look(m, b, NULL));

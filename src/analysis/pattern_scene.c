@@ -1,11 +1,11 @@
-/* pattern_scene.c: a function as bindings in blocks: who is bound to what, who uses whom. One
+/*- pattern_scene.c: a function as bindings in blocks: who is bound to what, who uses whom. One
  * walk over the function.
  *
  *     with R.dataflow():          entry  block  value    stands_for  users
  *         lv = R.exp(x)           1      0      exp(x)   1           3
  *         lv1 = lv                2      0      lv       1           (those of lv1 count for lv)
- *         gv = R.add(lv1, x)      3      0      add      3           nowhere: the result of the
- * function return gv
+ *         gv = R.add(lv1, x)      3      0      add      3           nowhere: the result
+ *     return gv
  */
 #include "analysis/analysis.h"
 

@@ -56,7 +56,7 @@ static enum rlx_step take(collecting *c, const rlx_node *n)
     return c->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* What a call calls, itself or through an operator that is handed the function. */
+/* Collects the callees of a call: its own, and a function handed to an operator. */
 static enum rlx_step take_called(collecting *c, const rlx_node *n)
 {
     const rlx_call *call = rlx_as_call(n);

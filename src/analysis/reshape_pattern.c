@@ -1,4 +1,4 @@
-/* reshape_pattern.c: PrimFuncs that give a tensor another shape and nothing else.
+/*- reshape_pattern.c: PrimFuncs that give a tensor another shape and nothing else.
  *
  *     for i, j in T.grid(n, 4):                    flat index written   i * 4 + j
  *         B[i, j] = A[i * 4 + j]                   flat index read      i * 4 + j

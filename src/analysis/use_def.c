@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What the node under the walk stands in. */
+/* The surroundings of the node under the walk. */
 typedef struct place { const rlx_node *node; const rlx_binding *by; uint8_t kind; } place;
 typedef struct raw_use { uint32_t var; rlx_use use; } raw_use;
 typedef struct raw_name { size_t list; const rlx_binding *binding; } raw_name;

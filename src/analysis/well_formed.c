@@ -628,7 +628,7 @@ static void release(rlx_wf *w)
     rlx_scope_free(&w->facts);
 }
 
-/* What is allowed but surely goes wrong. */
+/* Warns of programs that are allowed but surely go wrong. */
 static void warn(rlx_wf *w)
 {
     bool good = !w->mutates || rlx_report_mutations(w->ctx, w->module);

@@ -159,7 +159,7 @@ RLX_INLINE void rlx_wf_remember(rlx_wf *w, const void *n)
         rlx_wf_no_memory(w);
 }
 
-/* What was found in order so far has to be looked at again. */
+/* Forgets what was found in order so far: it is looked at again. */
 RLX_INLINE void rlx_wf_new_epoch(rlx_wf *w) { w->epoch = ++w->last_epoch; }
 
 /* ---- scopes (wf_scope.c) */

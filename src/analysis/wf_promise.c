@@ -86,7 +86,7 @@ void rlx_wf_promises(rlx_wf *w, const rlx_function *f, const rlx_node *name)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* What is known of the sizes of the function under way: those of its parameters. */
+/* Facts about the sizes of the function under way: those of its parameters. */
 static const rlx_scope *facts(rlx_wf *w)
 {
     const rlx_function *f = w->functions.data[0].function;

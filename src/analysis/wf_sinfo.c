@@ -7,8 +7,7 @@
 
 /* ---- integer expressions -------------------------------------------------------------------- */
 
-/* What may stand in a size or a scalar: arithmetic. No memory, no text, no lanes, no calls with
- * effects. */
+/* Sizes and scalars hold arithmetic only: no memory, no text, no lanes, no calls with effects. */
 static bool is_arithmetic(const rlx_prim *p)
 {
     static const char *const intrinsics[] = { "if_then_else", "shift_left", "shift_right",
@@ -251,7 +250,8 @@ static void enter_func(rlx_wf *w, const rlx_func_sinfo *s, uint32_t depth, rlx_w
         push_part(w, s->params[i], depth + 1, 0);
 }
 
-/* What mentions the binders was in order only inside. */
+/* Struct info that mentions the binders of a function description is in order inside of it
+ * only. */
 static void leave_func(rlx_wf *w, uint32_t mark, uintptr_t epoch)
 {
     while (w->binders.len > mark)

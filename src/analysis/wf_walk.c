@@ -339,7 +339,7 @@ static void visit(rlx_wf *w, const rlx_expr *e, rlx_place around)
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
-/* The same sequence in a second place binds all its variables twice; the first one is named. */
+/* A sequence in a second place binds all its variables twice; the first one is named. */
 static void bound_again(rlx_wf *w, const rlx_seq_expr *seq)
 {
     const rlx_block *b = seq->num_blocks ? rlx_as_block(seq->blocks[0]) : NULL;

@@ -150,7 +150,7 @@ relax_prim_expr *relax_prim_simplify(relax_context *ctx, const relax_prim_expr *
 
 /* ---- variables */
 
-/* What the bodies below share: a room's list of nodes, counted and written. */
+/* Nodes listed by a room, for the bodies below: counted and written. */
 typedef RLX_VEC(const rlx_node *) node_list;
 typedef bool find_nodes(rlx_context *ctx, const rlx_node *n, node_list *out);
 

@@ -104,7 +104,7 @@ relax_expr *relax_module_builder_declare(relax_module_builder *mb, const char *n
     return give(ctx, rlx_module_builder_declare(mb->mb, slice, node_of(signature), RLX_NO_PLACE));
 }
 
-/* What callers may expect of a finished function. */
+/* The signature that callers see of a finished function. */
 static const rlx_sinfo *signature_of(relax_context *ctx, const rlx_node *func)
 {
     const rlx_function *f = rlx_as_function(func);
@@ -653,8 +653,8 @@ api_loan *api_loan_create(relax_context *ctx)
     return loan;
 }
 
-/* What it is made of belongs to others. A builder that the callback forgot keeps the empty
- * shell until it is destroyed. */
+/* Its parts belong to others. A builder that the callback forgot keeps the empty shell until it is
+ * destroyed. */
 void api_loan_free(api_loan *loan)
 {
     if (!loan)

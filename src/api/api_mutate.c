@@ -60,7 +60,7 @@ static const void *failed(relax_mutator *h, const char *why)
     return NULL;
 }
 
-/* What a callback returned instead of `old`; NULL after a report. */
+/* The node that a callback returned instead of `old`; NULL after a report. */
 static const rlx_node *answered(relax_mutator *h, const rlx_node *old, const void *now,
                                 enum rlx_family family)
 {

@@ -177,7 +177,7 @@ relax_buffer *relax_tir_alloc(relax_tir_builder *builder, const char *name, size
                : NULL;
 }
 
-/* What strided buffers have beside a plain one. */
+/* Checks the arguments that strided buffers have beside plain ones. */
 static bool good_layout(relax_tir_builder *b, const relax_prim_expr *const *shape,
                         const relax_prim_expr *const *strides, size_t ndim,
                         const relax_prim_expr *offset)

@@ -574,7 +574,7 @@ relax_executable *relax_vm_executable(const relax_vm *vm)
     return is_vm(vm) ? rlx_vm_executable(vm) : NULL;
 }
 
-/* What every call needs; fills *status and says whether it may go on. */
+/* Checks that every call makes; fills *status and says whether it may go on. */
 static bool may_call(relax_vm *vm, int32_t function, const relax_value *args, size_t num_args,
                      relax_error **out_error, relax_status *status)
 {

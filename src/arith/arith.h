@@ -12,8 +12,8 @@
 
 #include "ir/ir.h"
 
-/* ---- building with the folding rules of the text form (tvmscript reference 6.3): literal by
- * literal, nothing more */
+/* ---- building with the folding rules of the text form (tvmscript 6.3): literal by literal,
+ * nothing more */
 /* matches operand types, folds; comparisons do not fold */
 const rlx_prim *rlx_fold_binary(rlx_context *ctx, enum rlx_node_kind kind, const rlx_prim *a,
                                 const rlx_prim *b);
@@ -38,8 +38,8 @@ const rlx_prim *rlx_fold_retype(rlx_context *ctx, rlx_dtype dtype, const rlx_pri
 const rlx_prim *rlx_fold_select(rlx_context *ctx, const rlx_prim *cond, const rlx_prim *t,
                                 const rlx_prim *f);
 const rlx_prim *rlx_fold_not(rlx_context *ctx, const rlx_prim *a);
-/* Brings both to a common dtype (6.3); false: cannot (the reason is reported as an error by the
- * caller). */
+/* Brings both to a common dtype (tvmscript 6.3); false: cannot (the caller reports why as an
+ * error). */
 bool rlx_match_types(rlx_context *ctx, const rlx_prim **a, const rlx_prim **b);
 /* Would rlx_fold_binary(kind, a, b) of this node's operands give another node? (the printer
  * then writes T.Add(a, b)) */
@@ -102,7 +102,7 @@ void rlx_scope_free(rlx_scope *s);
 bool rlx_scope_add(rlx_scope *s, const rlx_prim_var *var, bool non_negative);
 bool rlx_scope_bound(rlx_scope *s, const rlx_prim_var *var, int64_t low, int64_t high);
 bool rlx_scope_has(const rlx_scope *s, const rlx_prim_var *var); /* here or in a parent */
-/* What a fact that two expressions are equal comes to. */
+/* Outcomes of a fact that two expressions are equal. */
 enum rlx_fact_use {
     RLX_FACT_TAKEN,  /* a variable has a value now */
     RLX_FACT_KNOWN,  /* it follows from what is known */
@@ -173,7 +173,7 @@ typedef struct rlx_assignment {
 } rlx_assignment;
 enum rlx_evaluation rlx_prim_evaluate_why(const rlx_prim *p, const rlx_assignment *values,
                                           rlx_memory *m, int64_t *out);
-/* The same; false: it has no value. */
+/* Evaluates p for the given values. False: it has no value there. */
 bool rlx_prim_evaluate(const rlx_prim *p, const rlx_assignment *values, rlx_memory *m,
                        int64_t *out);
 /* Looks for admissible values of the variables, written to `values`, for which both have a value

@@ -1,4 +1,4 @@
-/* arith_int.h: canonical forms, for the files of arith only.
+/*- arith_int.h: canonical forms, for the files of arith only.
  *
  *   poly   = sum of terms, sorted by the number of the monomial
  *   term   = coefficient * monomial
@@ -180,7 +180,7 @@ const rlx_poly *rlx_make_trunc_div(rlx_query *q, const rlx_poly *a, const rlx_po
 const rlx_poly *rlx_make_trunc_mod(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
 const rlx_poly *rlx_make_min(rlx_query *q, const rlx_poly *const *ops, size_t count);
 const rlx_poly *rlx_make_max(rlx_query *q, const rlx_poly *a, const rlx_poly *b);
-/* The same polynomial with every atom made again under what the scope knows. */
+/* p with every atom made again under what the scope knows. */
 const rlx_poly *rlx_resolve(rlx_query *q, const rlx_poly *p);
 
 /* ---- choices (select.c) */

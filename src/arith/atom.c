@@ -1,6 +1,7 @@
-/* What stands for a minimum; and every atom made again under a scope.
+/*- atom.c: minima in canonical form, and every atom made again under a scope.
  *
- *     min(A + T, B + T)  =  min(A, B) + T      min(g * A, g * B)  =  g * min(A, B)
+ *     min(A + T, B + T)  =  min(A, B) + T
+ *     min(g * A, g * B)  =  g * min(A, B)
  */
 #include "arith/arith_int.h"
 

@@ -1,9 +1,10 @@
-/* Least and greatest value of a polynomial.
+/*- bounds.c: least and greatest value of a polynomial.
  *
  * Besides the plain interval (each monomial by itself), atoms are taken out one by one, deepest
  * first, by what bounds them in terms of their operands, so that related parts cancel:
- *     (p - c + 1) / c <= p // c <= p / c            the whole is multiplied by c, the result
- * divided again min(p, q) is p or q, and below both; a select is one of its arms
+ *
+ *     (p - c + 1) / c <= p // c <= p / c     all is multiplied by c, the result divided again
+ *     min(p, q) is p or q, and below both; a select is one of its arms
  */
 #include "arith/arith_int.h"
 

@@ -1,8 +1,7 @@
-/* From nodes to canonical forms. Sums (add, subtract, multiply by a literal, widening casts)
- * are flattened in one go, with the multiplicity of every shared node, so that a sum of
- * thousands of terms costs a sort; every other node is computed once and remembered. No
- * recursion: a node that needs others not yet known waits on a stack.
- */
+/* canonical.c: from nodes to canonical forms. Sums (add, subtract, multiply by a literal, widening
+ * casts) are flattened in one go, with the multiplicity of every shared node, so that a sum of
+ * thousands of terms costs a sort; every other node is computed once and remembered. No recursion:
+ * a node that needs others not yet known waits on a stack. */
 #include "arith/arith_int.h"
 
 #include <string.h>

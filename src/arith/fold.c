@@ -1,3 +1,4 @@
+/* fold.c: building with the folding rules of the text form (tvmscript 6.3). */
 #include "arith/arith.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What arith remembers per context, and the questions that use it.
+/* form_cache.c: what arith remembers per context, and the questions that use it.
  *
  * Forms, monomials and atoms lie in one region, which is given up as a whole: when it has grown
  * past CACHE_BYTES, and when a layer of nodes goes. What was asked for and took much work to

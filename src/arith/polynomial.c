@@ -1,3 +1,4 @@
+/* polynomial.c: monomials and atoms, interned; sums and products of them. */
 #include "arith/arith_int.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* prove.c: equal, different, true, false, or unknown, by the canonical form of a difference. */
 #include "arith/arith_int.h"
 
 /* --- equality --- */

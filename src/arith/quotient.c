@@ -1,11 +1,13 @@
-/* What stands for a division of polynomials: identities first, an atom for the rest.
+/*- quotient.c: divisions of polynomials in canonical form: identities first, an atom for the rest.
  *
- *     (P + c * Q) // c  =  P // c + Q          so coefficients of a numerator lie in [0, c)
- *     (g * P + k) // (g * c)  =  (P + k // g) // c
- *     (-P - 1) // c  =  -(P // c) - 1      so the one with the smaller coefficients is taken
- *     (P // a + Q) // b  =  (P + a * Q) // (a * b)
- *     (P + Q * R) // Q  =  P // Q + R          and no common factor is left in P and Q
- *     truncdiv(-P, Q)  =  -truncdiv(P, Q)
+ *     (P + c * Q) // c         =  P // c + Q               so coefficients of a numerator lie
+ *                                                          in [0, c)
+ *     (g * P + k) // (g * c)   =  (P + k // g) // c
+ *     (-P - 1) // c            =  -(P // c) - 1            so the one with the smaller
+ *                                                          coefficients is taken
+ *     (P // a + Q) // b        =  (P + a * Q) // (a * b)
+ *     (P + Q * R) // Q         =  P // Q + R               and no common factor is left in P and Q
+ *     truncdiv(-P, Q)          =  -truncdiv(P, Q)
  */
 #include "arith/arith_int.h"
 

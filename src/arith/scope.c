@@ -1,3 +1,5 @@
+/* scope.c: the shape variables that are known, their bounds and what they are equal to; scopes
+ * nest. */
 #include "arith/arith.h"
 
 #include "arith/arith_int.h"

@@ -1,4 +1,4 @@
-/* Selects over polynomials, so that however a choice is written it has one form:
+/*- select.c: selects over polynomials, so that however a choice is written it has one form:
  *
  *     select(c, t, f)          =  f + select(c, t - f, 0)
  *     select(c, k * d, 0)      =  k * select(c, d, 0)

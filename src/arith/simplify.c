@@ -1,5 +1,6 @@
-/* Back from canonical forms to nodes. What the form has taken apart is put together again where
- * the parts are there: p - c * (p // c) becomes p % c, and a + b - min(a, b) becomes max(a, b). */
+/* simplify.c: back from canonical forms to nodes. What the form has taken apart is put together
+ * again where the parts are there: p - c * (p // c) becomes p % c, and a + b - min(a, b) becomes
+ * max(a, b). */
 #include "arith/arith_int.h"
 
 #include <string.h>

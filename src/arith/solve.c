@@ -1,5 +1,5 @@
-/* Solving for a variable, facts that two expressions are equal, and values for which they are
- * not. */
+/* solve.c: solving for a variable, facts that two expressions are equal, and values for which they
+ * are not. */
 #include "arith/arith_int.h"
 
 /* --- solving: a - b = k * var + rest --- */

@@ -1,3 +1,4 @@
+/* blob.c: reference-counted bytes, and allocators shared by objects of several threads. */
 #include "base/blob.h"
 
 #include <string.h>

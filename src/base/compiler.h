@@ -56,7 +56,7 @@
 #define RLX_HAS_WIDE() 0
 #endif
 
-/* What shared objects for this machine say of themselves, and its name. */
+/* The name of this machine, and the machine number in its shared objects. */
 #if defined(__x86_64__)
 #define RLX_ARCH "x86_64"
 #define RLX_ELF_MACHINE 62

@@ -1,3 +1,4 @@
+/* cpu.c: name and features of this machine's processor, as compilers spell them. */
 #include "base/cpu.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #define RLX_CPU_TEXT 96
 /* "x86_64-linux": code for it runs on every CPU of that kind unless it asks for more. */
 const char *rlx_cpu_target(void);
-/* What this very CPU is, NUL-terminated: equal texts mean that code made for one runs on the
- * other. */
+/* Model and features of this very CPU, NUL-terminated: equal texts mean that code made for one
+ * runs on the other. */
 void rlx_cpu_features(char out[RLX_CPU_TEXT]);
 
 #endif

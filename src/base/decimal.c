@@ -1,3 +1,4 @@
+/* decimal.c: exact conversion between decimal digits and binary floating point. */
 #include "base/decimal.h"
 
 #include <string.h>

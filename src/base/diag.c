@@ -1,3 +1,4 @@
+/* diag.c: sources, places, diagnostics and their two forms: text with the line, and JSON. */
 #include "base/diag.h"
 
 #include "base/json.h"
@@ -423,7 +424,7 @@ static const char *severity_name(uint8_t severity)
 #define WIDEST_LINE 160
 #define BEFORE_CARET 100 /* of a cut line, at most so many bytes stand before the caret */
 
-/* What is shown of a source line: [begin, end) of the text. */
+/* The part of a source line that is shown: [begin, end) of the text. */
 typedef struct excerpt {
     size_t begin, end;
     bool cut_left, cut_right;

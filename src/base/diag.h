@@ -1,6 +1,7 @@
-/* diag.h: source texts, places in them, and diagnostics.
+/*- diag.h: source texts, places in them, and diagnostics.
  *
- * A place packs source, begin and length:   | source 16 | begin 30 | length 18 |   0: no place.
+ *     place    | source 16 | begin 30 | length 18 |      0: no place
+ *
  * A source of the host ("opaque") has a name only; its places are whatever numbers the host gave.
  */
 #ifndef RLX_BASE_DIAG_H
@@ -95,7 +96,7 @@ void rlx_diags_out_of_memory(rlx_diags *d); /* latches out_of_memory and counts 
 /* Copies name and text. Returns source number (index + 1), 0 when out of memory or over a
  * limit. text NULL: opaque. */
 uint32_t rlx_diags_add_source(rlx_diags *d, rlx_slice name, const char *text, size_t len);
-/* The same for what a reader reads. */
+/* rlx_diags_add_source for a reader: the source may be forgotten when nothing refers to it. */
 uint32_t rlx_diags_add_read_source(rlx_diags *d, rlx_slice name, const char *text, size_t len);
 const rlx_source *rlx_diags_source(const rlx_diags *d, uint32_t number);
 /* Marks the sources that diagnostics refer to: used[number], as many as there are sources, plus

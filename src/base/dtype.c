@@ -1,3 +1,4 @@
+/* dtype.c: the table of dtype names; conversion of 16-bit floats. */
 #include "base/dtype.h"
 
 #include <string.h>

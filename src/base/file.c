@@ -1,3 +1,4 @@
+/* file.c: whole files in and out; crc32c. */
 #include "base/file.h"
 
 #include "base/crc32c_table.h"
@@ -130,7 +131,7 @@ static rlx_blob *map_open(rlx_memory *m, int fd, size_t size, const char **why)
     return b;
 }
 
-/* What get_bytes makes of a regular file's first `size` bytes; leaves errno as it was. */
+/* A regular file's first `size` bytes as get_bytes gives them; leaves errno as it was. */
 static rlx_blob *get(rlx_memory *m, const char *path, size_t max, const char **why,
                      rlx_blob *get_bytes(rlx_memory *, int fd, size_t size, const char **why))
 {

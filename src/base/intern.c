@@ -1,3 +1,4 @@
+/* intern.c: the hash of bytes, and open addressing over (hash, item) pairs. */
 #include "base/intern.h"
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-/* intern.h: hashing and the open-addressing table behind every interned thing.
+/*- intern.h: hashing and the open-addressing table behind every interned thing.
  *
  * The table stores (hash, item) pairs; equality is the caller's. Look-up and insertion are one
  * probe:

@@ -1,3 +1,4 @@
+/* json.c: reading JSON into a region, quoting strings, base64. */
 #include "base/json.h"
 
 #include "base/number.h"

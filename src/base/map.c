@@ -1,3 +1,4 @@
+/* map.c: maps from bytes to pointers, over uthash. The only file that includes it. */
 #include "base/map.h"
 
 #include "base/intern.h"

@@ -24,11 +24,14 @@ size_t rlx_map_count(const rlx_map *m);
 bool rlx_map_next(const rlx_map *m, rlx_map_entry **it, rlx_slice *key, void **value);
 
 typedef struct rlx_ptrslot { const void *key; uintptr_t value; } rlx_ptrslot;
-/* Small: one table. Large: a table for each page of addresses that keys lie in, so that going
+/*- Small: one table. Large: a table for each page of addresses that keys lie in, so that going
  * through neighbours, as whoever goes through a program does, stays in the cache:
  *
  *     slots [key value] ...                          up to some thousand keys
  *     pages [page number, slots, len, cap] ...       each: [key value] ...
+ *
+ * Worth: on a chain of 100,000 bindings (bench/gen_module.py deep) one flat table makes hashing 2.3
+ * times, copying 1.9 times and the whole pipeline 1.5 times as slow.
  */
 typedef struct rlx_ptrpages rlx_ptrpages;
 typedef struct rlx_ptrmap {

@@ -1,3 +1,4 @@
+/* memory.c: the host's allocator behind a count, a cap and a latch. */
 #include "base/memory.h"
 
 #include <errno.h>

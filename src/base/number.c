@@ -1,3 +1,4 @@
+/* number.c: reading and writing numbers, whatever the locale. */
 #include "base/number.h"
 
 #include "base/decimal.h"

@@ -220,7 +220,7 @@ void rlx_ptrmap_free(rlx_ptrmap *m)
     rlx_ptrmap_init(m, m->memory);
 }
 
-/* What was large for few keys is given back: clearing again and again costs no more than
+/* A table that is large for few keys is given back: clearing again and again costs no more than
  * filling did. */
 void rlx_ptrmap_clear(rlx_ptrmap *m)
 {

@@ -1,3 +1,4 @@
+/* region.c: bump allocation in chunks that are freed together. */
 #include "base/region.h"
 
 #include <string.h>
@@ -110,8 +111,8 @@ static void keep_or_free(rlx_region *r, rlx_chunk *c)
     }
 }
 
-/* What `given` bytes of chunks were needed for is likely to come again: one chunk will hold it,
- * and stay. */
+/* Chunks of `given` bytes were needed and are likely to be again: one chunk will hold as much, and
+ * stay. */
 static void expect_again(rlx_region *r, size_t given)
 {
     size_t size = FIRST_CHUNK;

@@ -1,4 +1,4 @@
-/* region.h: bump allocation. Everything in a region is freed at once.
+/*- region.h: bump allocation. Everything in a region is freed at once.
  *
  *   region -> [chunk n] -> [chunk n-1] -> ... each: header, then payload handed out upward
  *

@@ -1,3 +1,4 @@
+/* text_buf.c: growing text, UTF-8, edit distance, identifiers. */
 #include "base/text.h"
 
 #include <errno.h>
@@ -212,7 +213,7 @@ static uint8_t smallest(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* What is equal at both ends costs nothing and is cut off first. */
+/* Cuts off equal ends first: they cost no edit. */
 static void strip_common(rlx_slice *a, rlx_slice *b)
 {
     while (a->len && b->len && a->data[0] == b->data[0])

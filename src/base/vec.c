@@ -1,3 +1,4 @@
+/* vec.c: how growable arrays grow. */
 #include "base/vec.h"
 
 #define FIRST_ITEMS ((size_t)8)

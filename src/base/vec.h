@@ -1,4 +1,4 @@
-/* vec.h: growable arrays.
+/*- vec.h: growable arrays.
  *
  * RLX_VEC(type) is a struct { type *data; size_t len, cap; }. The functions work on any of them:
  *

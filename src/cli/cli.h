@@ -1,5 +1,5 @@
-/* cli: the tool bin/relax, a client of the public headers only. One file per command; main.c
- * holds the table. */
+/* cli.h: the tool bin/relax, a client of the public headers only. main.c holds the table of
+ * commands, options.c that of options, cmd_*.c the commands. */
 #ifndef RELAX_CLI_H
 #define RELAX_CLI_H
 
@@ -87,7 +87,8 @@ relax_module *cli_parse_module(const cli *c, relax_context *ctx, const cli_file 
 struct cli_arrays;
 relax_executable *cli_compile(const cli *c, const cli_file *file, const struct cli_arrays *params,
                               bool here, int *status);
-/* The same, but for the kernels as C and their header. */
+/* Parses, checks and compiles a text to the kernels as C and their header. False with *status set
+ * after printing everything. */
 bool cli_compile_to_c(const cli *c, const cli_file *file, const struct cli_arrays *params,
                       relax_bytes **source, relax_bytes **header, int *status);
 /* Parameters become constants; NULL after a report. */

@@ -1,7 +1,7 @@
-/* inputs.c: from --input texts and --params arrays to the arguments of a call.
+/*- inputs.c: from --input texts and --params arrays to the arguments of a call.
  *
- *   SPEC   [NAME[.FIELD]...=]VALUE        VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 |
- * bool:1 | shape:2,3 | str:TEXT
+ *     SPEC    [NAME[.FIELD]...=]VALUE
+ *     VALUE   A.npy | B.npz:MEMBER | int64:5 | float32:0.5 | bool:1 | shape:2,3 | str:TEXT
  */
 #include "cli/cli.h"
 

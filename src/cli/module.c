@@ -89,7 +89,7 @@ static void dump_after(void *user, const char *pass, const relax_module *module,
     relax_bytes_release(text);
 }
 
-/* What a job makes: a program, or its kernels as C. */
+/* The product of a job: a program, or its kernels as C. */
 typedef struct product {
     relax_executable *exe;
     relax_bytes *source, *header;

@@ -1,7 +1,8 @@
-/* npy.c: arrays in numpy's format.
+/*- npy.c: arrays in numpy's format.
  *
- *   \x93NUMPY  major minor  header length (2 bytes, 4 from version 2 on)  {'descr': '<f4',
- * 'fortran_order': False, 'shape': (2, 3), }\n  data
+ *     \x93NUMPY | major u8 | minor u8 | header length: u16, from version 2 on u32 | header | data
+ *
+ *     header   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n
  *
  * Every size is checked against the bytes that are there. Source: the NEP 1 description of the
  * format.

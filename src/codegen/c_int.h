@@ -1,9 +1,8 @@
-/* c_int.h: the parts of the writer of C.
+/*- c_int.h: the parts of the writer of C.
  *
  *   c_writer.c    a translation unit: what of the prelude is used, the kernels, their table
  *   c_prelude.c   the text of helpers
- *   c_scan.c      a kernel's tables and code: where values are used, which jumps make which
- *                 statement
+ *   c_scan.c      a kernel's tables and code: uses of values, which jumps make which statement
  *   c_kernel.c    statements: loops, branches, checks, stores
  *   c_value.c     expressions
  *
@@ -22,7 +21,7 @@
 /* How tightly the operator at the top of an expression binds. */
 enum { C_OTHER, C_SUM, C_PRODUCT, C_UNARY, C_ATOM };
 
-/* What a register stands for: text in the pool. */
+/* The C text that stands for a register, in the pool. */
 typedef struct c_value {
     uint32_t at, len;
     uint8_t rank;
@@ -33,7 +32,7 @@ typedef struct c_value {
     uint32_t row;
 } c_value;
 
-/* What is known of the instruction at a word. */
+/* Facts about the instruction at a word. */
 typedef struct c_word {
     uint32_t uses;            /* of the value that it makes */
     uint32_t region, used_in; /* number of the region it stands in, and that of its last use */

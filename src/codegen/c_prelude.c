@@ -206,7 +206,7 @@ static void new_line(layout *l, int depth)
         rlx_buf_lit(l->out, "    ");
 }
 
-/* What comes behind the character c: next is the one after the blanks. */
+/* Puts what belongs behind the character c: next is the one after the blanks. */
 static void behind(layout *l, char c, char next)
 {
     bool ends_head = l->in_head && !l->parens && c == ')';

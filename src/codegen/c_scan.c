@@ -1,3 +1,4 @@
+/* c_scan.c: a kernel's tables, the statements its jumps make, and where its values are used. */
 #include "codegen/c_int.h"
 
 static bool no_memory(c_kernel *g)
@@ -57,12 +58,12 @@ void c_close(c_kernel *g)
     rlx_vec_free(g->memory, &g->pending);
 }
 
-/* ---- jumps ----------------------------------------------------------------------------------
+/*- ---- jumps ---------------------------------------------------------------------------------
  *
- *   LOOP ... NEXT, STRIP ... NEXT_STRIP         loops
- *   JUMP_IF_NOT or JUMP_IF_EMPTY, ahead          what is skipped is an if
- *   JUMP back                                    what is between is a while; a JUMP_IF_NOT behind
- * it leaves it
+ *   LOOP ... NEXT, STRIP ... NEXT_STRIP    loops
+ *   JUMP_IF_NOT or JUMP_IF_EMPTY, ahead    an if around the instructions that are skipped
+ *   JUMP back                              a while around those between; a JUMP_IF_NOT to behind
+ *                                          it leaves it
  */
 
 uint32_t c_jump_target(const c_kernel *g, uint32_t at)
@@ -100,7 +101,7 @@ bool c_enter(c_kernel *g, uint32_t at, void (*closed)(c_kernel *g, const c_regio
     return c_push(g, C_WHILE, g->words[at].while_end);
 }
 
-/* What the instruction opens or ends. */
+/* Opens or ends the regions that the instruction opens or ends. */
 static bool follow(c_kernel *g, uint32_t at, uint32_t op)
 {
     switch (op) {

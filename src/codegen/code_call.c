@@ -89,7 +89,7 @@ static bool is_here(cw_fn *n, const rlx_node *device)
     return false;
 }
 
-/* The same for a position in the module's list. */
+/* Is the device at this position of the module's list here? Reports otherwise. */
 static bool index_is_here(cw_fn *n, const rlx_expr *index)
 {
     const rlx_attr_list *list = rlx_listed_vdevices(n->w->m);

@@ -1,4 +1,4 @@
-/* code_function.c: one function.
+/*- code_function.c: one function.
  *
  *     if c:            BRANCH c, else
  *         a = ...          ... a in the register of y
@@ -206,7 +206,7 @@ static bool bind_cast(cw_fn *n, const rlx_match_cast *c)
 
 /* ---- branches ------------------------------------------------------------------------------- */
 
-/* What is made in a branch and is its result is made where the result is wanted. */
+/* A value made in a branch and returned by it is made where the result is wanted. */
 static void wish_for(cw_fn *n, const rlx_expr *result, uint32_t serial, uint32_t reg)
 {
     cw_value *v = cw_value_of(n, result);
@@ -344,7 +344,7 @@ static bool write_event(cw_fn *n, enum cw_event event, cw_part *opened)
     }
 }
 
-/* What begin_if found goes to the part that the next event opens. */
+/* Passes the state that begin_if left on to the part that the next event opens. */
 static void hand_over(cw_part *to, const cw_part *from)
 {
     to->tail = from->tail;
@@ -380,8 +380,8 @@ static const rlx_sinfo *param_info(const cw_fn *n, size_t i)
     return v && v->sinfo ? v->sinfo : rlx_object_info(n->ctx);
 }
 
-/* What attributes promise of the variables that the parameters have bound: believed here,
- * checked when the function is entered. */
+/* Describes the bounds that attributes promise of the variables bound by parameters: believed
+ * here, checked when the function is entered. */
 static bool describe_promises(cw_fn *n, rlx_desc_writer *d)
 {
     rlx_facts promised = { 0 };

@@ -12,8 +12,7 @@
 #include "codegen/native.h"
 
 typedef struct rlx_codegen_options rlx_codegen_options;
-/* What the file carries for the PrimFuncs of a module: bytecode always, and what the target
- * adds. */
+/* Form of the PrimFuncs of a module in its file: bytecode always, and what the target adds. */
 typedef struct rlx_target {
     const char *name;                  /* "interp" */
     /* NULL: nothing. False with diagnostics; where the target's tools fail, a warning is

@@ -1,3 +1,4 @@
+/* kernel_access.c: indices, range checks, loads and stores of kernels. */
 #include "codegen/kernel_writer_int.h"
 
 #define MAX_LOAD_DEPTH 32 /* loads in indices of loads: bounds the recursion */

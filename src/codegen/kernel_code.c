@@ -1,3 +1,4 @@
+/* kernel_code.c: registers, constants, the code of open constructs, and the bytes of a kernel. */
 #include "codegen/kernel_writer_int.h"
 
 bool kw_fail(kw *w, const char *format, ...)
@@ -29,7 +30,7 @@ bool kw_no_memory(kw *w)
 
 /* ---- registers ------------------------------------------------------------------------------ */
 
-/* What the loader leaves for them: constants take a cell each, strips begin at 64 bytes. */
+/* Room that the loader leaves: constants take a cell each, strips begin at 64 bytes. */
 #define MOST_FRAME (RLX_KERNEL_MAX_FRAME - 8 * KW_CONST_BASE - 128)
 
 static size_t register_bytes(unsigned klass, unsigned kind)

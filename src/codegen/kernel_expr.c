@@ -1,3 +1,5 @@
+/* kernel_expr.c: expressions as instructions, without recursion; values known already are used
+ * again. */
 #include "codegen/kernel_writer_int.h"
 
 /* ---- remembering ---------------------------------------------------------------------------- */

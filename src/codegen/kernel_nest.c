@@ -1,10 +1,13 @@
-/* kernel_nest: loops around straight-line statements.
+/*- kernel_nest.c: loops around straight-line statements.
  *
- *     for i in range(n):                   A loop is a good strip if each of its values has stores
- * of its own ("j is for k in range(m):               determined by the stored place"): then its
- * iterations may be done side by for j in range(p):           side, and it may move innermost past
- * the others, because two iterations that C[i, j] += ...           meet at one place have the same
- * j.
+ *     for i in range(n):
+ *         for k in range(m):
+ *             for j in range(p):
+ *                 C[i, j] += ...
+ *
+ * A loop is a good strip if each of its values has stores of its own ("j is determined by the
+ * stored place"): then its iterations may be done side by side, and it may move innermost past
+ * the others, because two iterations that meet at one place have the same j.
  *
  * A nest that is one reduction of one or two loads becomes one instruction over three loops,
  * the innermost reduction loop included. The loops that do not determine the place keep their

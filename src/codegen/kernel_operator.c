@@ -1,3 +1,4 @@
+/* kernel_operator.c: TIR operators and intrinsics as operations of kernels. */
 #include "codegen/kernel_writer_int.h"
 
 static bool is_unsigned64(rlx_dtype t)

@@ -1,3 +1,4 @@
+/* kernel_value.c: one operation of a kernel: its registers, its level, its mask, its dtype. */
 #include "codegen/kernel_writer_int.h"
 
 /* The outermost level that runs whenever the top one does; for loads also: where nothing below

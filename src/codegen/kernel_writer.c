@@ -1,3 +1,4 @@
+/* kernel_writer.c: a PrimFunc as kernel bytecode: parameters, buffers, statements. */
 #include "codegen/kernel_writer_int.h"
 
 /* ---- buffers -------------------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ static bool attr_stmt(kw *w, const rlx_attr_stmt *s)
     return true;
 }
 
-/* What covers the rest of a suite: makes its own code; *body: the rest. */
+/* A statement that covers the rest of its suite makes its own code; *body: the rest. */
 static bool cover(kw *w, const rlx_stmt *s, kw_value mask, const rlx_stmt **body)
 {
     bool outside = !in_strip(w);

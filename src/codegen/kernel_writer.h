@@ -9,8 +9,8 @@
  * to `out`. False with CG diagnostics for what kernels cannot do, or when out of memory.
  * Nothing of `f` is changed. */
 bool rlx_kernel_write(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out);
-/* The same; hints gets the names of registers, for readers of what is made of the bytes. The
- * caller frees it. */
+/* Writes a kernel as rlx_kernel_write does, and names its registers in hints, for readers of what
+ * is made of the bytes. The caller frees hints. */
 bool rlx_kernel_write_named(rlx_context *ctx, const rlx_prim_func *f, rlx_slice name, rlx_buf *out,
                             rlx_kernel_hints *hints);
 

@@ -1,14 +1,12 @@
-/* kernel_writer_int.h: the parts of the kernel writer.
+/*- kernel_writer_int.h: the parts of the kernel writer.
  *
- *   kernel_writer.c   the function: parameters, statements
- *   kernel_nest.c     loop nests: may they be reordered, which loop becomes the strip, fused
- *                     reductions
- *   kernel_expr.c     expressions without recursion, what is remembered, which strips are free
- *                     again
- *   kernel_value.c    one operation: registers, level, masks, dtypes
- *   kernel_operator.c TIR operators and intrinsics as operations
- *   kernel_access.c   indices, range checks, loads, stores
- *   kernel_code.c     registers, constants, code of open constructs, the bytes
+ *   kernel_writer.c     the function: parameters, statements
+ *   kernel_nest.c       loop nests: may they be reordered, the loop that is the strip, reductions
+ *   kernel_expr.c       expressions without recursion, values remembered, strips free again
+ *   kernel_value.c      one operation: registers, level, masks, dtypes
+ *   kernel_operator.c   TIR operators and intrinsics as operations
+ *   kernel_access.c     indices, range checks, loads, stores
+ *   kernel_code.c       registers, constants, code of open constructs, the bytes
  *
  * Code is collected per open construct ("level"). An instruction goes to the outermost level
  * where its operands are known, so invariant work leaves the loops by itself; when a level

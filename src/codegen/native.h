@@ -1,7 +1,6 @@
-/* native.h: generated C becomes shared objects.
+/*- native.h: generated C becomes shared objects.
  *
- *   native_build.c     units of source to objects: command line, private directory, what is
- *                      compiled and what is cached
+ *   native_build.c     units of source to objects: command line, private directory, cache
  *   native_process.c   compiler processes; the only file of the library that starts any
  *   native_directory.c private directories, and what killed processes left in theirs
  *   native_cache.c     objects of earlier runs

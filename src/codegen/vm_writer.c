@@ -144,7 +144,7 @@ static bool write_functions(cw_module *w)
     return ok && (rlx_writer_ok(&w->out) || cw_failed(w, w->m->place));
 }
 
-/* What the target adds to the bytecode of kernels, or their source. */
+/* Adds the target's code to the bytecode of kernels, or their source. */
 static bool add_code(cw_module *w)
 {
     if (w->o->source)

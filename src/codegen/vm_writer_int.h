@@ -1,4 +1,4 @@
-/* vm_writer_int.h: inside the VM writer only.
+/*- vm_writer_int.h: inside the VM writer only.
  *
  *   vm_writer.c        a module: numbers of functions and kernels, the file
  *   code_constant.c    constants, each content once
@@ -96,7 +96,7 @@ RLX_INLINE uint32_t cw_serial(const cw_part *p) { return p->serial[p->second]; }
 
 #define CW_FOREVER UINT32_MAX
 
-/* What variables stand for. Copies of a variable (y = x, a cast of x) stand for the same value. */
+/* Values of variables. Copies of a variable (y = x, a cast of x) have one value. */
 typedef struct cw_value {
     const rlx_expr *definition;   /* value of the binding; NULL: a parameter */
     const rlx_expr *leaf;         /* a constant of the file: needs no register; else NULL */
@@ -194,8 +194,8 @@ bool cw_target_register(cw_fn *n, cw_target *t);
 bool cw_call(cw_fn *n, const rlx_call *call, cw_target *t);
 
 /* ---- code_proof.c */
-/* What is known of the value of e without looking at the variable it is bound to. NULL: memory
- * is out. */
+/* Struct info of the value of e without that of the variable it is bound to. NULL: memory is
+ * out. */
 const rlx_sinfo *cw_known(cw_fn *n, const rlx_expr *e);
 /* Do all arguments of a call of a Relax function surely fit? */
 bool cw_args_fit(cw_fn *n, const rlx_call *call);

@@ -1,14 +1,14 @@
-/* desc: structural information and integer expressions, flat: the form in which a compiled
+/*- desc.h: structural information and integer expressions, flat: the form in which a compiled
  * program carries them.
  *
  * Everything is 64-bit words in one section (DESCS), a chain of items; offsets are in words:
  *
  *   item    | words u32 | type u8 |   | symbols u32 | registers u32 |   content ...
- *             "symbols": one more than the largest symbol slot used, likewise registers, so
- *             that a user of the item
- *             checks two numbers. An item refers to earlier expression items only.
+ *             "symbols": one more than the largest symbol slot used, likewise registers, so that a
+ *             user of the item checks two numbers. An item refers to earlier EXPR items only.
  *   EXPR    op words, postfix
- *   DESC    one node;  PARAMS: one PARAMS node
+ *   DESC    one node
+ *   PARAMS  one PARAMS node
  *
  *   node    | kind u8 | flags u8 | count u16 | words u32 (of the node, this one included) |
  *     OBJECT
@@ -78,8 +78,8 @@ enum rlx_dim_tag {
 #define RLX_DESC_MAX_WORK \
     (1u << 20) /* words of all expressions that one description compares with */
 
-/* What is needed to evaluate, match and print. `regs` and `names` may be NULL where nothing
- * refers to them. */
+/* Surroundings in which descriptions are evaluated, matched and printed. `regs` and `names` may be
+ * NULL where nothing refers to them. */
 typedef struct rlx_desc_env {
     const int64_t *descs;    /* the DESCS section */
     int64_t *syms;           /* slots of the frame */
@@ -138,7 +138,7 @@ RLX_INLINE const int64_t *rlx_item_node(const int64_t *descs, uint32_t offset)
     return descs + offset + RLX_ITEM_HEADER;
 }
 
-/* What one node says, for tools. dims NULL: not known. */
+/* Content of one node, for tools. dims NULL: not known. */
 typedef struct rlx_desc_info {
     enum rlx_desc_kind kind;
     rlx_dtype dtype;      /* PRIM, TENSOR; RELAX_VOID: not known */
@@ -150,10 +150,10 @@ void rlx_desc_describe(const int64_t *node, rlx_desc_info *out);
  * parameter. */
 const int64_t *rlx_desc_param_at(const int64_t *descs, uint32_t offset, uint32_t i,
                                  uint32_t *name);
-/* What a PARAMS item promises of symbols, checked when its parameters fit. */
+/* Bounds of a symbol that a PARAMS item promises, checked when its parameters fit. */
 typedef struct rlx_desc_bound { int64_t symbol, low, high; } rlx_desc_bound;
 #define RLX_DESC_BOUND_WORDS 3
-/* NULL: nothing. */
+/* The bounds of a PARAMS item; NULL: it promises none. */
 const rlx_desc_bound *rlx_desc_bounds(const int64_t *descs, uint32_t offset, uint32_t *count);
 /* Text as the language writes it: n <= 64, 0 <= n. */
 void rlx_desc_bound_text(const rlx_desc_env *env, const rlx_desc_bound *b, rlx_buf *out);
@@ -192,9 +192,12 @@ int64_t rlx_dim_binder(rlx_writer *w, rlx_slice name);
 int64_t rlx_dim_expr(uint32_t expr_offset);
 #define RLX_DIM_WILD ((int64_t)RLX_DIM_ANY)
 
-/* Expressions, in postfix order:   rlx_expr_begin; symbol, int, op(MUL) ...; offset =
- * rlx_expr_end. A conditional value is   cond, then(), value, otherwise(), value, op(SELECT): only
- * one arm is evaluated; and, or are              a, and_then(), b, op(AND): they stop early. */
+/*- Expressions, in postfix order:
+ *
+ *   an expression         rlx_expr_begin; symbol, int, op(MUL) ...; offset = rlx_expr_end
+ *   a conditional value   cond, then(), value, otherwise(), value, op(SELECT): evaluates one arm
+ *   and, or               a, and_then(), b, op(AND): they stop early
+ */
 enum rlx_expr_op {
     RLX_EXPR_INT = 0,    /* value i56 */
     RLX_EXPR_WIDE = 1,   /* value in the next word */

@@ -236,7 +236,7 @@ static bool make_tree(tree *t, uint32_t words)
     return true;
 }
 
-/* What is still to be printed: a literal text, or a node that needs parentheses below
+/* A piece still to be printed: a literal text, or a node that needs parentheses below
  * `precedence`. */
 typedef struct piece { const char *text; uint8_t node, precedence; } piece;
 typedef struct pieces { piece data[4 * MAX_SHOWN]; int len; } pieces;

@@ -227,7 +227,7 @@ static int64_t node_header(enum rlx_desc_kind kind, uint32_t flags, size_t count
                      (uint64_t)words << 32);
 }
 
-/* What a list of dims makes of the flags of its node. */
+/* The flags that a list of dims gives its node. */
 static uint32_t dims_flags(rlx_desc_writer *d, const int64_t *dims, size_t count)
 {
     uint32_t flags = RLX_DESC_HAS_DIMS;

@@ -1,3 +1,4 @@
+/* rlx_writer.c: the sections of a .rlx file, collected in any order. */
 #include "desc/rlx_writer.h"
 
 void rlx_writer_init(rlx_writer *w, rlx_memory *m)

@@ -1,11 +1,12 @@
-/* rlx_writer.h: builds a .rlx file in memory, section by section, in any order.
+/*- rlx_writer.h: builds a .rlx file in memory, section by section, in any order.
  *
- *     rlx_writer w;  rlx_writer_init(&w, memory);
- *     uint32_t f = rlx_writer_function(&w);            number of the next function: calls may name
- * it before it exists
- *     ...descriptions (desc/desc.h), instructions...
+ *     rlx_writer w;
+ *     rlx_writer_init(&w, memory);
+ *     uint32_t f = rlx_writer_function(&w);      number of the next function: calls may name it
+ *     ...descriptions (desc/desc.h), instructions...                       before it exists
  *     rlx_writer_set_function(&w, f, &record);
- *     rlx_buf out;  ok = rlx_writer_finish(&w, &out);
+ *     rlx_buf out;
+ *     ok = rlx_writer_finish(&w, &out);
  *     rlx_writer_free(&w);
  *
  * Failure latches: after the first failed allocation or broken limit every call is harmless
@@ -37,8 +38,8 @@ typedef struct rlx_writer {
     RLX_VEC(rlx_file_place) places;
     RLX_VEC(rlx_file_kernel) kernels;   /* offsets relative to kernel_bytes until finished */
     rlx_buf kernel_bytes;
-    RLX_VEC(rlx_file_constant) constants;
-    rlx_buf constant_bytes;             /* likewise */
+    RLX_VEC(rlx_file_constant) constants; /* offsets relative to constant_bytes until finished */
+    rlx_buf constant_bytes;
     rlx_buf module_text;
     rlx_buf native;                     /* the section, complete */
 } rlx_writer;

@@ -1,3 +1,4 @@
+/* codes.c: the table of diagnostic codes, and looking in it. */
 #include "format/codes.h"
 
 static const rlx_code rows[RLX_CODE_COUNT] = {

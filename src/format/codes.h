@@ -1,8 +1,11 @@
-/* codes.h: the diagnostic codes. The rows are in codes.def: look there for the meaning of each.
+/*- codes.h: the diagnostic codes. The rows are in codes.def: look there for the meaning of each.
  *
- *   PA text   NF normal form   WF, WX well-formedness   TY structural information   PU purity   VD
- * devices OP misuse of the API   RT run time   LD loading   CG code generation   IO, NP files   IN
- * ours
+ *   PA       text                     VD       devices
+ *   NF       normal form              CG       code generation
+ *   WF, WX   well-formedness          RT       run time
+ *   TY       structural information   LD       loading
+ *   PU       purity                   IO, NP   files, arrays
+ *   OP       misuse of the API        IN       mistakes of the library
  */
 #ifndef RLX_FORMAT_CODES_H
 #define RLX_FORMAT_CODES_H

@@ -31,8 +31,8 @@ static inline bool rlx_fail(rlx_fault *f, enum rlx_code_id code, const char *for
     return false;
 }
 
-/* What a failed assertion of a kernel means: "RT05: sizes differ" names its code (*text then
- * loses it), others are RT15. Lowered operators check so what inference took on trust. */
+/* Code of a failed assertion of a kernel: "RT05: sizes differ" names its own (*text then loses
+ * it), others are RT15. Lowered operators check so what inference took on trust. */
 static inline enum rlx_code_id rlx_assertion_code(const char **text)
 {
     static const struct {

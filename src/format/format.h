@@ -1,4 +1,4 @@
-/* format: what the compile side and the run side agree on. Data and small helpers, no policy.
+/*- format: what the compile side and the run side agree on. Data and small helpers, no policy.
  *
  *   value_tags.h   type numbers of cells, numbers of our own object kinds
  *   object_layout.h  boxed values in memory

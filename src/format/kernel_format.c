@@ -1,3 +1,4 @@
+/* kernel_format.c: the tables of kernel instructions and element types. */
 #include "format/kernel_format.h"
 #include <relax/common.h>
 

@@ -1,12 +1,18 @@
-/* kernel_format.h: layout of a kernel's bytes, shared by writer, loader and disassembler.
+/*- kernel_format.h: layout of a kernel's bytes, shared by writer, loader and disassembler.
  *
- *   header | parameters | buffers | registers | constants | code | names | data      all
- * little-endian, each part padded to 8 bytes header     10 x u32: magic, version, total bytes,
- * then the counts of the parts in their order parameter  u8 kind, u8 0, u16 buffer or register,
- * u32 dtype buffer     u32 dtype, u8 kind, u8 rank, u16 0, u32 name, u32 data offset, u64 elements
- * (of constants) register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG constant   u64:
- * bits of scalar register 0, 1, ... in this order code       u16 words (kernel_opcode.def) names
- * NUL-terminated texts; the kernel's own name is at 0 data       elements of constant buffers
+ *   header | parameters | buffers | registers | constants | code | names | data
+ *
+ *   header     10 x u32: magic, version, total bytes, then the counts of the parts in their order
+ *   parameter  u8 kind, u8 0, u16 buffer or register, u32 dtype
+ *   buffer     u32 dtype, u8 kind, u8 rank, u16 0, u32 name, u32 data offset,
+ *              u64 elements (of constants)
+ *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG
+ *   constant   u64: bits of scalar register 0, 1, ... in this order
+ *   code       u16 words (kernel_opcode.def)
+ *   names      NUL-terminated texts; the kernel's own name is at 0
+ *   data       elements of constant buffers
+ *
+ * All little-endian, each part padded to 8 bytes.
  */
 #ifndef RLX_FORMAT_KERNEL_FORMAT_H
 #define RLX_FORMAT_KERNEL_FORMAT_H

@@ -1,3 +1,4 @@
+/* native_abi.c: the interface of native kernels as text of C; is a file a shared object? */
 #include "format/native_abi.h"
 
 #include <elf.h>

@@ -1,14 +1,15 @@
-/* object_layout.h: boxed values in memory.
+/*- object_layout.h: boxed values in memory.
  *
- *   0   refs: strong count in the low half, weak count in the high half      } as tvm-ffi has it,
- * so that its 8   type_index                                                           } callees
- * can count and free our 12  bytes of the block (padding there) } objects, and we theirs 16
- * deleter(self, flags): 1 destroy the content, 2 free the memory 24  what follows depends on the
- * type: DLTensor, {data, size} of strings and shapes, ...
+ *    0   refs: strong count in the low half, weak count in the high half
+ *    8   type_index
+ *   12   bytes of the block (padding in tvm-ffi)
+ *   16   deleter(self, flags): 1 destroy the content, 2 free the memory
+ *   24   depends on the type: DLTensor, {data, size} of strings and shapes, ...
  *
- * An object is read beyond what its type number promises only if it is one of ours: index 64
- * says which of ours in `mark`, tensors by their `mark`, functions and errors by their deleter
- * (runtime/runtime.h).
+ * The first 24 bytes are as tvm-ffi has them, so that its callees can count and free our
+ * objects, and we theirs. An object is read beyond what its type number promises only if it is
+ * one of ours: index 64 says which of ours in `mark`, tensors by their `mark`, functions and
+ * errors by their deleter (runtime/runtime.h).
  */
 #ifndef RLX_FORMAT_OBJECT_LAYOUT_H
 #define RLX_FORMAT_OBJECT_LAYOUT_H
@@ -26,8 +27,8 @@ typedef struct rlx_object {
 
 #define RLX_REFS_UNIQUE (((uint64_t)1 << 32) | 1) /* nobody else has it */
 
-/* What is counted but no value has its number in the same place, so that a handle of the wrong
- * kind is seen. */
+/* Counted things that are no values have their number in the place of a type number, so that a
+ * handle of the wrong kind is seen. */
 enum {
     RLX_TAG_EXECUTABLE = -1,
     RLX_TAG_VM = -2,
@@ -122,7 +123,7 @@ typedef struct rlx_extern_function {
     uint32_t packed;
 } rlx_extern_function;
 
-/* What an object with index 64 is: 'RLXo' and a number. */
+/* Mark of an object with index 64: 'RLXo' and a number. */
 #define RLX_MARK(n) ((uint64_t)0x524c586f << 32 | (n))
 #define RLX_MARK_TUPLE RLX_MARK(1)
 #define RLX_MARK_STORAGE RLX_MARK(2)

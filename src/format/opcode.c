@@ -1,3 +1,4 @@
+/* opcode.c: the table of VM instructions, and names of the sections of a file. */
 #include "format/opcode.h"
 
 #include "format/rlx_file.h"

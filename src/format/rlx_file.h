@@ -1,4 +1,4 @@
-/* rlx_file.h: the compiled program as a file.
+/*- rlx_file.h: the compiled program as a file.
  *
  *   +--------------------+ 0
  *   | rlx_file_header    | 64 bytes
@@ -13,21 +13,19 @@
  * covers header and table with itself as 0.
  *
  *   NAMES      u32 count; u32 offset[count + 1] into the bytes that follow; bytes, each name
- *              followed by a NUL that
- *              its offsets count (name i is bytes offset[i] .. offset[i + 1] - 1, the NUL left
- *              out)
+ *              followed by a NUL that its offsets count (name i is bytes offset[i] ..
+ *              offset[i + 1] - 1, the NUL left out)
  *   FUNCTIONS  rlx_file_function[]
  *   CODE       u32 words (opcode.h)
- *   KERNELS    u32 count, u32 0; rlx_file_kernel[count]; blobs at offsets that are multiples of
- *              64
+ *   KERNELS    u32 count, u32 0; rlx_file_kernel[count]; blobs at multiples of 64
  *   CONSTANTS  u32 count, u32 0; rlx_file_constant[count]; payloads at multiples of 64
  *   DESCS      int64 words (desc/desc.h): descriptions and expressions
  *   PACKED     u32 names of packed functions and builtins that the code calls
  *   PLACES     rlx_file_place[], ascending code word (optional)
  *   MODULE     text of the module that was not lowered (optional)
  *   NATIVE     rlx_file_native; rlx_file_native_object[num_objects]; u32 kernels[num_kernels]:
- *              object << 16 | place in its
- *              table, or RLX_NO_INDEX; shared objects at multiples of 64 (optional)
+ *              object << 16 | place in its table, or RLX_NO_INDEX; shared objects at multiples
+ *              of 64 (optional)
  */
 #ifndef RLX_FORMAT_RLX_FILE_H
 #define RLX_FORMAT_RLX_FILE_H

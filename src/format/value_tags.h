@@ -1,11 +1,12 @@
-/* value_tags.h: cells (relax/value.h) as the run side uses them.
+/*- value_tags.h: cells (relax/value.h) as the run side uses them.
  *
  * Inside a VM frame, and only there, `reserved` of a cell says who keeps a boxed value alive:
- *   RLX_HELD_BY_RUN     the caller of the VM or the executable: at least until the whole call
- *                       ends
- *   RLX_HELD_BY_FRAME   this cell: one reference, dropped when it is overwritten, killed or the
- *                       frame ends
+ *
+ *   RLX_HELD_BY_RUN     the caller of the VM or the executable: at least until the whole call ends
+ *   RLX_HELD_BY_FRAME   this cell: one reference, dropped when it is overwritten or killed, or
+ *                       when the frame ends
  *   RLX_HELD_BY_PARENT  a cell of the calling frame: until this frame returns
+ *
  * Cells that leave the frame (arguments of packed functions, results) have 0 there.
  */
 #ifndef RLX_FORMAT_VALUE_TAGS_H

@@ -1,3 +1,4 @@
+/* build.c: constructors of Relax expressions, bindings, blocks and functions. */
 #include "ir/ir_int.h"
 
 /* Nodes with a list have it behind themselves, in the same block. */

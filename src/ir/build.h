@@ -184,7 +184,7 @@ RLX_INLINE int64_t rlx_module_named_by(const rlx_module *m, const rlx_node *n)
     const rlx_global_var *gv = rlx_as_global_var(n);
     return gv ? rlx_module_index(m, gv) : -1;
 }
-/* The same module with functions[i] replaced; same pointer if all are the same. */
+/* m with functions[i] in place of its own; m itself if all are its own. */
 const rlx_module *rlx_module_with(rlx_context *ctx, const rlx_module *m,
                                   const rlx_node *const *functions);
 

@@ -1,3 +1,4 @@
+/* build_attr.c: constructors of attributes and attribute maps. */
 #include "ir/ir_int.h"
 
 const rlx_attr *rlx_attr_none(rlx_context *ctx)

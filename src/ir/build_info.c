@@ -1,6 +1,6 @@
-/* Shapes and struct info. The constructors on the way of every binding look for their node
- * themselves: hash over the words, one probe, nothing copied when the node is there. The words
- * and their order are those of node.def (rlx_node_intern finds the same nodes). */
+/* build_info.c: shapes and struct info. The constructors on the way of every binding look for
+ * their node themselves: hash over the words, one probe, nothing copied when the node is there.
+ * The words and their order are those of node.def (rlx_node_intern finds the same nodes). */
 #include "ir/ir_int.h"
 
 /* A list that is the content of a node: of a SHAPE_EXPR, TUPLE_SINFO, or the values of a

@@ -1,5 +1,5 @@
-/* Integer and scalar expressions; literals and binary operations look for their node themselves
- * (see build_info.c). */
+/* build_prim.c: integer and scalar expressions; literals and binary operations look for their node
+ * themselves (see build_info.c). */
 #include "ir/ir_int.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
+/* build_tir.c: constructors of buffers and of TIR statements. */
 #include "ir/ir_int.h"
 
-/* What buffers have unless the program says otherwise. */
+/* Defaults of buffers. */
 #define DEFAULT_ALIGN 64
 #define DEFAULT_OFFSET_FACTOR 1
 

@@ -1,3 +1,4 @@
+/* context.c: contexts: layers, strings, collection, diagnostics. */
 #include "ir/ir_int.h"
 
 /* ---- layers */

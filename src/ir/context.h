@@ -1,4 +1,4 @@
-/* context.h: the context owns everything of a compile job: nodes, strings, sources,
+/*- context.h: the context owns everything of a compile job: nodes, strings, sources,
  * diagnostics.
  *
  *   context ── layer 0   region + intern tables   what the host holds
@@ -97,7 +97,7 @@ bool rlx_no_memory(rlx_context *ctx);
 
 /* Interned string (found in any layer, else made in the top one). NULL when out of memory. */
 const rlx_string *rlx_string_intern(rlx_context *ctx, rlx_slice text);
-/* The same, not to be found again: for hints that are many and hardly ever the same. */
+/* A string that is not interned: for hints that are many and hardly ever equal. */
 const rlx_string *rlx_string_new(rlx_context *ctx, rlx_slice text);
 /* The interned string of that text; NULL: there is none. Names of variables, which may be such
  * hints, are looked up by pointer only after this. */
@@ -143,8 +143,7 @@ RLX_INLINE size_t rlx_error_count(const rlx_context *ctx)
 {
     return ctx->diags.num_errors + (ctx->diags.out_of_memory ? 1 : 0);
 }
-/* The same over calls of the host, which may forget diagnostics in between: do errors stand
- * that were raised since the mark? */
+/* Errors raised since a mark, over calls of the host, which may clear diagnostics in between. */
 typedef struct rlx_error_mark { size_t errors, clears; } rlx_error_mark;
 RLX_INLINE rlx_error_mark rlx_errors_mark(const rlx_context *ctx)
 {

@@ -1,3 +1,4 @@
+/* copy.c: copies of nodes: into a lower layer, another context, or with fresh variables. */
 #include "ir/ir_int.h"
 
 /* ---- into another layer or context: everything is made again */
@@ -71,7 +72,7 @@ static void mark_alone(struct fresh *f, const rlx_node *n)
     rlx_vec_free(&f->ctx->memory, &vars);
 }
 
-/* What a buffer that is matched against an argument binds: its pointer and the variables of its
+/* Marks what a buffer matched against an argument binds: its pointer and the variables of its
  * shape. */
 static void mark_matched(struct fresh *f, const rlx_node *n)
 {

@@ -1,3 +1,4 @@
+/* device.c: virtual devices: kind, number, text, and the list of a module. */
 #include "ir/ir_int.h"
 
 /* Of kinds that share a number the first names it. */

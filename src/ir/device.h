@@ -17,7 +17,7 @@ const char *rlx_show_vdevice(rlx_context *ctx, const rlx_node *vdevice);
 /* The devices that a module lists, NULL: it has no list. */
 const rlx_attr_list *rlx_listed_vdevices(const rlx_module *m);
 
-/* The same list for whoever asks of many devices. */
+/* An index of the devices that a module lists, for whoever asks of many. */
 typedef struct rlx_device_table {
     bool filled;
     rlx_ptrmap numbers;     /* device -> number among those of its kind + 1 */

@@ -1,4 +1,4 @@
-/* Structural equality of two nodes, side by side, with an explicit stack.
+/* equal.c: structural equality of two nodes, side by side, with an explicit stack.
  *
  * A link left[x] = y, right[y] = x says that x of one side is y of the other. Definitions make
  * links; the node that opens a scope undoes at its end what was linked within. Pairs found
@@ -64,7 +64,7 @@ static void pairset_free(rlx_memory *m, struct pairset *s)
 
 /* ---- state */
 
-/* What a link replaced, to be put back at the end of the scope. */
+/* A replaced link, put back at the end of the scope. */
 struct undo { const rlx_node *a, *b, *old_a, *old_b; };
 
 struct frame {
@@ -346,7 +346,7 @@ static bool same_names(const rlx_module *a, const rlx_module *b)
     return true;
 }
 
-/* What must hold or be known before the children of a pair are compared. */
+/* Makes the links and checks that come before the children of a pair are compared. */
 static bool prepare(struct state *s, const rlx_node *a, const rlx_node *b)
 {
     const rlx_var_binding *x = rlx_as_var_binding(a), *y = rlx_as_var_binding(b);
@@ -437,8 +437,8 @@ static enum rlx_step note_link(void *user, const rlx_node *n, const rlx_field *v
     return r->state->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* What b of the right side is with the variables of the left side; NULL: it mentions one that
- * is none there, or that may be any. */
+/* b of the right side with the variables of the left side; NULL: it mentions one that is none
+ * there, or that may be any. */
 static const rlx_node *on_the_left(struct state *s, rlx_context *ctx, const rlx_node *b)
 {
     struct renaming r = { .state = s };

@@ -1,6 +1,6 @@
-/* Structural hash. It must not depend on where a node is shared, nor on which objects the
- * variables are, so a bound variable counts by its kind alone and every node has one hash
- * within the root: shared nodes are hashed once. */
+/* hash.c: structural hash. It must not depend on where a node is shared, nor on which objects the
+ * variables are, so a bound variable counts by its kind alone and every node has one hash within
+ * the root: shared nodes are hashed once. */
 #include "ir/ir_int.h"
 
 struct frame { rlx_cursor cursor; uint64_t hash; size_t steps, function; };

@@ -19,7 +19,7 @@ typedef struct rlx_host_row {
 /* A kind of struct info. A callback that is NULL has the default named there; one that fails
  * gives a negative number or NULL. */
 typedef struct rlx_host_kind rlx_host_kind;
-/* What stands in the brackets of R.NAME(...). Texts are the host's, as long as the kind. */
+/* An argument of R.NAME(...) as it prints. Texts are the host's, as long as the kind. */
 typedef struct rlx_host_argument {
     const char *name;            /* NULL: none */
     const rlx_node *const *operand; /* in the node; NULL: text */
@@ -119,7 +119,8 @@ typedef struct rlx_host_call {
 } rlx_host_call;
 bool rlx_host_enter(rlx_context *ctx, const struct rlx_scope *scope, rlx_host_call *c);
 void rlx_host_leave(rlx_context *ctx, const rlx_host_call *c);
-/* What a callback about a call says: with the view's code at the call, "subject: text". */
+/* Reports what a callback finds wrong with a call: with the view's code at the call, "subject:
+ * text". */
 void rlx_host_say(rlx_host_view *view, rlx_slice text);
 /* Asks about two of a kind. An answer from 0 to `most`, else -1 after a report. */
 typedef int32_t rlx_host_question(const rlx_host_kind *k, rlx_context *ctx, const rlx_sinfo *a,

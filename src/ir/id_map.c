@@ -1,3 +1,4 @@
+/* id_map.c: numbers by serial number of a node, in pages. */
 #include "ir/id_map.h"
 
 #include <string.h>

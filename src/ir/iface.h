@@ -47,7 +47,8 @@ enum rlx_op_flags {
     RLX_OP_NO_LOWER =
         16 /* has no lowering of its own by nature (call_tir family, values of the compiler) */
 };
-/* Pattern kinds for fusion, numbered as in passes-and-analyses: ElemWise 0 ... Opaque 8. */
+/* Pattern kinds for fusion, with the numbers of TVM: ElemWise 0, Broadcast 1, Injective 2,
+ * CommReduce 3, OutEWiseFusable 4, Opaque 8. */
 enum rlx_op_pattern {
     RLX_ELEMWISE = 0,
     RLX_BROADCAST = 1,
@@ -113,7 +114,7 @@ typedef struct rlx_op_table {
                             size_t num_sinfo_args, const rlx_attr *given, rlx_place place);
 } rlx_op_table;
 
-/* What an inference rule sees. The call's arguments are leaves. */
+/* Input of an inference rule. The call's arguments are leaves. */
 struct rlx_infer {
     rlx_context *ctx;
     const rlx_call *call;

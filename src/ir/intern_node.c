@@ -1,3 +1,4 @@
+/* intern_node.c: interning of nodes: one object per content, in any layer. */
 #include "ir/ir_int.h"
 
 const rlx_node *rlx_intern_enter(rlx_context *ctx, uint64_t hash, rlx_node *node)

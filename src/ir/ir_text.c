@@ -1,5 +1,6 @@
-/* Text of struct info, integer expressions and leaf expressions. A node that is taken off the
- * stack writes its beginning and pushes the rest: literal pieces, children, a closing piece. */
+/* ir_text.c: text of struct info, integer expressions and leaf expressions. A node that is taken
+ * off the stack writes its beginning and pushes the rest: literal pieces, children, a closing
+ * piece. */
 #include "ir/ir_int.h"
 
 #include <math.h>
@@ -962,7 +963,7 @@ static void write_item(struct state *s, struct item i)
     }
 }
 
-/* What an item pushed in reading order is turned round, so that the first comes off first. */
+/* Pieces pushed in reading order are turned round, so that the first comes off first. */
 static void turn_round(struct state *s, size_t base)
 {
     for (size_t i = base, j = s->items.len; i + 1 < j; i++, j--) {

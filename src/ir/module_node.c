@@ -1,3 +1,4 @@
+/* module_node.c: modules, and their tables from names to functions. */
 #include "ir/ir_int.h"
 
 /* Larger modules have a table from name to index: a power of two of slots, index + 1 or 0, at

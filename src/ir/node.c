@@ -1,3 +1,4 @@
+/* node.c: the field lists and kinds of nodes, made from node.def; children by number. */
 #include "ir/ir_int.h"
 
 /* The field lists, one per struct, made from node.def. */
@@ -30,7 +31,7 @@
 #define END(s) { .name = NULL } };
 #include "ir/node.def"
 
-/* What the kinds table takes from the fields: where the place is. */
+/* The kinds table takes one thing from the fields: where the place is. */
 #define REF(s, w, n)
 #define REFS(s, w, n)
 #define DEF(s, w, n)

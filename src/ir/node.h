@@ -1,4 +1,4 @@
-/* node.h: the node structs, kinds and casts made from node.def, and the field table.
+/* node.h: the node structs and kinds made from node.def, checked casts, and the field table.
  *
  * Every node starts with an rlx_node. All families share the C type rlx_node (so no casts on
  * the way up); the names rlx_expr, rlx_prim ... say what is expected. Going down is checked:

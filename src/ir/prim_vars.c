@@ -1,3 +1,4 @@
+/* prim_vars.c: the shape variables of a node; which of them stand alone. */
 #include "ir/ir_int.h"
 
 const rlx_prim_var *rlx_alone(const rlx_prim *p)

@@ -1,3 +1,4 @@
+/* rebuild.c: the engine under rewriting and copying: nodes made again from their children. */
 #include "ir/ir_int.h"
 
 /* A node whose children are being rebuilt; the results so far lie in `done` from `base` on. */
@@ -212,7 +213,7 @@ static bool take_blob(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool fo
     return rlx_no_memory(ctx);
 }
 
-/* What a node refers to besides other nodes comes into the new place too. */
+/* A node's parts that are no nodes come into the new place too. */
 static bool take_along(rlx_context *ctx, rlx_node *n, const rlx_field *f, bool foreign,
                        const rlx_place_map *places)
 {
@@ -283,7 +284,7 @@ static bool same_attrs(const rlx_op_row *a, const rlx_op_row *b)
     return same;
 }
 
-/* What a host has added to one context is known in another only if it was registered there. An
+/* A host's addition to one context is known in another only if it was registered there. An
  * operator then has the row of that context. */
 static bool is_known_there(rlx_context *to, rlx_node *n)
 {

@@ -1,3 +1,4 @@
+/* rewrite.c: rewriting by a callback, and substitution of variables. */
 #include "ir/ir_int.h"
 
 void rlx_rewriter_init(rlx_rewriter *r, rlx_context *ctx)

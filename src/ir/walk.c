@@ -1,3 +1,4 @@
+/* walk.c: visiting nodes in evaluation order, with a stack of its own. */
 #include "ir/ir_int.h"
 
 struct state {

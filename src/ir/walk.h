@@ -5,28 +5,28 @@
 
 #include "ir/build.h"
 
-/* Structural equality with variable mapping: variables, buffers and shape variables defined
- * inside correspond by position; free ones must be the same object unless map_free. Scopes end
- * with the node that opens them. Functions of modules correspond by name. An empty attribute
- * map counts as none. GlobalVars compare by name. Names of variables do not count. Constants
- * compare by content. False also when memory runs out (latched in ctx, which may be any context
- * the caller owns exclusively: only for working memory; pass the context's memory). */
+/* Structural equality with variable mapping: variables, buffers and shape variables defined inside
+ * correspond by position; free ones must be the same object unless map_free. Scopes end with the
+ * node that opens them. Functions of modules correspond by name. An empty attribute map counts as
+ * none. GlobalVars compare by name. Names of variables do not count. Constants compare by content.
+ * `m` is for working memory only. False, and *out_of_memory true, when it runs out. */
 bool rlx_equal(rlx_memory *m, const rlx_node *a, const rlx_node *b, bool map_free,
                bool *out_of_memory);
 /* Equal nodes (free variables not mapped) have equal hashes. Depends on structure alone: bound
- * variables count by kind, free Relax variables by id. 0 when memory runs out. */
+ * variables count by kind, free Relax variables by id. 0, and *out_of_memory true, when memory
+ * runs out. */
 uint64_t rlx_hash(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
-/* The same for integer expressions, one after the other: `known` (node -> hash) is the caller's
- * and spares what was hashed before, so that all parts of a deep expression cost together what
- * the whole costs. */
+/* rlx_hash for integer expressions, one after the other: `known` (node -> hash) is the caller's
+ * and spares what was hashed before, so that all parts of a deep expression cost together what the
+ * whole costs. */
 uint64_t rlx_hash_again(rlx_memory *m, const rlx_node *n, rlx_ptrmap *known, bool *out_of_memory);
 
-/* The same for equality with map_free: free Relax variables count by kind. */
+/* Hash for equality with map_free: free Relax variables count by kind. */
 uint64_t rlx_hash_mapped(rlx_memory *m, const rlx_node *n, bool *out_of_memory);
-/* Where two nodes differ first, in the order in which equality compares: the pair (NULL: there
- * is nothing on that side), the places of the nearest nodes around that have one, and the way
- * there with what differs: `functions["main"].body.blocks[0].bindings[2].value.index: 0 and 1`.
- * False: nowhere, or out of memory. */
+/* The first difference of two nodes, in the order in which equality compares: the pair (NULL:
+ * there is nothing on that side), the places of the nearest nodes around that have one, and the
+ * way there with what differs: `functions["main"].body.blocks[0].bindings[2].value.index: 0 and
+ * 1`. False: they are equal, or out of memory. */
 typedef struct rlx_difference {
     const rlx_node *a, *b;
     rlx_place place_a, place_b;
@@ -119,7 +119,7 @@ void rlx_text_sinfo(rlx_buf *b, const rlx_sinfo *s);
 void rlx_text_prim(rlx_buf *b, const rlx_prim *p);
 void rlx_text_expr(rlx_buf *b, const rlx_expr *e);
 void rlx_text_var_name(rlx_buf *b, const rlx_var *v);
-/* The same, into the context's memory, for %s in messages; long text is cut with "...". "?"
+/* Text of a node in the context's memory, for %s in messages; long text is cut with "...". "?"
  * when out of memory. */
 const char *rlx_show(rlx_context *ctx, const rlx_node *n);
 /* Text in double quotes, with escapes; valid UTF-8 stays as it is. */

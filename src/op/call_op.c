@@ -290,7 +290,7 @@ static const rlx_attrs *last_attrs(rlx_context *ctx, const rlx_op_row *row)
     return s ? rlx_as_attrs(s->last) : NULL;
 }
 
-/* The same by the key of an earlier call: strings are interned. */
+/* Finds an attribute by the key of an earlier call: strings are interned. */
 static const rlx_op_attr *find_key(const rlx_op_row *row, const rlx_attrs *last,
                                    const rlx_attr *key)
 {

@@ -214,7 +214,7 @@ static bool wrong_input(rlx_infer *in, size_t index, const rlx_sinfo *arg, const
     return false;
 }
 
-/* What is certain to be wrong is an error; what is not known the kernel checks itself. */
+/* Inputs that are surely wrong are errors; the kernel checks what is not known. */
 static bool check_inputs(rlx_infer *in, const tir_call *c, rlx_mapping *m)
 {
     for (size_t i = 0; i < c->args->num_fields; i++)
@@ -296,7 +296,7 @@ static bool read_indices(rlx_infer *in, const rlx_attr *list, size_t num_outputs
                 : (misuse(in, "no argument is written in place (use the plain form)"), false);
 }
 
-/* What is written in place has the shape and dtype of the output. */
+/* An argument written in place has the shape and dtype of the output. */
 static bool check_replaced(rlx_infer *in, const rlx_sinfo *arg, const rlx_sinfo *out,
                            int64_t index)
 {

@@ -177,7 +177,7 @@ const rlx_sinfo *rlx_infer_view(rlx_infer *in)
     return rlx_infer_done(in, rlx_tensor_info(in->ctx, shape, v.dtype, v.ndim, v.x->vdevice));
 }
 
-/* What is left out is the empty tuple: keep. */
+/* An argument left out is the empty tuple: keep. */
 bool rlx_prepare_view(rlx_op_draft *d)
 {
     for (size_t i = 1; i < 4; i++)

@@ -1,13 +1,12 @@
-/* lower_attention.c: softmax(query key^T * scale + bias) value, layout (batch, sequence, heads,
- * size).
+/*- lower_attention.c: softmax(query key^T * scale + bias) value.
  *
  *     scores[b, n, i, j]   one per query and key; -inf where a mask hides the key
- *     top, total           greatest score and sum of exponentials of each query; a query that sees
- * nothing gives zeros out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the
- * total
+ *     top, total           greatest score and sum of exponentials of each query; a query that
+ *                          sees nothing gives zeros
+ *     out[b, i, n, v]      sum over j of exp(score - top) * value, divided by the total
  *
- * Sequences of attention_var_len lie one after another: a key is seen only from its own
- * sequence, masks count inside it.
+ * Layout: (batch, sequence, heads, size). Sequences of attention_var_len lie one after another:
+ * a key is seen only from its own sequence, masks count inside it.
  */
 #include "op/lower_int.h"
 

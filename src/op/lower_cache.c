@@ -1,4 +1,4 @@
-/* lower_cache.c: calls that differ in names only share their PrimFunc without making it again.
+/*- lower_cache.c: calls that differ in names only share their PrimFunc without making it again.
  *
  * The key of a call is a list of words: row, attributes, struct info of arguments and result. A
  * literal size is v << 1 | 1, another one is c << 1, where c numbers what is proved equal by first
@@ -133,7 +133,8 @@ static bool put_tensor(rlx_lower_cache *c, const rlx_scope *scope, const rlx_ten
     return !dims || put_sizes(c, scope, dims, (size_t)t->ndim);
 }
 
-/* What is known of e (NULL: a field of a variable): tensors, shapes, scalars. */
+/* Writes the part of the key that struct info of e gives (NULL: a field of a variable): tensors,
+ * shapes, scalars. */
 static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr *e,
                      const rlx_sinfo *s)
 {

@@ -346,7 +346,8 @@ static const rlx_prim *scattered(rlx_low *b, void *user, const rlx_low_list *ind
     return rlx_tir_cast(t, s->p.out.dtype, v);
 }
 
-/* What inference trusts: sizes of updates are those of indices, then those of data. */
+/* Checks sizes that inference trusts: those of updates are those of indices, then those of
+ * data. */
 static bool read_scatter(scatter *s, rlx_lower *l)
 {
     const rlx_tensor_sinfo *k = rlx_as_tensor_sinfo(l->args[1]),

@@ -1,4 +1,4 @@
-/* lower_int.h: what lowerings have in common. A lowering makes one PrimFunc:
+/*- lower_int.h: what lowerings have in common. A lowering makes one PrimFunc:
  *
  *     rlx_low b;
  *     rlx_low_begin(&b, l);
@@ -79,7 +79,7 @@ bool rlx_low_give_up(rlx_low *b, const char *why);
 /* Argument i (a tensor, or a scalar where the row takes one) as parameter. False after giving
  * up. */
 bool rlx_low_input(rlx_low *b, size_t i, rlx_low_tensor *out);
-/* The same for field i of a tuple argument. */
+/* Field i of a tuple argument as parameter. False after giving up. */
 bool rlx_low_input_field(rlx_low *b, size_t arg, size_t i, const char *name, rlx_low_tensor *out);
 /* A scalar argument as an expression of the given dtype: literals directly, others as
  * parameter. */
@@ -87,7 +87,8 @@ const rlx_prim *rlx_low_scalar(rlx_low *b, size_t i, rlx_dtype dtype);
 /* Shape of the result: as inferred, else `computed` (may be NULL), which then becomes that of
  * the result. */
 bool rlx_low_output(rlx_low *b, const rlx_low_shape *computed, rlx_low_tensor *out);
-/* The same for a result that is a tuple of n tensors; computed, or items of it, may be NULL. */
+/* Shapes of a result that is a tuple of n tensors: as inferred, else `computed`, which may be
+ * NULL, as may its items. */
 bool rlx_low_outputs(rlx_low *b, const rlx_low_shape *const *computed, rlx_low_tensor *out,
                      size_t n);
 /* Size of the PrimFunc for a size of the program (NULL: a fresh one). */
@@ -96,7 +97,8 @@ const rlx_prim *rlx_low_size(rlx_low *b, const rlx_prim *program);
  * the PrimFunc, the literal one if there is one, so that the kernel's call checks it. NULL:
  * nothing. */
 void rlx_low_alias(rlx_low *b, const rlx_prim *x, const rlx_prim *y);
-/* The same for dimension i of argument x and dimension k of argument y. */
+/* Makes dimension i of argument x and dimension k of argument y one size, as rlx_low_alias
+ * does. */
 void rlx_low_trust(rlx_low *b, size_t x, size_t i, size_t y, size_t k);
 /* An axis from the front; false after giving up. */
 bool rlx_low_axis(rlx_low *b, int64_t axis, size_t ndim, size_t *out);
@@ -124,8 +126,8 @@ const rlx_prim_func *rlx_low_mapped(rlx_low *b, const rlx_low_tensor *out, rlx_l
                                     void *user);
 /* Opens a block with one spatial axis per size; their block variables in *index. */
 void rlx_low_open(rlx_low *b, const char *name, const rlx_low_list *sizes, rlx_low_list *index);
-/* The same where marked axes are reduced: the last spatial axis innermost, so that stores run
- * along it. */
+/* Opens a block with one axis per size, marked ones reduced: the last spatial axis is innermost,
+ * so that stores run along it. */
 void rlx_low_open_reduce(rlx_low *b, const char *name, const rlx_low_list *sizes,
                          const bool *reduced, rlx_low_list *index);
 /* Fails the call with RT05 or RT14 ("RT05: ...") unless cond holds. Nothing is emitted for a

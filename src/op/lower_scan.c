@@ -1,7 +1,12 @@
-/* lower_scan.c: running sums and products; sums back to the shape before broadcasting.
+/*- lower_scan.c: running sums and products; sums back to the shape before broadcasting.
  *
- *     for outer: for inner: so_far[inner] = 0;  for k: for inner: so_far[inner] += x[outer, k,
- * inner];  out[...] = so_far[inner]
+ *     for outer:
+ *         for inner:
+ *             so_far[inner] = 0
+ *         for k:
+ *             for inner:
+ *                 so_far[inner] += x[outer, k, inner]
+ *                 out[outer, k, inner] = so_far[inner]
  *
  * Stores run along the innermost axis, each sum in its own order. Narrow floats accumulate in
  * float32.

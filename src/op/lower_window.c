@@ -1,8 +1,9 @@
-/* lower_window.c: convolutions and pooling.
+/*- lower_window.c: convolutions and pooling.
  *
- *     spread[n, c, j]  data with padding around it, and zeros between its elements where it is
- * transposed out[n, o, y]     sum (or maximum) over c, k of spread[n, c, y * stride + k *
- * dilation] * weight[o, c, k]
+ *     spread[n, c, j]   data with padding around it, and zeros between its elements where it is
+ *                       transposed
+ *     out[n, o, y]      sum (or maximum) over c, k of
+ *                       spread[n, c, y * stride + k * dilation] * weight[o, c, k]
  *
  * All indices are in canonical order (batch, channel, spatial axes); layouts say where they
  * stand. The loops run as the result lies in memory, its last axis innermost. Without padding

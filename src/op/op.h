@@ -1,4 +1,4 @@
-/* op: the operators. One row of op.def each; inference and lowering by family.
+/*- op: the operators. One row of op.def each; inference and lowering by family.
  *
  *   op.def        names, arguments, attributes, flags, functions
  *   op_table.c    the rows as data       call_op.c      making calls
@@ -15,7 +15,8 @@
 const rlx_op_table *rlx_op_table_get(void);
 /* "relax.add", "R.add", "add". NULL: unknown. */
 const rlx_op_row *rlx_op_find(rlx_slice name);
-/* The same, or one that the host has registered in ctx. */
+/* The row of an operator of the table, or of one that the host has registered in ctx. NULL:
+ * unknown. */
 const rlx_op_row *rlx_op_find_in(const rlx_context *ctx, rlx_slice name);
 const rlx_op_row *rlx_op_at(size_t index);
 /* Nearest known name for "did you mean"; NULL if nothing is near. ctx NULL: of the table only. */
@@ -28,7 +29,7 @@ rlx_slice rlx_op_short_name(rlx_slice name);
  * at `place`. args may be nested expressions (the builder normalises). */
 const rlx_expr *rlx_call_op(rlx_context *ctx, const rlx_op_row *row, const rlx_expr *const *args,
                             size_t num_args, const rlx_attr *given, rlx_place place);
-/* The same for operators that take struct info (call_tir, invoke_closure ...). */
+/* rlx_call_op for operators that take struct info (call_tir, invoke_closure ...). */
 const rlx_expr *rlx_call_op_sinfo(rlx_context *ctx, const rlx_op_row *row,
                                   const rlx_expr *const *args, size_t num_args,
                                   const rlx_sinfo *const *sinfo_args, size_t num_sinfo_args,
@@ -102,9 +103,9 @@ typedef struct rlx_input_source { uint32_t arg; int32_t field; } rlx_input_sourc
 const rlx_expr *rlx_op_lower(rlx_module_builder *mb, const rlx_scope *scope, const rlx_call *call,
                              const rlx_sinfo *result, const char **why);
 
-/* The same for many calls: what was lowered through a cache is found again by operator,
- * attributes and struct info, up to the names of sizes. Belongs to one module builder and one
- * layer of the context. NULL: out of memory. */
+/* Lowers many calls: what was lowered through a cache is found again by operator, attributes and
+ * struct info, up to the names of sizes. Belongs to one module builder and one layer of the
+ * context. NULL: out of memory. */
 typedef struct rlx_lower_cache rlx_lower_cache;
 rlx_lower_cache *rlx_lower_cache_create(rlx_context *ctx, rlx_module_builder *mb);
 void rlx_lower_cache_free(rlx_lower_cache *c); /* NULL is fine */

@@ -38,7 +38,7 @@ struct rlx_kernel {
     const unsigned char *data;
 };
 
-/* What a buffer is during a call. */
+/* A buffer during a call. */
 typedef struct rlx_kernel_view {
     unsigned char *data;
     int64_t count;            /* elements */

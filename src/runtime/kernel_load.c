@@ -354,7 +354,7 @@ static uint32_t operand(const loading *l, const instruction *in, char letter)
     return word(l, in->at + 1 + (uint32_t)(strchr(operands, letter) - operands));
 }
 
-/* What depends on several operands. */
+/* Checks that involve several operands. */
 static bool check_rest(loading *l, instruction *in)
 {
     bool ok = true;

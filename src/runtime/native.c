@@ -1,3 +1,4 @@
+/* native.c: shared objects of native kernels, loaded from memory. */
 #include "runtime/native.h"
 
 #include <dlfcn.h>

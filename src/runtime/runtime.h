@@ -59,8 +59,8 @@ typedef struct rlx_pool {
     rlx_storage *storages[64];                                  /* by log2 of capacity */
     size_t kept_bytes;
     size_t live_bytes, live_buffers, peak_bytes, peak_buffers;  /* storages handed out */
-    /* What builtins with much to do ask about every millisecond; nonzero stops them with RT12.
-     * NULL: never asked. */
+    /* Asked every millisecond by builtins with much to do; nonzero stops them with RT12. NULL:
+     * never asked. */
     int (*poll)(void *user); void *poll_user;
 } rlx_pool;
 

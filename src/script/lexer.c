@@ -1,3 +1,4 @@
+/* lexer.c: tokens on demand, the table of names, and the next good line after a mistake. */
 #include "script/lexer.h"
 
 /* Character classes. */
@@ -16,7 +17,7 @@ static const uint8_t classes[256] = {
     ['@'] = C_PUNCT,  ['!'] = C_PUNCT,         ['&'] = C_PUNCT,        ['|'] = C_PUNCT,
     ['^'] = C_PUNCT,  ['~'] = C_PUNCT,
 };
-/* What a character alone means: brackets always stand alone, the others unless one of = * / < >
+/* Token of a character that stands alone: brackets always do, the others unless one of = * / < >
  * follows. */
 static const uint8_t alone[256] = {
     ['('] = RLX_TOK_LPAR,     [')'] = RLX_TOK_RPAR,   ['['] = RLX_TOK_LBRACKET,
@@ -116,7 +117,7 @@ static uint8_t keyword_of(rlx_slice text)
     return 0;
 }
 
-/* What a name is looked up by. */
+/* The key by which a name is looked up. */
 typedef struct name_key { rlx_slice text; uint64_t begin[2]; uint32_t hash; } name_key;
 
 static inline uint64_t mixed(uint64_t a, uint64_t b)
@@ -676,8 +677,8 @@ static inline uint64_t outside_names(uint64_t v)
 /* The bytes below the lowest one that the mask marks. */
 static inline uint64_t bytes_below(uint64_t mask) { return ((mask & -mask) >> 7) - 1; }
 
-/* What the name at `text` is looked up by. Most are shorter than 16 bytes, and one or two loads
- * hold all of it. */
+/* The key of the name at `text`. Most are shorter than 16 bytes, and one or two loads hold all of
+ * it. */
 static inline name_key name_at(const char *text)
 {
     uint64_t first = rlx_load8(text), second, end = outside_names(first);
@@ -697,7 +698,7 @@ static inline name_key name_at(const char *text)
                                     : hash_of_few(first, 8) };
 }
 
-/* What begins with letters and is no name that was there before: a new one, or a string. */
+/* A word that is no name known before: a new one, or a string. */
 static RLX_NOINLINE void odd_name(rlx_lexer *lx, uint32_t begin, const name_key *key)
 {
     uint32_t end = begin + (uint32_t)key->text.len;
@@ -918,7 +919,7 @@ static bool skip_white(rlx_lexer *lx, bool *first)
     }
 }
 
-/* What stands at the begin of a line. True if a token was given. */
+/* The token at the begin of a line. True if one was given. */
 static bool line_token(rlx_lexer *lx, bool *first)
 {
     if (!lx->dedents && lx->line_start) {
@@ -972,8 +973,7 @@ static void token_at(rlx_lexer *lx, uint32_t begin)
     }
 }
 
-/* What stands at `begin` may be white space, the end of the text, or no token. first: a line
- * begins here. */
+/* White space, the end of the text, or no token at `begin`. first: a line begins here. */
 static RLX_NOINLINE void white_then_token(rlx_lexer *lx, uint32_t begin, bool first)
 {
     lx->pos = begin;

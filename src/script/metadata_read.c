@@ -1,4 +1,4 @@
-/* metadata_read.c: the metadata block of a text: JSON as TVM 0.20 writes it.
+/*- metadata_read.c: the metadata block of a text: JSON as TVM 0.20 writes it.
  *
  *   {"root": r, "nodes": [{"type_key": k, "attrs": {...}, "data": [...], "keys": [...]}, ...],
  *   "b64ndarrays": ["..."]}

@@ -1,11 +1,11 @@
-/* metadata_write.c: the block `metadata = tvm.ir.load_json("""...""")`: constants and strings
+/*- metadata_write.c: the block `metadata = tvm.ir.load_json("""...""")`: constants and strings
  * that have no text of their own.
  *
  * A JSON graph; a node refers to others by number. Each constant makes this run of nodes,
  * numbered in this order:
  *
  *     Constant -> TensorStructInfo -> ShapeExpr -> Array of IntImm, ShapeStructInfo, ShapeType;
- *     DynTensorType
+ *                                                  DynTensorType
  *
  * Quotes are escaped once more, as the JSON stands in a Python string.
  */

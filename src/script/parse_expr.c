@@ -1,3 +1,4 @@
+/* parse_expr.c: Python expressions to trees, from tokens. */
 #include "script/parser_int.h"
 
 /* Binding strength of the binary operators, weakest 1. Comparisons and `and`, `or` are left

@@ -1,3 +1,4 @@
+/* parse_line.c: Python statements and suites, one line at a time. */
 #include "script/parser_int.h"
 
 void rlx_parser_init(rlx_parser *p, rlx_context *ctx, rlx_words *names, uint32_t source,
@@ -489,7 +490,7 @@ static bool parse_statement(rlx_parser *p, rlx_line *out)
     }
 }
 
-/* What comes after a statement: the ':' of a header, the end of a line, or a semicolon. */
+/* The end of a statement: the ':' of a header, the end of a line, or a semicolon. */
 static bool end_statement(rlx_parser *p, rlx_line *out)
 {
     p->line_ended = false;

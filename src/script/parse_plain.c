@@ -1,4 +1,4 @@
-/* parse_plain.c: expressions of the usual form straight from the characters, without tokens:
+/*- parse_plain.c: expressions of the usual form straight from the characters, without tokens:
  *
  *     R.reshape(x, R.shape([n + 2, 4]))     R.sum(lv0, axis=[-1], keepdims=True)     lv1[0]
  *
@@ -6,6 +6,9 @@
  * of these; one line, at most one blank behind a comma. The trees are those that the parser of
  * tokens makes of the same text. Whatever else there is, a mistake above all, is left to that
  * parser from the beginning, so that nothing is reported here.
+ *
+ * Worth: without this file reading 20,000 bindings (bench/gen_module.py big) takes 9,900
+ * instructions for a binding instead of 9,000 (callgrind).
  *
  * Heights are not set: these trees are flat, and no other tree holds one. */
 #include "script/parser_int.h"

@@ -93,7 +93,7 @@ typedef struct rlx_parser {
      * NULL. */
     struct rlx_ast *(*known)(void *user, uint32_t begin, uint32_t end);
     /* Gives the tree (a RLX_AST_KEYWORDS) of the keywords begin..end behind that many arguments
-     * of a call, likewise. */
+     * of a call, if the text is known. */
     struct rlx_ast *(*known_keywords)(void *user, const struct rlx_ast *call, uint32_t begin,
                                       uint32_t end);
     void *user;

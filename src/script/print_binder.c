@@ -1,4 +1,4 @@
-/* print_binder.c: names of binders, the size variables that function descriptions have for
+/*- print_binder.c: names of binders, the size variables that function descriptions have for
  * themselves.
  *
  * A binder means something inside of its description only, and the same node may be one of many

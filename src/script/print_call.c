@@ -280,7 +280,8 @@ static enum form form_of(const rlx_op *op)
     return FORM_PLAIN;
 }
 
-/* What follows the positional arguments, from step `at` on. comma: something stands before. */
+/* Pushes the arguments behind the positional ones, from step `at` on. comma: something stands
+ * before. */
 static void push_keywords(rlx_printer *p, const rlx_node *n, size_t at, bool comma, unsigned form)
 {
     rlx_push_item(p, (rlx_item){ .what = RLX_ITEM_KEYWORDS,
@@ -610,7 +611,7 @@ void rlx_print_step_keywords(rlx_printer *p, const rlx_item *it)
     }
 }
 
-/* What follows the first part of a node: of a tensor its shape, of a device its target ... */
+/* Prints a node behind its first part: of a tensor its shape, of a device its target ... */
 void rlx_print_step_rest(rlx_printer *p, const rlx_item *it)
 {
     const rlx_node *n = it->ptr;

@@ -1,4 +1,4 @@
-/* print_int.h: what the files of the printer share.
+/*- print_int.h: what the files of the printer share.
  *
  * Text goes straight to the caller's buffer. What belongs further up than where it is found out
  * (header comments, declarations, the metadata block) is kept as an insert and put in place
@@ -174,7 +174,7 @@ rlx_bound *rlx_define_part(rlx_printer *p, const rlx_node *var, const rlx_node *
 rlx_bound *rlx_find_bound(const rlx_printer *p, const rlx_node *node);
 /* Of a variable: the name that its hint makes, whoever bears it. */
 const rlx_bound *rlx_hint_name(rlx_printer *p, const rlx_node *var);
-/* What `node` bears: number + 1, 0: nothing. */
+/* Number of the name that `node` bears, + 1; 0: none. */
 size_t rlx_bearer_number(const rlx_printer *p, const rlx_node *node);
 /* A name in use goes to `node` as well; later nobody has it, and node bears what it did. */
 void rlx_lend_name(rlx_printer *p, uint32_t name, const rlx_node *node);

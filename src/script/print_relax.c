@@ -1,4 +1,4 @@
-/* print_relax.c: Relax functions, blocks and bindings.
+/*- print_relax.c: Relax functions, blocks and bindings.
  *
  * Statements run on a stack of tasks; each opens with its own line and comes back for the next
  * part:

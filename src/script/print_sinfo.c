@@ -197,8 +197,8 @@ static void step_host(rlx_printer *p, const rlx_host_sinfo *s)
     rlx_vec_free(p->m, &sink.args);
 }
 
-/* What follows the shape of a tensor, the result of an opaque function, the arguments of a
- * call. */
+/* Prints what is behind the shape of a tensor, the result of an opaque function, the arguments of
+ * a call. */
 void rlx_print_step_sinfo_rest(rlx_printer *p, const rlx_node *n)
 {
     if (n->kind == RLX_NODE_TENSOR_SINFO)

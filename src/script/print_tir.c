@@ -1,4 +1,4 @@
-/* print_tir.c: statements of PrimFuncs.
+/*- print_tir.c: statements of PrimFuncs.
  *
  *     TASK_STMT    one statement; flag CONCISE: it is the last of its suite, so that a scope
  *                  needs no `with`

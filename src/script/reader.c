@@ -1,3 +1,4 @@
+/* reader.c: the reader's state, reports, frames of names, binding of arguments, entry points. */
 #include "script/reader.h"
 
 /* ---- reports -------------------------------------------------------------------------------- */
@@ -479,8 +480,9 @@ static bool bad_byte(rlx_reader *r, enum rlx_code_id code, size_t at, const char
     return rlx_read_error_at(r, code, (uint32_t)at, (uint32_t)at + 1, "%s", what);
 }
 
-/* What cannot be read at all is said before the first token. Python ends a line at a carriage
- * return, other tools do not: what one of them takes for a comment the other would run. */
+/* Bytes that cannot be read at all are reported before the first token. Python ends a line at a
+ * carriage return, other tools do not: what one of them takes for a comment the other would
+ * run. */
 static bool check_bytes(rlx_reader *r, const rlx_source *s)
 {
     bad_bytes bad = find_bad_bytes(s->text, s->len);

@@ -57,8 +57,8 @@ enum rlx_special {
     RLX_SPECIAL_COUNT
 };
 
-/* What a frame's end restores, where a name meant something before: few do. Name NULL: a frame
- * begins here, `frame` is the outer one. */
+/* Saved bindings of shadowed names, restored when the frame closes: there are few. Name NULL: a
+ * frame begins here, `frame` is the outer one. */
 typedef struct rlx_hidden { const rlx_word *name; uint32_t frame; rlx_val value; } rlx_hidden;
 typedef struct rlx_meaning { rlx_word *name; rlx_val value; } rlx_meaning;
 
@@ -190,7 +190,8 @@ bool rlx_take_items(rlx_reader *r, const rlx_ast *at, size_t count);
 /* Something could not be read, and reading goes on without it: there must be an error that says
  * why, or the module that comes of it would be another one. False. */
 bool rlx_read_failed(rlx_reader *r, const rlx_word *what);
-/* The same of what `name` was to mean, which is silent where it is used from now on. */
+/* Notes that what `name` was to mean could not be read, and goes on: using it is silent from now
+ * on. There must be an error that says why. False. */
 bool rlx_word_fail(rlx_reader *r, rlx_word *name);
 /* A statement that could not be parsed: the name it begins with (if it binds one) is known to
  * have failed. */
@@ -223,13 +224,13 @@ const rlx_prim *rlx_read_dim(rlx_reader *r, const rlx_ast *a);
 /* Is it an operator of Relax that is not called? */
 bool rlx_is_operator(const rlx_reader *r, const rlx_val *v);
 bool rlx_read_op_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v); /* WF09; false */
-/* A Relax expression; with `convert` numbers, strings, lists and PrimExprs become expressions
- * (5.5). */
+/* A Relax expression; with `convert` numbers, strings, lists and PrimExprs become expressions. */
 const rlx_expr *rlx_to_expr(rlx_reader *r, const rlx_ast *at, const rlx_val *v, bool convert);
 const rlx_expr *rlx_read_expr(rlx_reader *r, const rlx_ast *a, bool convert);
 /* a shape expression or a list of dimensions */
 const rlx_expr *rlx_to_shape(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
-/* The same, and a scalar, as a value of the program: its shape variables are bound (WF05). */
+/* A shape, and a scalar, as a value of the program: its shape variables have to be bound
+ * (WF05). */
 const rlx_expr *rlx_to_shape_value(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
 const rlx_expr *rlx_to_scalar_value(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v);
@@ -283,7 +284,7 @@ const rlx_sinfo *rlx_annotation_of(rlx_reader *r, const rlx_ast *a, const rlx_wo
                                    const rlx_place **places, size_t *num_places);
 /* for the parser */
 struct rlx_ast *rlx_known_annotation_at(void *reader, uint32_t begin, uint32_t end);
-/* Shape variables that strings in a parameter annotation define (4.1). */
+/* Shape variables that strings in a parameter annotation define. */
 bool rlx_define_dims(rlx_reader *r, const rlx_ast *annotation);
 const rlx_node *rlx_read_vdevice(rlx_reader *r, const rlx_ast *at, rlx_slice text);
 const rlx_node *rlx_make_vdevice(rlx_reader *r, const rlx_ast *call);
@@ -345,7 +346,7 @@ void rlx_relax_check_size(rlx_reader *r, const rlx_ast *at, const rlx_prim *p);
 bool rlx_read_is_captured(const rlx_reader *r, const rlx_word *w);
 /* The order in which bodies are read: one entry for each pending function. */
 bool rlx_order_bodies(rlx_reader *r, uint32_t *order);
-/* What the current frame bound since mark, kept for the body; bound again there. */
+/* Bindings of the current frame since mark, kept for the body, and bound again there. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f);
 bool rlx_restore_names(rlx_reader *r, const rlx_pending *f);
 bool rlx_rt_header(rlx_reader *r, const rlx_line *def, rlx_pending *f);

@@ -226,7 +226,7 @@ static const rlx_node *device_argument(rlx_reader *r, const rlx_ast *a)
 
 static bool is_none(const rlx_ast *a) { return !a || a->kind == RLX_AST_NONE; }
 
-/* What stands where the shape of a tensor annotation is expected (WF14). */
+/* Reports an expression in the place of a tensor annotation's shape (WF14). */
 static bool no_shape(rlx_reader *r, const rlx_ast *a, const char *found)
 {
     return rlx_read_error(
@@ -838,7 +838,9 @@ const rlx_sinfo *rlx_read_sinfo(rlx_reader *r, const rlx_ast *a)
 
 /* ---- annotations of bindings ---------------------------------------------------------------- */
 
-/* What depends on more than the names in the text (Relax variables, open scopes) is not
+/* Annotations are remembered by their text. Worth: without that reading 20,000 bindings
+ * (bench/gen_module.py big) takes 11,300 instructions for a binding instead of 9,000 (callgrind).
+ * One that depends on more than the names in its text (Relax variables, open scopes) is not
  * remembered. */
 static bool can_remember_part(const rlx_sinfo *s)
 {
@@ -876,7 +878,7 @@ static void remember(rlx_reader *r, const rlx_ast *a, const rlx_sinfo *s, const 
     *k = (rlx_known_annotation){ a->begin, len, r->known_epoch, (uint32_t)count, s, relative };
 }
 
-/* What rlx_annotation_of gives for text that is known. */
+/* The struct info that rlx_annotation_of gives for text that is known. */
 static const rlx_sinfo *known_annotation(rlx_reader *r, const rlx_ast *a,
                                          const rlx_place **places, size_t *num_places)
 {

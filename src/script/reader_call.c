@@ -1143,8 +1143,8 @@ static const rlx_relax_fn functions[] = {
     { "dist.device_mesh", not_supported, 0, NULL },
 };
 
-/* What R.<path> is: a function with a form of its own, an operator, or neither. NULL: out of
- * memory. */
+/* The meaning of R.<path>: a function with a form of its own, an operator, or neither. NULL: out
+ * of memory. */
 static const rlx_functions *functions_of(rlx_reader *r, rlx_word *path)
 {
     rlx_functions *known = rlx_word_functions(&r->names, path);

@@ -360,8 +360,8 @@ static size_t read_units(rlx_reader *r)
     return classes;
 }
 
-/* What could be read, so that its other mistakes can be found. In the place of what could not
- * stands a packed function. */
+/* The functions that could be read, so that their other mistakes can be found. A packed function
+ * stands for each other one. */
 static const rlx_module *damaged_module(rlx_reader *r)
 {
     for (size_t i = 0; i < r->pending.len; i++) {

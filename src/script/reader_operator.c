@@ -164,7 +164,7 @@ bool rlx_read_is_extent(rlx_reader *r, const rlx_ast *at, const rlx_prim *p)
                           rlx_show(r->ctx, p));
 }
 
-/* What is printed as start : start + length has this length and no other form of it. */
+/* The length of a range that prints as start : start + length; it has no other form. */
 static const rlx_prim *length_of(rlx_context *ctx, const rlx_prim *start, const rlx_prim *stop)
 {
     if (start == stop) /* nothing, also of what could fail, which the prover leaves alone */
@@ -198,7 +198,7 @@ static bool same_type(rlx_reader *r, const rlx_prim **begin, const rlx_prim **le
     return same_numbers(r, begin, length);
 }
 
-/* What begins at 0 prints without its begin, which is then as wide as the end. */
+/* A range from 0 prints without its begin, which is then as wide as the end. */
 static bool begins_at_0(rlx_reader *r, const rlx_prim **begin, const rlx_prim *end)
 {
     rlx_dtype t = rlx_prim_dtype(end);

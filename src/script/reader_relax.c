@@ -211,7 +211,7 @@ static bool read_params(rlx_reader *r, const rlx_line *def, rlx_pending *f)
     return ok;
 }
 
-/* What the frame bound since `mark`, to be bound again when the body is read. */
+/* Bindings of the frame since `mark`, bound again when the body is read. */
 bool rlx_keep_names(rlx_reader *r, uint32_t mark, rlx_pending *f)
 {
     size_t n = r->bound.len - mark;
@@ -305,7 +305,7 @@ static bool is_leaf(const rlx_expr *e)
     }
 }
 
-/* What a statement binds, and how. */
+/* The left side of a statement. */
 typedef struct target {
     rlx_word *word;
     uint32_t begin, end;

@@ -596,7 +596,7 @@ static bool access_mask(rlx_reader *r, const rlx_ast *a, int64_t *mask)
     return true;
 }
 
-/* What is left of the buffer from the offset on. */
+/* The elements of the buffer from the offset on. */
 static const rlx_prim *access_extent(rlx_reader *r, const rlx_buffer *b, const rlx_prim *offset)
 {
     const rlx_prim *all = NULL;

@@ -374,7 +374,7 @@ const rlx_attr *rlx_to_attr(rlx_reader *r, const rlx_ast *at, const rlx_val *v)
         if (v->sub)
             return rlx_does_not_fit(r, at, v, RELAX_INT64), NULL;
         return rlx_attr_int_new(r->ctx, v->i);
-    case RLX_VAL_FLOAT: /* likewise as T.float32(...) */
+    case RLX_VAL_FLOAT: /* a plain number, in TIR T.float32(...) */
         return r->dialect == RLX_DIALECT_TIR
                    ? (const rlx_attr *)rlx_float(r->ctx, RELAX_FLOAT32, v->f)
                    : rlx_attr_float_new(r->ctx, v->f);
@@ -411,7 +411,7 @@ static void check_capture(rlx_reader *r, const rlx_ast *a)
              "list it in R.output of an earlier block, or pass it as a parameter");
 }
 
-/* What the name means now, where it stands. */
+/* The meaning of a name now, where it stands. */
 static inline void take_value(const rlx_ast *a, rlx_val *out)
 {
     *out = a->name->value;

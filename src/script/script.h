@@ -1,4 +1,4 @@
-/* script: TVMScript, the text form (tvmscript reference). Reader and canonical printer for
+/* script: TVMScript, the text form (doc/tvmscript.md). Reader and canonical printer for
  * Relax and TIR. */
 #ifndef RLX_SCRIPT_H
 #define RLX_SCRIPT_H
@@ -32,8 +32,7 @@ const rlx_sinfo *rlx_script_parse_sinfo(rlx_context *ctx, uint32_t source,
 const rlx_prim *rlx_script_parse_prim(rlx_context *ctx, uint32_t source,
                                       const rlx_prim_var *const *vars, size_t count);
 
-/* ---- printing: canonical TVMScript, layout of tvmscript reference section 8, without trailing
- * newline */
+/* ---- printing: canonical TVMScript, layout of tvmscript section 8, without trailing newline */
 typedef struct rlx_print_options {
     bool standalone;        /* a module of one function prints as that function alone */
     /* leave the metadata block out (text then ends with a comment saying so) */

@@ -1,8 +1,9 @@
+/* builder.c: frames of functions and branches, blocks, variables and which of them are visible. */
 #include "sinfo/builder_int.h"
 
 #include <string.h>
 
-/* What a begin_block did, for its end. */
+/* Effects of a begin_block, for its end. */
 enum open_kind { OPEN_JOINED, OPEN_DATAFLOW };
 
 rlx_builder *rlx_builder_create(rlx_context *ctx, const rlx_env *env,
@@ -52,7 +53,7 @@ void rlx_builder_free(rlx_builder *b)
     rlx_mem_free(m, b, sizeof *b);
 }
 
-/* What belongs to one outermost function only. */
+/* Forgets what belongs to one outermost function only. */
 static void forget_function(rlx_builder *b)
 {
     b->known.len = b->known_rest.len = 0;

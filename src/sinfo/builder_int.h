@@ -1,4 +1,4 @@
-/* builder_int.h: the block builder's own state, for builder.c, emit.c, derive.c, normal_form.c
+/*- builder_int.h: the block builder's own state, for builder.c, emit.c, derive.c, normal_form.c
  * and mutator.c.
  *
  *   frames     functions and branches that are open, innermost last
@@ -6,9 +6,8 @@
  *              when the frame ends
  *   bindings   of all open frames, in order; a frame owns those from its first_binding on
  *   known      per variable: value and where it was bound. Indexed by the serial number of the
- *              variable, counted from
- *              the first one this function could have made; older variables (parameters, a
- *              pass's input) hash.
+ *              variable, counted from the first one this function could have made; older
+ *              variables (parameters, a pass's input) hash.
  */
 #ifndef RLX_BUILDER_INT_H
 #define RLX_BUILDER_INT_H

@@ -1,4 +1,5 @@
-/* Struct info of normalised expressions (language 5.9) and purity of calls (5.10). */
+/* derive.c: struct info of normalised expressions (language 5.9) and purity of calls
+ * (language 5.10). */
 #include "sinfo/builder_int.h"
 
 void rlx_report_fit(rlx_builder *b, enum rlx_code_id code, uint8_t severity, rlx_place place,
@@ -215,7 +216,8 @@ static const rlx_sinfo *opaque_call(rlx_builder *b, const rlx_call *c, const rlx
     }
 }
 
-/* What operators give and constants, also in tuples, are where they are used. */
+/* Is the device of e judged? Results of operators and constants, also in tuples, are where they
+ * are used. */
 bool rlx_builder_judges_device(const rlx_builder *b, const rlx_expr *e)
 {
     const rlx_call *call = rlx_as_call(e);
@@ -405,7 +407,7 @@ static bool check_condition(rlx_builder *b, const rlx_if_expr *e)
     return is != 0;
 }
 
-/* What the end of a scope leaves of its result. */
+/* Struct info of a scope's result once the scope has ended. */
 static const rlx_sinfo *scope_sinfo(rlx_builder *b, const rlx_expr *e)
 {
     const rlx_seq_expr *s = rlx_as_seq_expr(e);

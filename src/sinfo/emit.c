@@ -1,9 +1,9 @@
-/* Bindings: inference, the annotation, the variable. */
+/* emit.c: bindings: inference, the annotation, the variable. */
 #include "sinfo/builder_int.h"
 
 static const rlx_emit plain = { .number = -1 };
 
-/* --- annotations (5.6) --- */
+/* --- annotations (language 5.6) --- */
 
 static const char *target_name(rlx_builder *b, const rlx_emit *how)
 {
@@ -204,7 +204,7 @@ static bool fits_block(rlx_builder *b, const rlx_var *v)
                      rlx_show(b->ctx, &v->node)) != NULL;
 }
 
-/* What an ordinary variable keeps after its dataflow block (D10). */
+/* Struct info of an ordinary variable after its dataflow block (D10). */
 static const rlx_sinfo *after_block(rlx_builder *b, const rlx_sinfo *s)
 {
     return may_mention_var(s)

@@ -26,7 +26,7 @@ static const rlx_prim_var *alone(const rlx_prim *p)
 /* words: nodes may be shared, so that a small graph is a huge sum */
 enum { LONGEST_EXPR = 1 << 16 };
 
-/* What is still to be written: a node, or (node NULL) an operator behind its operands. */
+/* A part still to be written: a node, or (node NULL) an operator behind its operands. */
 typedef struct job { const rlx_prim *node; uint8_t op; rlx_dtype cast; } job;
 typedef struct jobs { rlx_encoder *e; rlx_expr_writer x; RLX_VEC(job) stack; } jobs;
 

@@ -1,4 +1,4 @@
-/* Erasure (language 5.8) and erasure to static types (section 9). */
+/* erase.c: erasure (language 5.8) and erasure to static types (language section 9). */
 #include "sinfo/sinfo_int.h"
 
 bool rlx_all_prim_vars(rlx_context *ctx, const rlx_node *n,

@@ -1,4 +1,4 @@
-/* fit and overlap: language sections 5.4 and 5.5. */
+/* fit.c: fit and overlap: language sections 5.4 and 5.5. */
 #include "sinfo/sinfo_int.h"
 
 typedef struct fitter {

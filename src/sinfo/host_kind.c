@@ -64,7 +64,7 @@ static bool covers(rlx_context *ctx, const rlx_scope *scope, const rlx_host_kind
     return rlx_fit(ctx, scope, info, wide, NULL) >= (k->fit ? RLX_FIT_YES : RLX_FIT_VALUE);
 }
 
-/* What a callback gave: struct info, or Object for NULL; Object as well after a report. */
+/* The answer of a callback: struct info, or Object for NULL; Object as well after a report. */
 static const rlx_sinfo *given(rlx_context *ctx, const rlx_host_kind *k, const char *what,
                               const rlx_host_call *call, const rlx_sinfo *s)
 {

@@ -1,3 +1,4 @@
+/* leaf.c: struct info of leaf expressions. */
 #include "sinfo/sinfo_int.h"
 
 const rlx_sinfo *rlx_var_sinfo(rlx_context *ctx, const rlx_var *v)

@@ -1,4 +1,4 @@
-/* Least upper bound (language 5.7). */
+/* lub.c: least upper bound (language 5.7). */
 #include "sinfo/sinfo_int.h"
 
 typedef struct joiner { rlx_context *ctx; const rlx_scope *scope; rlx_budget budget; } joiner;

@@ -1,4 +1,4 @@
-/* Mapping of a parameter description onto an argument's (language 5.8). */
+/* mapping.c: mapping of a parameter description onto an argument's (language 5.8). */
 #include "sinfo/sinfo_int.h"
 
 #include <string.h>

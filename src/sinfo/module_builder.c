@@ -1,5 +1,5 @@
-/* A module under construction. Private functions that are equal are one function: they are
- * found by structural hash. */
+/* module_builder.c: a module under construction. Private functions that are equal are one
+ * function: they are found by structural hash. */
 #include "sinfo/sinfo_int.h"
 
 #include <string.h>
@@ -262,7 +262,7 @@ static bool hash_all(rlx_module_builder *mb)
     return true;
 }
 
-/* What is stale at the beginning of a list leaves it, so that it is met once. */
+/* Stale entries at the beginning of a list leave it, so that each is met once. */
 static size_t first_alike(rlx_module_builder *mb, alike *a)
 {
     for (; a && a->first; a->first = mb->hashes.data[a->first - 1].next) {

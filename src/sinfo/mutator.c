@@ -1,3 +1,4 @@
+/* mutator.c: the mutator's handle: a function rewritten binding by binding through a builder. */
 #include "sinfo/builder_int.h"
 
 #include <string.h>

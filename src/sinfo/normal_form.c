@@ -1,5 +1,5 @@
-/* Normal form (language section 3), and rewriting at the level of bindings (11.3), which is the
- * same walk with a hook.
+/* normal_form.c: normal form (language section 3), and rewriting at the level of bindings
+ * (language 11.3), which is the same walk with a hook.
  *
  * No recursion: what is to be done waits as jobs on a stack, values come back on another. A job
  * that needs the values of children pushes itself again, below them, in its next stage.
@@ -75,7 +75,7 @@ static bool push_operand(rlx_builder *b, const rlx_expr *e)
            push_job(b, JOB_VALUE, e);
 }
 
-/* --- operands that occur again (3.2.2) --- */
+/* --- operands that occur again (language 3.2.2) --- */
 
 static uint32_t open_block(const rlx_frame *f)
 {
@@ -169,7 +169,7 @@ static const rlx_mutator_hooks *block_hooks(const rlx_builder *b, const rlx_bloc
     return sees ? m->hooks : NULL;
 }
 
-/* What the hook makes of struct info, an integer or a shape; remembered, as it is asked again. */
+/* The hook's answer for struct info, an integer or a shape; remembered, as it is asked again. */
 static const rlx_node *part_of(rlx_builder *b, const rlx_node *n)
 {
     const rlx_mutator_hooks *h = hooks_of(b);
@@ -711,7 +711,7 @@ static bool finish_match_cast(rlx_builder *b, const rlx_match_cast *m, const rlx
     return now && (v == old || rlx_builder_rename(b, old, &now->node));
 }
 
-/* What is said without a place is said of what is bound now. */
+/* Reports without a place stand at the binding under way. */
 static void stand_at(rlx_builder *b, rlx_place place)
 {
     if (place)
@@ -752,7 +752,7 @@ static bool binding_step(rlx_builder *b, job j)
 
 /* --- functions --- */
 
-/* The stated result: kept by a rewrite if the body still fits it (11.3.5). */
+/* The stated result: kept by a rewrite if the body still fits it (language 11.3.5). */
 static const rlx_sinfo *stated_result(rlx_builder *b, const rlx_function *f, const rlx_expr *leaf)
 {
     const rlx_sinfo *stated = f->ret_stated ? follow(b, f->ret_sinfo) : NULL;

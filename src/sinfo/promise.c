@@ -1,11 +1,11 @@
-/* promise.c: bounds of shape variables that attributes of a function promise (language 10.3.2).
+/*- promise.c: bounds of shape variables that attributes of a function promise (language 10.3.2).
  *     R.func_attr({"tir_var_upper_bound": {"n": 1024}, "tir_non_negative_var": ["k"]})
  * They hold inside of the function because its border checks them. A name means the variable of
  * that name that the parameters bind, the first one if there are two. What is malformed promises
  * nothing; the checker says what is wrong with it (WX13). */
 #include "sinfo/sinfo_int.h"
 
-/* What is promised of one name; taken: a variable has claimed it. */
+/* Bounds promised of one name; taken: a variable has claimed it. */
 typedef struct promise { int64_t low, high; bool taken; } promise;
 typedef struct promises {
     rlx_context *ctx;

@@ -1,3 +1,4 @@
+/* signature.c: descriptions of functions and PrimFuncs, and the placeholders in them. */
 #include "sinfo/sinfo_int.h"
 
 /* Keeps the first of each variable that is not bound outside. */

@@ -1,5 +1,6 @@
-/* sinfo: structural information. What is known of a value while compiling (language section 5),
- * and the block builder that normalises and infers while it emits (sections 3 and 11). */
+/* sinfo.h: structural information, which is what is known of a value while compiling (language
+ * section 5), and the block builder that normalises and infers while it emits (language sections 3
+ * and 11). */
 #ifndef RLX_SINFO_H
 #define RLX_SINFO_H
 
@@ -60,8 +61,8 @@ typedef struct rlx_visible {
     void *user;
 } rlx_visible;
 const rlx_sinfo *rlx_erase(rlx_context *ctx, const rlx_sinfo *s, const rlx_visible *visible);
-/* The same, visible being what the lists name, and then each replaced by its value at once:
- * language 5.8 with maps for the variables. Values NULL: they stay. Integer expressions that
+/* Erasure with replacements: the variables that the lists name are visible, and then each is
+ * replaced by its value at once (language 5.8). Values NULL: they stay. Integer expressions that
  * change are simplified. */
 typedef struct rlx_replacement {
     const rlx_prim *const *sizes, *const *size_values; size_t num_sizes;
@@ -98,7 +99,7 @@ void rlx_mapping_init(rlx_mapping *m, rlx_context *ctx, const rlx_scope *scope,
 void rlx_mapping_add(rlx_mapping *m, const rlx_sinfo *param, const rlx_sinfo *arg,
                      int32_t arg_index);
 const rlx_sinfo *rlx_mapping_apply(rlx_mapping *m, const rlx_sinfo *s);
-/* The same for the result of a call: sizes that change are simplified on the way. */
+/* Applies a mapping to the result of a call: sizes that change are simplified on the way. */
 const rlx_sinfo *rlx_mapping_result(rlx_mapping *m, const rlx_sinfo *ret);
 void rlx_mapping_free(rlx_mapping *m);
 
@@ -121,7 +122,7 @@ typedef RLX_VEC(rlx_fact) rlx_facts;
 /* Adds what is promised of the variables (PRIM_VARs in the order of the signature). */
 bool rlx_promised(rlx_context *ctx, const rlx_attr *attrs, const rlx_prim *const *vars,
                   size_t count, rlx_facts *out);
-/* The same of the variables that parameters bind. */
+/* Adds what is promised of the variables that parameters bind. */
 bool rlx_promised_of_params(rlx_context *ctx, const rlx_attr *attrs,
                             const rlx_expr *const *params, size_t count, rlx_facts *out);
 /* The facts of s from number `first` on are the variables of a signature: what is promised of
@@ -165,13 +166,13 @@ bool rlx_sinfo_encode(rlx_encoder *e, const rlx_sinfo *s, struct rlx_desc_writer
  * limit that latches in e->out. */
 bool rlx_prim_encode(rlx_encoder *e, const rlx_prim *p, uint32_t *offset);
 
-/* What R.NAME(args) says to the host, names[i] before the `=` of args[i] or NULL. NULL: it has
- * reported why, or else the arguments are wrong. */
+/* Asks the host for the struct info of R.NAME(args), names[i] before the `=` of args[i] or NULL.
+ * NULL: it has reported why, or else the arguments are wrong. */
 const rlx_sinfo *rlx_host_read(rlx_context *ctx, const rlx_host_kind *k,
                                const rlx_node *const *args, const char *const *names,
                                size_t count);
-/* What the derive function of the host that is called `name` says of view->call (its ctx, call,
- * arg_info, user and quiet are set). NULL after a report (TY16). */
+/* Result of the host's derive function called `name` for view->call (its ctx, call, arg_info, user
+ * and quiet are set). NULL after a report (TY16). */
 const rlx_sinfo *rlx_derive_named(rlx_host_view *view, const rlx_scope *scope,
                                   const rlx_string *name);
 
@@ -224,8 +225,9 @@ bool rlx_builder_begin_function(rlx_builder *b, const rlx_expr *const *params, s
 const rlx_function *rlx_builder_end_function(rlx_builder *b, const rlx_expr *result,
                                              const rlx_sinfo *stated_ret, const rlx_attr *attrs,
                                              rlx_place place);
-/* What rlx_signature gives for the parameters and purity of the innermost function, which is no
- * local one, and the result `ret`: not worked out again if that is what it returns. */
+/* Hands over the signature that rlx_signature gives for the parameters and purity of the innermost
+ * function, which is no local one, and the result `ret`: it is not derived again if the function
+ * returns that. */
 void rlx_builder_declared(rlx_builder *b, const rlx_sinfo *signature, const rlx_sinfo *ret);
 /* Where the result of the innermost function stands, and its annotation, for messages. */
 void rlx_builder_result_at(rlx_builder *b, rlx_place result, rlx_place annotation);
@@ -238,7 +240,7 @@ bool rlx_builder_begin_block(rlx_builder *b, bool dataflow, rlx_place place);
 bool rlx_builder_end_block(rlx_builder *b);
 bool rlx_builder_in_dataflow(const rlx_builder *b);
 
-/* What a binding looks like. All optional: name NULL: lv / gv and a number. */
+/* Options of a binding. name NULL: lv / gv and a number. */
 typedef struct rlx_emit {
     const rlx_string *name; int32_t number;   /* number -1: name is complete */
     const rlx_var *var;                       /* bind this variable object instead of making one */
@@ -321,7 +323,7 @@ typedef struct rlx_mutator rlx_mutator;
 typedef struct rlx_mutator_hooks {
     /* An expression, nothing in it renamed yet; not the outermost function. Another: instead. */
     const rlx_expr *(*enter)(rlx_mutator *m, const rlx_expr *old, bool *keep);
-    /* The same when its parts are final; not for sequences. Another: instead. */
+    /* An expression whose parts are final; not for sequences. Another: instead. */
     const rlx_expr *(*leave)(rlx_mutator *m, const rlx_expr *now);
     /* A binding comes: to be rewritten, or what stands for it has been emitted. *place is its
      * own, and that of the rewritten one afterwards. */
@@ -367,7 +369,7 @@ void rlx_mutator_init(rlx_mutator *m, rlx_context *ctx, const rlx_env *env, void
 /* Its builder judges devices that are not known. */
 void rlx_mutator_judge_devices(rlx_mutator *m);
 void rlx_mutator_free(rlx_mutator *m);
-/* What an old variable is now: itself, another one, or the leaf that took its place. */
+/* The present form of an old variable: itself, another one, or the leaf that took its place. */
 const rlx_expr *rlx_mutator_now(const rlx_mutator *m, const rlx_expr *old);
 /* At the end of a dataflow block: its first output that is not bound outside of the block any
  * more, NULL: none. */

@@ -40,8 +40,8 @@ enum rlx_fit rlx_host_fit(rlx_context *ctx, const rlx_scope *scope, const rlx_si
                           const rlx_sinfo *b);
 const rlx_sinfo *rlx_host_lub(rlx_context *ctx, const rlx_scope *scope, const rlx_sinfo *a,
                               const rlx_sinfo *b);
-/* What is left of s where the operands whose `visible` is 0 mean nothing. What comes back may
- * still mention them: a host may err. */
+/* s without the operands whose `visible` is 0. The result may still mention them: a host may
+ * err. */
 const rlx_sinfo *rlx_host_erase(rlx_context *ctx, const rlx_sinfo *s, const int32_t *visible);
 const rlx_sinfo *rlx_host_static(rlx_context *ctx, const rlx_sinfo *s);
 

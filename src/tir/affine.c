@@ -1,3 +1,4 @@
+/* affine.c: an index as a base plus multiples of loop variables; folding substitution. */
 #include "tir/tir_int.h"
 
 /* ---- folding substitution ------------------------------------------------------------------- */

@@ -1,3 +1,4 @@
+/* block_region.c: reads and writes of a block as regions; the root block. */
 #include "tir/tir_int.h"
 
 /* ---- spans ---------------------------------------------------------------------------------- */
@@ -186,8 +187,8 @@ static bool add_inner(finder *f, accesses *list, const rlx_buffer_region *r)
     return add_region(f, list, m ? rlx_as_buffer_region(m->source) : r);
 }
 
-/* What one index reaches: an element, the elements from the first to the last of a ramp, or
- * somewhere in all of them. */
+/* Elements that one index reaches: one, those from the first to the last of a ramp, or some among
+ * all of them. */
 static span span_of(finder *f, const rlx_prim *index, const rlx_prim *size)
 {
     const rlx_ramp *ramp = rlx_as_ramp(index);
@@ -295,7 +296,7 @@ static enum rlx_step visit(void *user, const rlx_node *n, const rlx_field *via,
     return f->failed ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* What follows a loop does not hang on it. */
+/* A loop ends: nothing behind it depends on its variable. */
 static enum rlx_step leave(void *user, const rlx_node *n)
 {
     finder *f = user;

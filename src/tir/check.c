@@ -1,3 +1,4 @@
+/* check.c: purity and well-formedness of PrimFuncs. */
 #include "tir/tir_int.h"
 
 /* ---- purity (language D16) ------------------------------------------------------------------ */

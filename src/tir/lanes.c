@@ -1,4 +1,4 @@
-/* lanes: statements on vectors as loops over their lanes.
+/*- lanes: statements on vectors as loops over their lanes.
  *
  *     A[T.Ramp(i * 4, 1, 4)] = B[i * 4:i * 4 + 4] * T.Broadcast(c, 4)
  *  -> for lane in range(4):

@@ -1,4 +1,4 @@
-/* lower: blocks to plain loops.
+/*- lower: blocks to plain loops.
  *
  *     for i, k in T.grid(n, m):                      for i in range(n):
  *         with T.block("sum"):                           B[i] = 0
@@ -512,7 +512,7 @@ static bool walk_all(rlx_context *ctx, const rlx_stmt *s, init_check *c,
     return !c->bad && !no_memory;
 }
 
-/* What init itself reads must not be written by the body either. */
+/* Elements that init itself reads must not be written by the body either. */
 static bool reads_stay(rlx_context *ctx, const nest *n)
 {
     init_check c = { 0 };
@@ -716,7 +716,7 @@ static bool names_vector(const rlx_stmt *s)
            rlx_dtype_lanes(rlx_prim_dtype(((const rlx_let_stmt *)s)->var)) > 1;
 }
 
-/* What the statements inside need to know of a cover. False: out of memory. */
+/* Notes of a cover what the statements inside need. False: out of memory. */
 static bool enter_cover(lowering *l, const rlx_stmt *s)
 {
     const rlx_decl_buffer *d = s->kind == RLX_NODE_DECL_BUFFER ? (const rlx_decl_buffer *)s : NULL;

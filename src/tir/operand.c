@@ -1,3 +1,4 @@
+/* operand.c: the operands of an integer or scalar expression. */
 #include "tir/tir_int.h"
 
 size_t rlx_tir_num_operands(const rlx_prim *p)

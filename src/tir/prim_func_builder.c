@@ -1,3 +1,5 @@
+/* prim_func_builder.c: the builder of PrimFuncs: open constructs on a stack, blocks completed as
+ * they close. */
 #include "tir/tir.h"
 #include "tir/tir_int.h"
 
@@ -20,8 +22,8 @@ enum rlx_tir_intrinsic rlx_tir_find_intrinsic(rlx_slice name)
 
 /* ---- open constructs ------------------------------------------------------------------------ */
 
-/* What a construct has collected: statements, and lets, asserts and views, which cover all that
- * comes after them. */
+/* Contents of a construct: statements, and lets, asserts and views, which cover all that comes
+ * after them. */
 enum item_kind { ITEM_STMT, ITEM_LET, ITEM_ASSERT, ITEM_VIEW };
 typedef struct item {
     enum item_kind kind;
@@ -354,8 +356,8 @@ static const rlx_buffer *new_buffer(rlx_tir *t, const char *name, rlx_dtype dtyp
     return b;
 }
 
-/* The same with strides (none: compact), an offset (NULL: 0) and the memory of `source` (NULL:
- * its own). */
+/* A buffer with strides (none: compact), an offset (NULL: 0) and the memory of `source` (NULL: its
+ * own). */
 static const rlx_buffer *new_strided(rlx_tir *t, const char *name, rlx_dtype dtype,
                                      rlx_prim_list shape, rlx_prim_list strides,
                                      const rlx_prim *offset, const rlx_buffer *source)

@@ -1,4 +1,4 @@
-/* race: loops whose iterations may run at the same time, yet surely write one element (WX11).
+/*- race: loops whose iterations may run at the same time, yet surely write one element (WX11).
  *
  *     for i in T.parallel(8):
  *         B[0] = B[0] + A[i]          every iteration stores to B[0]

@@ -1,4 +1,4 @@
-/* region_check: accesses that surely lie outside of what their block states (WX12).
+/*- region_check: accesses that surely lie outside of what their block states (WX12).
  *
  *     with T.block("copy"):
  *         vi = T.axis.spatial(4, i)
@@ -302,7 +302,7 @@ static enum rlx_step enter_loop(watch *w, const rlx_for_stmt *s)
     return w->no_memory ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* What is inside may not happen, whatever the loops around it do. */
+/* Nodes whose content may not be evaluated, whatever the loops around them do. */
 static bool is_condition(const rlx_node *n)
 {
     const rlx_prim_call *call = rlx_as_prim_call(n);

@@ -1,4 +1,4 @@
-/* tir: loop-nest programs (PrimFuncs): building, blocks and their regions, lowering to plain
+/*- tir: loop-nest programs (PrimFuncs): building, blocks and their regions, lowering to plain
  * loops, checking, and the slow obvious evaluator.
  *
  * Builder, in short:
@@ -68,7 +68,7 @@ const rlx_prim *rlx_tir_dim(rlx_tir *t, const char *name);
 /* Parameters, in order. The shape may use dims and constants and expressions of them. */
 const rlx_buffer *rlx_tir_param(rlx_tir *t, const char *name, rlx_dtype dtype,
                                 rlx_prim_list shape);
-/* The same with strides in elements (none: compact) and the position of the first element
+/* A parameter with strides in elements (none: compact) and the position of its first element
  * (NULL: 0). */
 const rlx_buffer *rlx_tir_param_strided(rlx_tir *t, const char *name, rlx_dtype dtype,
                                         rlx_prim_list shape, rlx_prim_list strides,
@@ -194,14 +194,14 @@ void rlx_tir_unflatten(rlx_tir *t, const rlx_prim *position, rlx_prim_list shape
                        const rlx_prim **out);
 
 /* ---- operands ------------------------------------------------------------------------------- */
-/* What has to be computed before `p`, in order of evaluation; a variable and a literal need
- * nothing. */
+/* Operands that are computed before `p`, in order of evaluation; a variable and a literal have
+ * none. */
 size_t rlx_tir_num_operands(const rlx_prim *p);
 const rlx_prim *rlx_tir_operand(const rlx_prim *p, size_t i); /* i < num_operands */
 
 /* ---- intrinsics ----------------------------------------------------------------------------- */
-/* What kernels can compute: name without "tir.", number of arguments, result. The same table
- * serves the evaluator, the kernel writer and the purity test. */
+/* Intrinsics that kernels can compute: name without "tir.", number of arguments, result. The
+ * evaluator, the kernel writer and the purity test read this table. */
 enum rlx_tir_intrinsic {
     RLX_TIR_NO_INTRINSIC,
 #define INTRINSIC(name, num_args, result) RLX_TIR_##name,

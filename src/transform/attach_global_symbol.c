@@ -1,4 +1,4 @@
-/* attach_global_symbol: every function can be called from outside.
+/*- attach_global_symbol: every function can be called from outside.
  *     @T.prim_func(private=True)          @T.prim_func
  *     def add1(...)                  ->   def add1(...)            global_symbol "add1"
  * The module attribute system_lib_prefix goes in front of the names of PrimFuncs, mentions

@@ -1,4 +1,4 @@
-/* bind_params.c: parameters with weights become constants, and the shape variables that weights
+/*- bind_params.c: parameters with weights become constants, and the shape variables that weights
  * fix become numbers.
  *     def f(x: R.Tensor((n, k)), w: R.Tensor((k, 10)))    with w of (784, 10)
  *     ->

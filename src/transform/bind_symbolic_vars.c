@@ -1,4 +1,4 @@
-/* bind_symbolic_vars: shape variables of functions become expressions, by name.
+/*- bind_symbolic_vars: shape variables of functions become expressions, by name.
  *     def f(x: R.Tensor((n, k)))                         values {"n": 16}
  *         y = R.reshape(x, R.shape([n * k]))
  *     ->

@@ -162,7 +162,7 @@ static size_t index_of(const rlx_block_edit *e, const rlx_var *v)
     return i;
 }
 
-/* What is used after the block under the name of v, whatever it was at first. */
+/* Is something used after the block under the name of v, whatever it was at first? */
 static bool is_used_after(const rlx_block_edit *e, const rlx_var *v)
 {
     if (v->node.kind == RLX_NODE_DATAFLOW_VAR)

@@ -1,9 +1,9 @@
-/* call_tir_rewrite: results are allocated, functions are called directly with them as last
+/*- call_tir_rewrite.c: results are allocated, functions are called directly with them as last
  * arguments.
  *     lv = call_tir(cls.f, (x,), out_sinfo=R.Tensor((n,), "float32"), tir_vars=R.shape([n]))
  *     ->
  *     lv = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0),
- *     R.str("global"))
+ *                                 R.str("global"))
  *     _ = cls.f(x, lv, R.prim_value(n))
  * Several outputs: one variable each, lv is their tuple and fields of it are used directly.
  * call_tir_inplace writes over its arguments: a constant is copied first, what was not made
@@ -12,8 +12,8 @@
  * both, where call_tir looks when it runs.
  * call_dps_packed likewise; call_pure_packed and call_inplace_packed become plain calls.
  * Dataflow blocks become ordinary ones first, as the calls are impure; a pure function that
- * changed gets relax.force_pure. needs: normal form. keeps: variables and their struct info,
- * order, the function's own purity. */
+ * changed gets relax.force_pure.
+ * needs: normal form. keeps: variables and their struct info, order, the function's own purity. */
 #include "transform/transform_int.h"
 
 typedef struct rewrite {
@@ -249,7 +249,7 @@ static bool make_outputs(rlx_seq_pass *p, const rlx_binding *now, const rlx_call
     return true;
 }
 
-/* What the variable of the call stands for now. */
+/* Binds what stands for the variable of the call now. */
 static bool bind_result(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now,
                         const rlx_sinfo *out, rlx_place place)
 {

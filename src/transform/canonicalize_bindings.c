@@ -1,4 +1,4 @@
-/* canonicalize_bindings: copies and what amounts to copies go away.
+/*- canonicalize_bindings: copies and what amounts to copies go away.
  *     y = x                                   ->   uses of y are uses of x
  *     t = (a, b); u = t[0]                         uses of u are uses of a
  *     v = (t[0], t[1])                             v is t, if t has two fields
@@ -146,8 +146,7 @@ static const rlx_expr *spelled_out(const canonicalize *c, const rlx_tuple *t)
     return info && info->num_fields == t->num_fields ? whole : NULL;
 }
 
-/* What the value of a binding is known to be: a variable, or a leaf out of a tuple; NULL:
- * nothing simpler. */
+/* A simpler form of a binding's value: a variable, or a leaf out of a tuple; NULL: none. */
 static const rlx_expr *simpler(const canonicalize *c, const rlx_expr *value)
 {
     const rlx_tuple_get_item *get = rlx_as_tuple_get_item(value);

@@ -1,4 +1,4 @@
-/* dead_code_elimination: bindings and private functions that nothing uses are removed.
+/*- dead_code_elimination: bindings and private functions that nothing uses are removed.
  *     lv = exp(x)              ->   gv = sin(x)
  *     gv = sin(x)
  * needs: normal form. keeps: the rest as it is. A use in struct info or of a shape variable

@@ -66,7 +66,7 @@ static void say(rlx_device_spread *d, uint32_t at, const rlx_node *device, rlx_p
     p->said = (uint8_t)said;
 }
 
-/* What s says of the points from `base` on; device not NULL: all are said to be there. */
+/* Puts what s says of the points from `base` on; device not NULL: all are said to be there. */
 static void say_all(rlx_device_spread *d, const rlx_sinfo *s, uint32_t base,
                     const rlx_node *device, rlx_place place, enum rlx_device_said said)
 {
@@ -303,7 +303,7 @@ static bool has_tensor(rlx_device_spread *d, const rlx_expr *e, int depth)
     return v && num_tensors(d, v->sinfo) && !rlx_ptrmap_has(&d->constants, v);
 }
 
-/* What call_tir says of its result. */
+/* Joins the points of a call_tir's stated result. */
 static bool join_stated(rlx_device_spread *d, uint32_t hub, const rlx_sinfo *s)
 {
     uint32_t base = (uint32_t)d->points.len;
@@ -374,7 +374,7 @@ static bool function_call(rlx_device_spread *d, const rlx_function *f, const rlx
            join_all(d, rlx_device_result_info(d->ctx, f), at, s, base, true);
 }
 
-/* The same for a function of which only the description is known. */
+/* A call of a function of which only the description is known. */
 static bool described_call(rlx_device_spread *d, const rlx_func_sinfo *f, const rlx_call *c)
 {
     for (size_t i = 0; i < c->num_args && i < f->num_params; i++) {
@@ -728,7 +728,7 @@ static bool spread_sayings(rlx_device_spread *d)
     return spread(d);
 }
 
-/* What hints are given is where they want it, if nothing else is known. */
+/* Operands of hints are where the hints want them, if nothing else is known. */
 static bool spread_hints(rlx_device_spread *d)
 {
     for (size_t i = 0; i < d->hints.len; i++) {

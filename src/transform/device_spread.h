@@ -1,4 +1,4 @@
-/* device_spread.h: which device each tensor of a module is on (language 8.2).
+/*- device_spread.h: which device each tensor of a module is on (language 8.2).
  *
  * A point stands for a tensor: a variable, a field of a variable, a result, an annotation. A call
  * of an operator is a point too, between its operands and its results. Edges join points that

@@ -1,4 +1,4 @@
-/* extract_function.c: a run of bindings becomes a function of its own.
+/*- extract_function.c: a run of bindings becomes a function of its own.
  *     lv = R.exp(x)
  *     gv = R.add(lv, y)           ->     gv = cls.part(x, y)
  * needs: normal form. keeps: places, purity, struct info: an output that the signature of the

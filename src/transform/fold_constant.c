@@ -1,4 +1,4 @@
-/* fold_constant: a call whose arguments are all constants becomes its value; the shape of a
+/*- fold_constant: a call whose arguments are all constants becomes its value; the shape of a
  * tensor with known sizes that shape.
  *     y = add(2.0, 3.0)          ->   y = 5.0
  *     s = shape_of(x)            ->   s = R.shape([n, 4])        with x: R.Tensor((n, 4))

@@ -1,4 +1,4 @@
-/* inline_function.c: calls of a function of the module become its body.
+/*- inline_function.c: calls of a function of the module become its body.
  *     gv = cls.f(x)               ->     lv = R.exp(x)
  *                                        gv = R.negative(lv)
  * needs: normal form. keeps: places (those of the body's bindings), purity, checks: where an

@@ -1,4 +1,4 @@
-/* legalize_ops: a call of an operator that has a lowering becomes a call_tir of the PrimFunc
+/*- legalize_ops: a call of an operator that has a lowering becomes a call_tir of the PrimFunc
  * that computes it.
  *     y = add(x, x)   ->   y = call_tir(cls.add, (x, x), R.Tensor((n, 4), "float32"))
  * Sizes that the program does not state are named by casts in front of the call (sized.h); a
@@ -21,7 +21,7 @@ typedef struct legalize {
     rlx_sized sized;
 } legalize;
 
-/* What the call gives by its own rule: the variable may be annotated with less, or with more
+/* Struct info of the call by its own rule: the variable may be annotated with less, or with more
  * that is checked. */
 static const rlx_sinfo *result_info(rlx_seq_pass *p, const rlx_env *env, const rlx_var *var,
                                     const rlx_call *call)

@@ -1,4 +1,4 @@
-/* merge_modules.c: the functions of two modules in one.
+/*- merge_modules.c: the functions of two modules in one.
  *
  *     a: main -> helper          b: other -> helper        helpers equal: helper is shared
  *                                                          else b's private one is helper_1
@@ -157,8 +157,8 @@ static bool note_params(merge *m)
     return good || rlx_no_memory(m->ctx);
 }
 
-/* What was made from a function of a shares its variables: it is copied with its own. NULL: out
- * of memory. */
+/* A function made from one of a shares its variables: it is copied with its own. NULL: out of
+ * memory. */
 static const rlx_node *on_its_own(merge *m, const rlx_node *function)
 {
     size_t count;

@@ -172,7 +172,7 @@ static int64_t find(rlx_context *ctx, const rlx_module *m, rlx_slice name)
     return at;
 }
 
-/* What carries the place of a function of a module. */
+/* The place of a function of a module: of the node that carries it. */
 static rlx_place place_at(const rlx_module *m, size_t i)
 {
     rlx_place p = rlx_place_of(m->functions[i]);

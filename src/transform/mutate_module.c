@@ -1,4 +1,4 @@
-/* mutate_module.c: the functions of a module through a mutator (language 11.3), one after the
+/*- mutate_module.c: the functions of a module through a mutator (language 11.3), one after the
  * other. With a hook that turns add(x, x) into multiply(x, 2)
  *     lv = R.add(x, x)            ->     lv = R.multiply(x, 2)
  * needs: nothing; what comes out is normal. keeps: places, struct info that can be kept. Functions

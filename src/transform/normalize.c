@@ -1,4 +1,4 @@
-/* normalize: the normal form of language section 3, by emitting every binding again through a
+/*- normalize: the normal form of language section 3, by emitting every binding again through a
  * builder.
  *     y = add(exp(x), sin(x))   ->   gv = exp(x)
  *                                    gv1 = sin(x)

@@ -1,4 +1,4 @@
-/* normalize_global_var: functions are called what they are linked by.
+/*- normalize_global_var: functions are called what they are linked by.
  *     @R.function(private=True)                @R.function(private=True)
  *     def run(x): ...                    ->    def run_1(x): ...
  *     @R.function                              @R.function

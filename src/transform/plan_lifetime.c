@@ -15,7 +15,7 @@ typedef struct finder {
     rlx_ptrmap seen;                   /* shared tuples within one use */
 } finder;
 
-/* What a use means for the value. */
+/* Effect of a use on its value. */
 typedef struct use { uint32_t until; bool escapes; } use;
 
 static void use_var(finder *f, const rlx_expr *e, use u)

@@ -1,10 +1,10 @@
-/* plan_memory: tensors that stay inside a function get storage that is reused when they are
+/*- plan_memory.c: tensors that stay inside a function get storage that is reused when they are
  * dead.
  *     a = R.builtin.alloc_tensor(R.shape([n]), R.dtype("float32"), R.prim_value(0),
- *     R.str("global"))
+ *                                R.str("global"))
  *     ->
  *     storage = R.memory.alloc_storage(R.shape([n * 4]), R.prim_value(0), R.str("global"),
- *     R.dtype("uint8"))
+ *                                      R.dtype("uint8"))
  *     a = R.memory.alloc_tensor(storage, R.prim_value(0), R.shape([n]), R.dtype("float32"))
  *     ...                                     (the last tensor in it dies here)
  *     _1 = R.memory.kill_storage(storage)
@@ -15,7 +15,7 @@
 #include "transform/plan_storage.h"
 #include "transform/transform_int.h"
 
-/* What is to happen at a binding: both by event number + 1, 0: nothing. */
+/* A function under planning: what happens at which event. */
 typedef struct planned {
     rlx_plan plan;
     rlx_flow flow;

@@ -29,7 +29,7 @@ typedef struct scan {
     uint32_t *dying, *next;      /* by event: tensors (by event + 1) that die after it, chained */
 } scan;
 
-/* What a tensor asks for. */
+/* The storage that a tensor asks for. */
 typedef struct demand {
     const rlx_prim *size;        /* NULL: static */
     int64_t bytes;

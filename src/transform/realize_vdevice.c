@@ -1,4 +1,4 @@
-/* realize_vdevice: every tensor gets its device, hints become copies or nothing (language 8).
+/*- realize_vdevice: every tensor gets its device, hints become copies or nothing (language 8).
  *     x: R.Tensor((4,), "float32")             ->   x: R.Tensor((4,), "float32", "cuda:0")
  *     a = R.add(x, x)                               a = R.add(x, x)
  *     b = R.hint_on_device(a, R.cuda(0))            b = a
@@ -87,7 +87,7 @@ static const rlx_expr *copied(rlx_context *ctx, const rlx_expr *x, const rlx_nod
     return attrs && x ? rlx_call_op_z(ctx, "relax.to_vdevice", &x, 1, attrs, place) : NULL;
 }
 
-/* What stands for a hint: its operand where it is already, else a copy. */
+/* The value in place of a hint: its operand where it is there already, else a copy. */
 static const rlx_expr *realized_hint(realize *r, const rlx_call *old, const rlx_call *now)
 {
     const rlx_node *device = rlx_hinted_device(r->spread.module, old);

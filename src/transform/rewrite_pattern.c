@@ -1,4 +1,4 @@
-/* rewrite_pattern.c: what a pattern matches is replaced by what the host gives. With
+/*- rewrite_pattern.c: what a pattern matches is replaced by what the host gives. With
  * add(multiply(a, b), c) as pattern and an ewise_fma as replacement
  *     lv = R.multiply(x, y)
  *     gv = R.add(lv, z)           ->     gv = R.ewise_fma(x, y, z)
@@ -40,8 +40,8 @@ static void note_loose(void *user, uint32_t entry, bool into)
     r->now[entry] = now ? now : old;
 }
 
-/* What the struct info of the replacement lets it be: NULL after a report; *is_same: nothing is
- * lost if it takes the variable's place. */
+/* The replacement as its struct info lets it stand: NULL after a report; *is_same: nothing is lost
+ * if it takes the variable's place. */
 static const rlx_expr *checked(rewriting *r, const rlx_var *v, const rlx_expr *value,
                                bool *is_same)
 {

@@ -7,7 +7,7 @@
  */
 #include "transform/seq_pass.h"
 
-/* What a sequence is in the binding that holds it. */
+/* Part of the binding that a sequence is. */
 enum part { PART_BODY, PART_THEN, PART_ELSE, PART_LITERAL };
 
 struct rlx_seq_frame {
@@ -73,7 +73,7 @@ bool rlx_seq_replace(rlx_seq_pass *p, const rlx_node *old, const rlx_node *with)
  * though none comes again. */
 #define FEW 8
 
-/* What stands for n if that takes no descent; NULL: it does. */
+/* The node that stands for n if finding it takes no descent; NULL: it does. */
 static const rlx_node *rename_leaf(const rlx_seq_pass *p, const rlx_node *n)
 {
     uintptr_t now;

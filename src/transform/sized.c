@@ -71,7 +71,7 @@ static bool has_long_size(const rlx_sinfo *info)
     return found && s->num_values <= RLX_TIR_MAX_DIMS;
 }
 
-/* What makes names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t:
+/* Maker of names: those of dimensions follow the variable's (x: x_d0, x_d1; field 2 of t:
  * t_2_d0). */
 typedef struct namer { rlx_context *ctx; const rlx_var *var; rlx_place place; int field; } namer;
 

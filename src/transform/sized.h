@@ -1,11 +1,13 @@
-/* sized.h: values whose sizes the program does not state, beside variables of the same value
+/*- sized.h: values whose sizes the program does not state, beside variables of the same value
  * whose sizes have names.
  *
  * Lowering needs names for sizes. A tensor of known rank and dtype gets them by a cast in front
  * of its first use:
- *     x_1: R.Tensor((x_d0, x_d1), "float32") = R.match_cast(x, R.Tensor((x_d0, x_d1),
- *     "float32"))
- * and later operators in the same block, or in branches below it, use the same cast.
+ *
+ *     x_1: R.Tensor((x_d0, x_d1), "float32") = R.match_cast(
+ *         x, R.Tensor((x_d0, x_d1), "float32"))
+ *
+ * Later operators in the same block, or in branches below it, use the same cast.
  */
 #ifndef RLX_SIZED_H
 #define RLX_SIZED_H

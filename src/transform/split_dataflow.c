@@ -1,4 +1,4 @@
-/* split_dataflow.c: bindings that may not stand in a dataflow block get an ordinary block there.
+/*- split_dataflow.c: bindings that may not stand in a dataflow block get an ordinary block there.
  *     with R.dataflow():          ->   with R.dataflow():
  *         a = R.exp(x)                     a = R.exp(x)
  *         b = cls.f(a)                     R.output(a)

@@ -1,4 +1,4 @@
-/* to_non_dataflow: dataflow blocks become ordinary ones and join their neighbours.
+/*- to_non_dataflow: dataflow blocks become ordinary ones and join their neighbours.
  *     with R.dataflow():        ->   lv = exp(x)
  *         lv = exp(x)                gv = sin(lv)
  *         gv = sin(lv)

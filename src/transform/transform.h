@@ -8,7 +8,7 @@
 #include "analysis/analysis.h"
 #include "transform/module_edit.h"
 
-/* What a pass sees. */
+/* Input of a pass. */
 typedef struct rlx_pass_run {
     rlx_context *ctx;
     const rlx_attr *options;           /* ATTRS or NULL; checked against the row's options */
@@ -161,7 +161,8 @@ bool rlx_block_edit_replace(rlx_block_edit *e, const rlx_var *old, const rlx_var
 const rlx_var *rlx_block_edit_add(rlx_block_edit *e, const rlx_expr *expr, const rlx_string *name,
                                   bool output);
 bool rlx_block_edit_remove(rlx_block_edit *e, const rlx_var *v, bool even_if_used);
-/* What nothing uses, nor what uses it; casts stay, as they check something. */
+/* Removes every binding that nothing uses, then those that only these used; casts stay, as they
+ * check something. */
 bool rlx_block_edit_remove_unused(rlx_block_edit *e);
 /* NULL: out of memory. One without bindings has none. The old one if nothing changed. */
 const rlx_block *rlx_block_edit_block(rlx_block_edit *e);

@@ -91,7 +91,7 @@ static bool word_fits(const verify *v, char letter, uint32_t w, bool drops)
     }
 }
 
-/* What the letters do not say. */
+/* Conditions that the letters do not express. */
 static bool fits_together(const verify *v, uint32_t op, const uint32_t *w, uint32_t count)
 {
     const relax_executable *e = v->e;

@@ -1,4 +1,4 @@
-/* vm: compiled programs: loading and verifying them, running them, showing them.
+/*- vm: compiled programs: loading and verifying them, running them, showing them.
  *
  *   loader.c    bytes -> relax_executable; everything is checked here, so that running trusts
  *   verify.c    the code: operands, jumps, registers set before use

@@ -1,4 +1,4 @@
-/* vm_loop.h: the loop of the VM, a template. Before including it define
+/*- vm_loop.h: the loop of the VM, a template. Before including it define
  *
  *   RLX_LOOP_NAME       name of the function
  *   RLX_LOOP_THREADED   1: each instruction jumps to the next one's label; 0: one switch

@@ -575,7 +575,7 @@ bool rlx_step_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
     return false;
 }
 
-/* The same, with the arguments kept alive by themselves: the frame they come from goes first. */
+/* A call whose arguments are kept alive by themselves: the frame they come from goes first. */
 bool rlx_step_tail_call(relax_vm *vm, const uint32_t *pc, rlx_fault *why)
 {
     rlx_frame *old = vm->frame;

@@ -1,4 +1,4 @@
-/* sparse_kind.h: the sparse tensor of the tests, as a host would add it:
+/*- sparse_kind.h: the sparse tensor of the tests, as a host would add it:
  *     R.SparseTensor(shape, R.dtype(dtype))         shape: dimensions or a variable
  *     R.SparseTensor(shape, R.dtype(dtype), nnz)    with the number of elements that are there
  */

@@ -1,4 +1,4 @@
-/* test_api_hostile: programs that never end, call themselves without end, want more memory than
+/*- test_api_hostile: programs that never end, call themselves without end, want more memory than
  * there is, compute sizes that do not fit, or work on nothing at all. Each is read, compiled
  * and run on the stack that relax/context.h promises.
  *     test_api_hostile NAME      one of them alone, with what it answers

@@ -1,4 +1,4 @@
-/* test_api_large: programs far deeper, wider or longer than anybody writes, made by the public
+/*- test_api_large: programs far deeper, wider or longer than anybody writes, made by the public
  * interface, where no reader's limits protect. Every question, pass and run ends in an answer
  * or the diagnostic of a limit, on the small stack that relax/context.h promises.
  *     test_api_large NAME [SIZE]      one program alone, with the times of its steps

@@ -1,4 +1,5 @@
-/* Provers through the public interface: facts, questions, solving, evaluation. */
+/* test_api_prove.c: provers through the public interface: facts, questions, solving,
+ * evaluation. */
 #include "api_fixture.h"
 
 /* Variables by letter; expressions in prefix form: "+ n * m 4", "< n 5", "? c a b". */

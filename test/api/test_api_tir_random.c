@@ -1,5 +1,6 @@
-/* Random PrimFuncs built through the public interface: what is printed reads back as the same
- * function. A seed names one: TIR_SEED=n runs it alone and shows its text. */
+/* test_api_tir_random.c: random PrimFuncs built through the public interface: what is printed
+ * reads back as the same function. A seed names one: TIR_SEED=n runs it alone and shows its
+ * text. */
 #include "api_fixture.h"
 
 #define SEEDS 300

@@ -1,6 +1,6 @@
-/* The rules of programs tried through the public builder, with no text: each in a function, in a
- * branch, in a local function, and twice. What is wrong is said while it is built, or by the check
- * of the module; the cured program is silent. */
+/* test_rules_by_builder.c: the rules of programs tried through the public builder, with no text:
+ * each in a function, in a branch, in a local function, and twice. What is wrong is said while it
+ * is built, or by the check of the module; the cured program is silent. */
 #include "api_fixture.h"
 
 typedef struct world {

@@ -1,4 +1,4 @@
-/* Folding constructors, simplification and evaluation. */
+/* test_fold.c: folding constructors, simplification and evaluation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The prover: every row of the tables of required answers, and random expressions against
- * enumeration. */
+/* test_prove.c: the prover: every row of the tables of required answers, and random expressions
+ * against enumeration. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

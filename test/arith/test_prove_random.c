@@ -1,8 +1,7 @@
-/* The prover against evaluation: random expressions of 3 to 12 operators over four variables,
- * each compared with a rewriting of itself by true laws and with one that is a little off. No
- * answer may be refuted by any point; of the pairs that are equal by construction most must be
- * proved. `RELAX_SEED=n` gives other expressions, the long form more of them.
- */
+/* test_prove_random.c: the prover against evaluation: random expressions of 3 to 12 operators over
+ * four variables, each compared with a rewriting of itself by true laws and with one that is a
+ * little off. No answer may be refuted by any point; of the pairs that are equal by construction
+ * most must be proved. `RELAX_SEED=n` gives other expressions, the long form more of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* cmocka wants these before its own header. */
+/* cmocka_all.h: cmocka wants these before its own header. */
 #ifndef TEST_BASE_CMOCKA_ALL_H
 #define TEST_BASE_CMOCKA_ALL_H
 

@@ -1,4 +1,5 @@
-/* Diagnostics: the exact text, places, limits, muting, and memory running out at any point. */
+/* test_diag.c: diagnostics: the exact text, places, limits, muting, and memory running out at any
+ * point. */
 #include "cmocka_all.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* dtype names, and the 16-bit floats exhaustively. */
+/* test_dtype.c: dtype names, and the 16-bit floats exhaustively. */
 #include "cmocka_all.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Files in and out, and the checksum. */
+/* test_file.c: files in and out, and the checksum. */
 #include "cmocka_all.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* JSON and base64, in and out. */
+/* test_json.c: JSON and base64, in and out. */
 #include "cmocka_all.h"
 
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* The three hash tables: against a plain model, and with every allocation failing. */
+/* test_map.c: the three hash tables: against a plain model, and with every allocation failing. */
 #include "cmocka_all.h"
 
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* Memory, regions, vectors, blobs: sizes, caps, alignment, every failure. */
+/* test_memory.c: memory, regions, vectors, blobs: sizes, caps, alignment, every failure. */
 #include "cmocka_all.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Numbers in and out, compared with the C library on fixed-seed random values. */
+/* test_number.c: numbers in and out, compared with the C library on fixed-seed random values. */
 #include "cmocka_all.h"
 
 #include <errno.h>

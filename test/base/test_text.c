@@ -1,4 +1,4 @@
-/* Text buffers, UTF-8, edit distance. */
+/* test_text.c: text buffers, UTF-8, edit distance. */
 #include "cmocka_all.h"
 
 #include "base/base.h"

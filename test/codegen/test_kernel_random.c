@@ -1,6 +1,6 @@
-/* Random PrimFuncs from a seeded generator: stages of blocks over random loops with random
- * accesses and expressions. Kernel, evaluator and lowered function must agree. RELAX_LONG=1
- * runs many more; KERNEL_SEED=n runs one and shows its kernel. */
+/* test_kernel_random.c: random PrimFuncs from a seeded generator: stages of blocks over random
+ * loops with random accesses and expressions. Kernel, evaluator and lowered function must agree.
+ * RELAX_LONG=1 runs many more; KERNEL_SEED=n runs one and shows its kernel. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Kernels against the evaluator, bit for bit, on programs of every shape; expected numbers from
- * numpy where stored. */
+/* test_kernel_writer.c: kernels against the evaluator, bit for bit, on programs of every shape;
+ * expected numbers from numpy where stored. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

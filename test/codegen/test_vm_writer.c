@@ -1,4 +1,5 @@
-/* Whole programs: text, compiled at every level, run, compared with numbers worked out by hand. */
+/* test_vm_writer.c: whole programs: text, compiled at every level, run, compared with numbers
+ * worked out by hand. */
 #include "program.h"
 
 /* The block runs for the program compiled at each level. */

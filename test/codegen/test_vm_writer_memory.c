@@ -1,5 +1,5 @@
-/* Compiling and binding weights with every allocation failed in turn: a diagnostic, no crash,
- * nothing left behind. */
+/* test_vm_writer_memory.c: compiling and binding weights with every allocation failed in turn: a
+ * diagnostic, no crash, nothing left behind. */
 #include "program.h"
 #include "../base/failing.h"
 

@@ -1,6 +1,6 @@
-/* Random programs of branches, tuples, copies and calls: compiled at two levels, run, and
- * compared with a walk over what was generated. What is wrong with registers, storage or
- * branches shows as a wrong number. RELAX_LONG=1: many more programs. */
+/* test_vm_writer_random.c: random programs of branches, tuples, copies and calls: compiled at two
+ * levels, run, and compared with a walk over what was generated. What is wrong with registers,
+ * storage or branches shows as a wrong number. RELAX_LONG=1: many more programs. */
 #include <stdlib.h>
 #include "program.h"
 

@@ -1,4 +1,5 @@
-/* Descriptions and expressions: what evaluating, matching, printing and verifying say. */
+/* test_desc.c: descriptions and expressions: what evaluating, matching, printing and verifying
+ * say. */
 #include "../base/cmocka_all.h"
 #include "../base/failing.h"
 #include "desc/desc.h"

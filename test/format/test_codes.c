@@ -1,4 +1,4 @@
-/* The table of diagnostic codes: complete, findable, written for people. */
+/* test_codes.c: the table of diagnostic codes: complete, findable, written for people. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* Texts that are nearly right: every program of the tree cut at every byte and with every byte
- * replaced (the short form takes a sample). What must hold for each is in support/text_case.h. */
+/* test_text.c: texts that are nearly right: every program of the tree cut at every byte and with
+ * every byte replaced (the short form takes a sample). What must hold for each is in
+ * support/text_case.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

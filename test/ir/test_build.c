@@ -1,4 +1,4 @@
-/* Construction, interning, layers, modules, attributes. */
+/* test_build.c: construction, interning, layers, modules, attributes. */
 #include "ir_fixture.h"
 
 static void interned_nodes_are_one(void **state)

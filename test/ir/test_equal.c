@@ -1,5 +1,5 @@
-/* Structural equality: pairs that must be equal, pairs that must not, and the law of the hash
- * (see `same`). */
+/* test_equal.c: structural equality: pairs that must be equal, pairs that must not, and the law of
+ * the hash (see `same`). */
 #include "ir_fixture.h"
 
 static void functions_up_to_names(void **state)

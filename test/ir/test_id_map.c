@@ -1,4 +1,4 @@
-/* id_map: numbers by node, in any order, and for two nodes of one serial number. */
+/* test_id_map.c: numbers by node, in any order, and for two nodes of one serial number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Every allocation of a small life of a context fails in turn: no crash, no leak, and the
- * failure is told. */
+/* test_ir_memory.c: every allocation of a small life of a context fails in turn: no crash, no
+ * leak, and the failure is told. */
 #include "ir_fixture.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Text of struct info, integer expressions and leaves: a table per style. */
+/* test_ir_text.c: text of struct info, integer expressions and leaves: a table per style. */
 #include "ir_fixture.h"
 
 static rlx_context *c;

@@ -1,4 +1,4 @@
-/* Walking, rewriting, substitution, copies. */
+/* test_rewrite.c: walking, rewriting, substitution, copies. */
 #include "ir_fixture.h"
 
 /* ---- walk */

@@ -1,4 +1,5 @@
-/* Inference rules: each line of inference.txt is a call and what is known of its result.
+/*- test_infer.c: inference rules: each line of inference.txt is a call and what is known of its
+ * result.
  *
  *     operator ; argument | argument ; name=value name=value ; result or "error"
  *

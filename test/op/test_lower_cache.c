@@ -1,5 +1,5 @@
-/* lower_cache: a call lowered through the cache is the call lowered without it: same PrimFunc,
- * own arguments. */
+/* test_lower_cache.c: a call lowered through the cache is the call lowered without it: same
+ * PrimFunc, own arguments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

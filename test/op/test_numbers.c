@@ -1,5 +1,5 @@
-/* Numbers: every case of numbers.txt (calls and what numpy gives for them) is built, inferred,
- * lowered and run by the evaluator and as kernel bytecode, with literal sizes, with one
+/* test_numbers.c: every case of numbers.txt (calls and what numpy gives for them) is built,
+ * inferred, lowered and run by the evaluator and as kernel bytecode, with literal sizes, with one
  * variable for each size, and with a variable of its own for every dimension, where nothing is
  * proved and the kernel must check. */
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Rows: names, parameters, printed attributes and defaults against the surface of TVMScript;
- * calls made from them. */
+/* test_rows.c: names, parameters, printed attributes and defaults against the surface of
+ * TVMScript; calls made from them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Loading and calling kernels: damaged bytes, stopping, memory that runs out, text. */
+/* test_kernel.c: loading and calling kernels: damaged bytes, stopping, memory that runs out,
+ * text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Values, tensors and DLPack as a host sees them. */
+/* test_value.c: values, tensors and DLPack as a host sees them. */
 #include "../base/cmocka_all.h"
 #include "../base/failing.h"
 #include <relax/dlpack.h>

@@ -1,4 +1,5 @@
-/* Expressions read straight from the characters: the same trees as from tokens, or none. */
+/* test_parse_plain.c: expressions read straight from the characters: the same trees as from
+ * tokens, or none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Printing of IR made by constructors: what no text gives, lone nodes, deep and wide programs,
- * failing memory. */
+/* test_printer.c: printing of IR made by constructors: what no text gives, lone nodes, deep and
+ * wide programs, failing memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Reading TVMScript: what comes out, what is reported, and that no text does harm. */
+/* test_reader.c: reading TVMScript: what comes out, what is reported, and that no text does
+ * harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* The block builder, the module builder and the mutator, with the operators of the table. */
+/* test_builder.c: the block builder, the module builder and the mutator, with the operators of the
+ * table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Packed struct info and expressions: what is encoded says the same as what was written. */
+/* test_encode.c: packed struct info and expressions: what is encoded says the same as what was
+ * written. */
 #include "../base/cmocka_all.h"
 #include "arith/arith.h"
 #include "desc/desc.h"

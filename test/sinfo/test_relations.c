@@ -1,5 +1,5 @@
-/* fit, overlap, least upper bound, erasure, mapping: a row for each line of the language's
- * tables. */
+/* test_relations.c: fit, overlap, least upper bound, erasure, mapping: a row for each line of the
+ * language's tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static const char fit_letters[] = "NKVY";
 
 static const struct { const char *a, *b; int want; const char *why;
 } fits[] = {
-    /* one kind, another kind: N both ways (5.4) */
+    /* one kind, another kind: N both ways (language 5.4) */
     { "Prim(int64)", "Shape(1)", N, NULL },
     { "Shape(1)", "Prim(int64)", N, NULL },
     { "Prim(int64)", "Tensor[](int64)", N, NULL },
@@ -83,7 +83,7 @@ static const struct { const char *a, *b; int want; const char *why;
       "field 1: dtype is unknown, expected float32" },
     { "Tuple()", "Tuple()", Y, NULL },
     { "Tuple(Tensor)", "Tuple()", N, "number of fields is 1, expected 0" },
-    /* functions (5.5), the other directions */
+    /* functions (language 5.5), the other directions */
     { "Callable", "Callable(Tensor)", K, NULL },
     { "Callable(Tensor)", "Callable", Y, NULL },
     { "Callable(Tensor)", "Callable(Object)", Y, NULL },
@@ -144,7 +144,7 @@ static const struct { const char *a, *b; int want; const char *why;
       "field 1: field 1: dtype is int32, expected float32" },
     { "Tuple(Shape, Shape[n])", "Tuple(Shape(2), Shape[m])", K,
       "field 0: rank is unknown, expected 2" },
-    /* functions (5.5) */
+    /* functions (language 5.5) */
     { "Func(Tensor[a](float32) -> Tensor[a](float32))", "Callable", Y, NULL },
     { "impure Func(Tensor -> Tensor)", "Callable", Y, NULL },
     { "Packed", "Callable", Y, NULL },

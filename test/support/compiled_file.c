@@ -1,3 +1,4 @@
+/* compiled_file.c: compiled files taken apart, put together, loaded and run. */
 #include "compiled_file.h"
 
 #include <relax/context.h>

@@ -1,3 +1,4 @@
+/* kernel_c.c: the kernels of the tests once more, as generated C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* kernel_c.h: kernels that kernel_case.h has run, once more as generated C. Compiling is slow,
+/*- kernel_c.h: kernels that kernel_case.h has run, once more as generated C. Compiling is slow,
  * so they are collected first:
  *
  *     kc_c_begin(1);  ... kc_run(...) any number of times ...  kc_c_end();

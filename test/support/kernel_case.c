@@ -1,3 +1,4 @@
+/* kernel_case.c: one PrimFunc run in three ways that must agree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

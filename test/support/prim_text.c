@@ -1,3 +1,4 @@
+/* prim_text.c: integer expressions from text. */
 #include "prim_text.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* Integer expressions from text, for table tests: "n * 4 + min(n, m) // 2", "select(n < m, n,
- * m)". Names become shape variables of the table, made on first use. */
+/* prim_text.h: integer expressions from text, for table tests: "n * 4 + min(n, m) // 2", "select(n
+ * < m, n, m)". Names become shape variables of the table, made on first use. */
 #ifndef PRIM_TEXT_H
 #define PRIM_TEXT_H
 

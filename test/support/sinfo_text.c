@@ -1,3 +1,4 @@
+/* sinfo_text.c: struct info from short text. */
 #include "sinfo_text.h"
 
 #include <ctype.h>

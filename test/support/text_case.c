@@ -1,3 +1,4 @@
+/* text_case.c: one text through everything that reads text. */
 #include "text_case.h"
 
 #include <relax/relax.h>

@@ -1,5 +1,5 @@
-/* Building, regions, root blocks, lowering, purity, verification; the evaluator against tables
- * made by hand. */
+/* test_tir.c: building, regions, root blocks, lowering, purity, verification; the evaluator
+ * against tables made by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Normal form of random nestings: every result is normal, comes back as the same object, runs in
- * the order of evaluation and says where its bindings come from.
+/* test_normalize.c: normal form of random nestings: every result is normal, comes back as the same
+ * object, runs in the order of evaluation and says where its bindings come from.
  *
  * Calls of packed functions are numbered; each notes its number when it runs. What the order must
  * be is told by a walk over the tree as it was made: operands before the operation, left to

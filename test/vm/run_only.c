@@ -1,4 +1,4 @@
-/* run_only.c: a compiled program run by librelax-runtime.a alone. Not a suite:
+/*- run_only.c: a compiled program run by librelax-runtime.a alone. Not a suite:
  * check_run_only.sh builds and judges it.
  *
  *     run_only PROGRAM.rlx INPUT.raw ROWS COLUMNS OUTPUT.raw

@@ -1,7 +1,7 @@
-/* Compiled files that mean harm: sound files damaged everywhere, with the sums as they were and
- * with sums that fit; tables that lie; programs that pass the verifier and then try to run
- * away. Each is refused (LD), or runs to a result or an error. RELAX_LONG: every bit, byte and
- * length; otherwise a sample. */
+/* test_hostile.c: compiled files that mean harm: sound files damaged everywhere, with the sums as
+ * they were and with sums that fit; tables that lie; programs that pass the verifier and then try
+ * to run away. Each is refused (LD), or runs to a result or an error. RELAX_LONG: every bit, byte
+ * and length; otherwise a sample. */
 #include "assemble.h"
 
 #include <relax/relax.h>

@@ -1,5 +1,5 @@
-/* Random sound files, made of every instruction of the VM and of kernels: the verifier accepts
- * each, and it runs to a result or an error. A second reading of the same words
+/* test_random_file.c: random sound files, made of every instruction of the VM and of kernels: the
+ * verifier accepts each, and it runs to a result or an error. A second reading of the same words
  * (bytecode_model.h, random_kernel.h) says what the result must be wherever only simple
  * instructions are met. RELAX_LONG: 10000 files. */
 #include "bytecode_model.h"

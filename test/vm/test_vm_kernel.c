@@ -1,4 +1,5 @@
-/* Kernels under the VM: from a tensor program to a file, through calls of every sort. */
+/* test_vm_kernel.c: kernels under the VM: from a tensor program to a file, through calls of every
+ * sort. */
 #include "assemble.h"
 
 #include "codegen/kernel_writer.h"

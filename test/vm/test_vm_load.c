@@ -1,5 +1,5 @@
-/* Loading: damaged files of every sort, code that must not get past the verifier, memory that
- * runs out, text. */
+/* test_vm_load.c: loading: damaged files of every sort, code that must not get past the verifier,
+ * memory that runs out, text. */
 #include "assemble.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Running hand-assembled programs: every instruction, failures, limits. */
+/* test_vm_run.c: running hand-assembled programs: every instruction, failures, limits. */
 #include "assemble.h"
 
 #define EMIT(...) RLX_EMIT(&k->w, __VA_ARGS__)
