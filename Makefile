@@ -9,7 +9,7 @@
 #   make fuzz-rlx        FUZZ_SECONDS=600 of random compiled files (libFuzzer); fuzz-npy: of arrays and archives for the tool;
 #                        fuzz-script: of texts
 #   make bench           measurements; make abi / abi-baseline: regenerate the tracked ABI files
-#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured
+#   make install         DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, BINDIR are honoured; BUILT=1 compiles nothing before
 #
 # Variables: CC AR STRIP PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS (ours first, yours after),
 #   TSAN=1 builds under ThreadSanitizer (into build/tsan; test/manners/long_threads.sh runs what has threads),
@@ -108,6 +108,8 @@ WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wn
 STD_FLAGS := -std=c11 -g $(WARN) -ffp-contract=off -fno-strict-aliasing -fPIC -fvisibility=hidden
 INC_FLAGS := -Iinclude -Isrc -I$(GEN) -D_GNU_SOURCE
 COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAGS)
+# As they are for every file: a rule of $(BUILD)/flags itself would see those of the file that asked for it.
+FLAGS     := $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS)
 
 # The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
 # What runs once per function, pass or file, not once per binding or token, is built for size.
@@ -214,7 +216,7 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(call obj,$(SUPPORT_SRC)) $(ARCHIVE)
 remember = mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" > $@
 quote    = '$(subst ','\'',$(1))'
 $(BUILD)/flags: FORCE
-	@text=$(call quote,$(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(CPPFLAGS) $(CFLAGS)); $(remember)
+	@text=$(call quote,$(FLAGS)); $(remember)
 $(BUILD)/inputs: FORCE
 	@text=$(call quote,$(AR) $(LIB_OBJ) $(RUN_OBJ) $(CLI_OBJ) $(SO_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_LIBS) $(MAP) $(VERSION)); $(remember)
 
@@ -337,7 +339,7 @@ BINDIR     ?= $(PREFIX)/bin
 to = $(DESTDIR)$(1)
 
 .PHONY: install clean
-install: all
+install: $(if $(BUILT),,all)
 	install -d $(call to,$(INCLUDEDIR)/relax) $(call to,$(LIBDIR)/pkgconfig) $(call to,$(BINDIR))
 	install -m 644 $(HEADERS) $(call to,$(INCLUDEDIR)/relax)
 	install -m 755 $(SO) $(call to,$(LIBDIR)/$(SO_FILE))

@@ -412,10 +412,11 @@ typedef struct run {
     relax_vm *vm;
 } run;
 
+/* Of this thread's processor time: a busy machine makes nothing late. */
 static double seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
