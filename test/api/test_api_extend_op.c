@@ -1,5 +1,6 @@
 /* test_api_extend_op: operators and derive functions that a host adds: from the builder, in text,
  * lowered by PrimFuncs, run by packed functions. */
+#include "host_op.h"
 #include "sparse_kind.h"
 
 static sparse world;
@@ -136,27 +137,16 @@ static const relax_struct_info *infer_count(void *user, relax_context *ctx,
 static relax_status add_packed(relax_context *ctx, const char *name, relax_op_infer_fn infer,
                                const char *packed, bool pure, bool attrs)
 {
-    static const char *const args[] = { "x" };
     static const char *const names[] = { "mode", "axes", "deep", "limit" };
     static const char *const defaults[] = { "csr", "[1, -2]", "True", "None" };
-    static const int32_t kinds[] = { RELAX_OP_ARG_ANY };
     static const int32_t types[] = { RELAX_OP_ATTR_STRING, RELAX_OP_ATTR_INTS, RELAX_OP_ATTR_BOOL,
                                      RELAX_OP_ATTR_INT_OR_NONE };
-    relax_op_options o;
-    relax_op_options_init(&o, sizeof o);
-    o.name = name;
-    o.name_len = strlen(name);
-    o.arg_names = args;
-    o.arg_kinds = kinds;
-    o.num_args = o.min_args = 1;
+    relax_op_options o = host_op_of_one(name, RELAX_OP_ARG_ANY, infer, packed);
     o.attr_names = names;
     o.attr_types = types;
     o.attr_defaults = defaults;
     o.num_attrs = attrs ? 4 : 0;
     o.pure = pure;
-    o.infer = infer;
-    o.packed = packed;
-    o.packed_len = packed ? strlen(packed) : 0;
     o.destroy = count_destroy;
     return relax_register_op(ctx, &o);
 }
@@ -618,15 +608,7 @@ static void bad_registrations_are_refused(void **state)
 
 static void register_opaque(relax_context *ctx, const char *name, int32_t pure)
 {
-    static const char *const args[] = { "x" };
-    static const int32_t kinds[] = { RELAX_OP_ARG_TENSOR };
-    relax_op_options o;
-    relax_op_options_init(&o, sizeof o);
-    o.name = name;
-    o.name_len = strlen(name);
-    o.arg_names = args;
-    o.arg_kinds = kinds;
-    o.num_args = o.min_args = 1;
+    relax_op_options o = host_op_of_one(name, RELAX_OP_ARG_TENSOR, NULL, NULL);
     o.pure = pure;
     assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
 }

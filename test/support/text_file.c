@@ -143,3 +143,8 @@ const char *text_file_program(const char *c_file, const char *name)
     fail_msg("%s: no program is called \"%s\"", path, name);
     return NULL;
 }
+
+const char *text_file_cell(const char *c_file, const char *cell)
+{
+    return strncmp(cell, "= ", 2) == 0 ? text_file_program(c_file, cell + 2) : cell;
+}
