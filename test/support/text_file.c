@@ -34,7 +34,7 @@ static char *read_whole(const char *path)
 static void open_part(text_file *f, const char *name, const char *kind, const char *argument)
 {
     f->parts = realloc(f->parts, (f->count + 1) * sizeof *f->parts);
-    f->parts[f->count++] = (text_part){ name, kind, argument, NULL };
+    f->parts[f->count++] = (text_part){ .name = name, .kind = kind, .argument = argument };
 }
 
 /* `--- kind: argument`, cut in place. */
@@ -68,6 +68,7 @@ static void close_part(text_file *f, const char *preface, char *text, size_t len
     memcpy(whole + before, text, len);
     whole[before + len] = 0;
     part->text = whole;
+    part->printed = strndup(whole, before + len - (len > 0));
 }
 
 static void cut(text_file *f, char *whole)
@@ -131,7 +132,7 @@ static void programs_path(const char *c_file, char *path, size_t room)
              (int)strcspn(bare, "."), bare);
 }
 
-const char *text_file_program(const char *c_file, const char *name)
+static const text_part *find_program(const char *c_file, const char *name)
 {
     char path[256];
     size_t count = 0;
@@ -139,9 +140,19 @@ const char *text_file_program(const char *c_file, const char *name)
     const text_part *parts = text_file_parts(path, &count);
     for (size_t i = 0; i < count; i++)
         if (strcmp(parts[i].name, name) == 0 && !*parts[i].kind)
-            return parts[i].text;
+            return &parts[i];
     fail_msg("%s: no program is called \"%s\"", path, name);
     return NULL;
+}
+
+const char *text_file_program(const char *c_file, const char *name)
+{
+    return find_program(c_file, name)->text;
+}
+
+const char *text_file_printed(const char *c_file, const char *name)
+{
+    return find_program(c_file, name)->printed;
 }
 
 const char *text_file_cell(const char *c_file, const char *cell)
