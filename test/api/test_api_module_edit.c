@@ -488,11 +488,7 @@ static void calls_of_what_was_replaced_are_checked(void **state)
         { "x: R.Tensor((5,), dtype=\"float32\")", "TY04" },
         { "x: R.Tensor((4,), dtype=\"float32\")", NULL },
     };
-    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(
-        "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Tensor((4,), \"float32\")):\n"
-        "        a = R.exp(x)\n        return a\n"
-        "    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        cls = M\n"
-        "        a = cls.f(x)\n        return a\n"));
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("a caller and its callee")));
     assert_quiet(ctx);
     assert_ptr_equal(relax_infer(ctx, m), m);
     for (size_t i = 0; i < N(others); i++) {
