@@ -122,7 +122,7 @@ def wait(process, limit):
     moved = time.monotonic()
     while True:
         try:
-            return process.communicate(timeout=LOOK_EVERY)[0]
+            return process.communicate(timeout=min(LOOK_EVERY, limit))[0]
         except subprocess.TimeoutExpired:
             used = processor_seconds(process.pid)
         if used > last + 0.1:
@@ -272,10 +272,11 @@ def arguments():
     parser.add_argument("--only", metavar="ROOM[/NAME[:CASE]]")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--limit", type=int, default=300, help="seconds of processor time for a suite")
     parser.add_argument("--list", action="store_true", help="print the suites' names and stop")
     options = parser.parse_args()
     options.build, options.out = (TOP / options.build).resolve(), (TOP / options.out).resolve()
-    options.limit = 300 * (10 if options.long else 1) * (3 if options.variant == "asan" else 1)
+    options.limit *= (10 if options.long else 1) * (3 if options.variant == "asan" else 1)
     return options
 
 
