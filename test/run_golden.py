@@ -314,7 +314,7 @@ def main():
 
 
 TOOL = os.path.abspath(os.environ.get("RELAX", str(TOP / "bin" / "relax")))
-TIMEOUT = int(os.environ.get("RELAX_CASE_TIMEOUT", "20"))
+TIMEOUT = int(os.environ.get("RELAX_CASE_TIMEOUT", "300"))   # a net for what hangs, far above what a case needs
 # A sanitizer's own exit code must not look like "the program is at fault", which is 1.
 SANITIZER_EXIT = 99
 for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):

@@ -204,7 +204,7 @@ PRELUDE = r"""
 #include <sys/wait.h>
 %(includes)s
 
-enum { SECONDS = 10 };
+enum { SECONDS = 120 };
 typedef union room { unsigned char bytes[512]; int64_t align; void *pointer; } room;
 static room zeros;              /* what is only read */
 

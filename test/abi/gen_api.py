@@ -7,7 +7,8 @@
 
     gen_api.py              write the files that changed
     gen_api.py --check      say which are out of date and what in the headers breaks the rules; exit 1 if any
-    gen_api.py --baseline   write the numbers of all enumerators to test/abi/baseline_numbers, to be kept for ever
+    gen_api.py --baseline   write the numbers of enumerators and the members of structs to test/abi/baseline_facts, to be
+                            kept for ever
 
 The headers are written in one regular style (doc comment, markers, prototype); anything else is an error here
 rather than a guess. `TOP` in the environment names another tree.
@@ -486,9 +487,14 @@ def dump(manifest):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def numbers(manifest):
-    """`NAME VALUE` of every enumerator: no symbol carries them, so abidiff cannot watch over them."""
-    return sorted(f"{v['name']} {v['value']}" for e in manifest["enums"] for v in e["values"])
+def facts(manifest):
+    """{enumerator: number, STRUCT.MEMBER: place and type}: no symbol carries the numbers, so abidiff cannot watch over
+    them, and what lets structs grow lets it overlook a member of another type."""
+    found = {v["name"]: str(v["value"]) for e in manifest["enums"] for v in e["values"]}
+    for struct in manifest["structs"]:
+        for place, member in enumerate(struct["fields"]):
+            found[f"{struct['name']}.{member['name']}"] = f"{place} {member['type']}"
+    return found
 
 
 def read_api():
@@ -512,7 +518,8 @@ def main():
         MAP: chained_map(api.functions),
     }
     if "--baseline" in sys.argv:
-        (TOP / "test/abi/baseline_numbers").write_text("\n".join(numbers(api.manifest())) + "\n")
+        lines = sorted(f"{name} {fact}\n" for name, fact in facts(api.manifest()).items())
+        (TOP / "test/abi/baseline_facts").write_text("".join(lines))
         return 0
     stale = [p for p, text in wanted.items() if not p.exists() or p.read_text(encoding="utf-8") != text]
     broken = list(broken_rules(api))

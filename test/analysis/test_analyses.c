@@ -10,8 +10,8 @@
 #include "text_module.h"
 #include "analysis/analysis.h"
 #include "transform/transform.h"
+#include "text_file.h"
 
-#define MODULE(body) "@I.ir_module\nclass Module:\n" body
 
 static const rlx_function *function_at(const rlx_module *m, const char *name)
 {
@@ -35,12 +35,7 @@ static void test_vars(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
     char room[256];
-    const rlx_module *m = text_module(
-        ctx,
-        MODULE("    @R.function\n    def main(x: R.Tensor((\"n\",), dtype=\"float32\"), y: "
-               "R.Tensor((\"n\",), dtype=\"float32\")) -> R.Object:\n"
-               "        n = T.int64()\n        k = T.int64()\n        a = R.add(x, x)\n        b "
-               "= R.match_cast(a, R.Tensor((k,), dtype=\"float32\"))\n        return b\n"));
+    const rlx_module *m = text_module(ctx, PROGRAM("vars"));
     const rlx_function *f = function_at(m, "main");
     rlx_vars bound = { 0 }, all = { 0 }, free_ones = { 0 }, in_body = { 0 };
     assert_true(rlx_bound_vars(ctx, &f->node, &bound) && rlx_all_vars(ctx, &f->node, &all) &&
@@ -73,14 +68,7 @@ static void test_vars(void **state)
 static void test_purity(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
-    const rlx_module *m = text_module(
-        ctx,
-        MODULE(
-            "    @R.function(pure=False)\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> "
-            "R.Object:\n        a = R.exp(x)\n        b = R.call_packed(\"f\", a, "
-            "sinfo_args=(R.Object,))\n        return b\n\n"
-            "    @R.function\n    def other(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n  "
-            "      a = R.call_pure_packed(\"f\", x, sinfo_args=(R.Object,))\n        return a\n"));
+    const rlx_module *m = text_module(ctx, PROGRAM("purity"));
     rlx_env env = rlx_module_env(m);
     const rlx_call *found = rlx_find_impure_call(ctx, &env, &function_at(m, "main")->node, NULL);
     assert_non_null(found);
@@ -90,18 +78,11 @@ static void test_purity(void **state)
     rlx_context_release(ctx);
 }
 
-#define CALLS(name, callee)                                                     \
-    "    @R.function\n    def " name                                            \
-    "(x: R.Object) -> R.Object:\n        cls = Module\n        r = cls." callee \
-    "(x)\n        return r\n\n"
-
 static void test_groups(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
     const rlx_module *m = text_module(
-        ctx,
-        MODULE(CALLS("a", "b") CALLS("b", "c") CALLS("c", "b") CALLS(
-            "d", "d") "    @R.function\n    def e(x: R.Object) -> R.Object:\n        return x\n"));
+        ctx, PROGRAM("groups"));
     uint32_t group[5], at[5];
     bool recursive[5];
     static const char *const order[] = { "a", "b", "c", "d", "e" };
@@ -206,9 +187,7 @@ static void test_infer(void **state)
 {
     rlx_context *ctx = rlx_context_create(NULL, 0);
     const rlx_module *m = text_module(
-        ctx,
-        MODULE(CALLS(
-            "a", "b") "    @R.function\n    def b(x: R.Object) -> R.Object:\n        return x\n"));
+        ctx, PROGRAM("infer"));
     assert_ptr_equal(rlx_infer_module(ctx, m), m);
     rlx_context_release(ctx);
 }

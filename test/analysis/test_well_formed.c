@@ -7,113 +7,32 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "text_file.h"
 #include "text_module.h"
 #include "analysis/analysis.h"
 
-#define MODULE(body) "@I.ir_module\nclass Module:\n" body
-#define F32(shape) "R.Tensor(" shape ", dtype=\"float32\")"
-#define MAIN(params, body) "    @R.function\n    def main(" params ") -> R.Object:\n" body
-#define X "x: R.Tensor((\"n\",), dtype=\"float32\")"
-
-/* message: part of the text, with the line and column of the place. */
-static const struct { const char *codes, *message, *bad, *good;
+/* What is wrong stands in the program of that name, beside it the corrected one. message: part
+ * of the text, with the line and column of the place. */
+static const struct { const char *name, *codes, *message;
 } texts[] = {
-    { "WF05", "shape variable m is used before it is bound",
-      MODULE(MAIN(X, "        m = T.int64()\n        y = R.zeros(R.shape([m, 2]), "
-                     "dtype=\"float32\")\n        return x\n")),
-      MODULE(MAIN(X, "        m = T.int64()\n        z = R.match_cast(x, " F32(
-                         "(m,)") ")\n        y = R.zeros(R.shape([m, 2]), dtype=\"float32\")\n    "
-                                 "    return x\n")) },
-    { "WF05", "cannot bind m; give m a dimension of its own",
-      MODULE(MAIN(X, "        m = T.int64()\n        z = R.match_cast(x, " F32(
-                         "(2 * m,)") ")\n        return x\n")),
-      MODULE(MAIN("x: R.Tensor(ndim=2, dtype=\"float32\")",
-                  "        m = T.int64()\n        z = R.match_cast(x, " F32(
-                      "(2 * m, m)") ")\n        return x\n")) },
-    { "WF06", "shape variable m of main has no dimension of its own in any parameter",
-      MODULE(MAIN("g: R.Callable((R.Tensor((\"m\",)),), R.Object), x: R.Tensor((\"2 * m\",))",
-                  "        return x\n")),
-      MODULE(MAIN("g: R.Callable((R.Tensor((\"m\",)),), R.Object), x: R.Tensor((\"m\",))",
-                  "        return x\n")) },
-    { "WF07", "call to main inside a dataflow block of main is recursive",
-      MODULE(MAIN(X, "        cls = Module\n        with R.dataflow():\n            r = "
-                     "cls.main(x)\n            R.output(r)\n        return r\n")),
-      MODULE(MAIN(X, "        cls = Module\n        r = cls.main(x)\n        return r\n")) },
-    { "WF07", "which is mutually recursive with",
-      MODULE(MAIN(
-          X,
-          "        cls = Module\n        with R.dataflow():\n            r = cls.other(x)\n       "
-          "     R.output(r)\n        return r\n\n") "    @R.function\n    def other(" X
-                                                    ") -> R.Object:\n        cls = Module\n       "
-                                                    " r = cls.main(x)\n        return r\n"),
-      MODULE(MAIN(
-          X,
-          "        cls = Module\n        r = cls.other(x)\n        return r\n\n") "    "
-                                                                                  "@R.function\n  "
-                                                                                  "  def other(" X
-                                                                                  ") -> "
-                                                                                  "R.Object:\n    "
-                                                                                  "    cls = "
-                                                                                  "Module\n       "
-                                                                                  " r = "
-                                                                                  "cls.main(x)\n  "
-                                                                                  "      return "
-                                                                                  "r\n") },
-    { "WF08", "main is recursive but states no return annotation",
-      MODULE("    @R.function\n    def main(" X
-             "):\n        cls = Module\n        r = cls.main(x)\n        return r\n"),
-      MODULE(
-          "    @R.function\n    def main(" X
-          ") -> R.Object:\n        cls = Module\n        r = cls.main(x)\n        return r\n") },
-    { "WF11", "function g captures dataflow variable a",
-      MODULE(MAIN(
-          X,
-          "        with R.dataflow():\n            a = R.exp(x)\n            @R.function\n        "
-          "    def g(y: R.Tensor((\"m\",), dtype=\"float32\")) -> R.Object:\n"
-          "                z = R.call_pure_packed(\"p\", y, a, sinfo_args=(R.Object,))\n          "
-          "      return z\n            h = g(x)\n            R.output(h)\n        return h\n")),
-      MODULE(MAIN(
-          X,
-          "        a = R.exp(x)\n        with R.dataflow():\n            @R.function\n            "
-          "def g(y: R.Tensor((\"m\",), dtype=\"float32\")) -> R.Object:\n"
-          "                z = R.call_pure_packed(\"p\", y, a, sinfo_args=(R.Object,))\n          "
-          "      return z\n            h = g(x)\n            R.output(h)\n        return h\n")) },
-    { "WF12", "module has no public function",
-      MODULE("    @R.function(private=True)\n    def f(" X ") -> R.Object:\n        return x\n"),
-      MODULE("    @R.function\n    def f(" X ") -> R.Object:\n        return x\n") },
-    { "WF13", "global_symbol \"g\" differs from the function name f",
-      MODULE(
-          "    @R.function\n    def f(" X
-          ") -> R.Object:\n        R.func_attr({\"global_symbol\": \"g\"})\n        return x\n"),
-      MODULE(
-          "    @R.function\n    def f(" X
-          ") -> R.Object:\n        R.func_attr({\"global_symbol\": \"f\"})\n        return x\n") },
-    { "WF14", "shape variable k is not in scope",
-      MODULE(MAIN(
-          X, "        k = T.int64()\n        y: " F32("(k,)") " = R.exp(x)\n        return y\n")),
-      MODULE(MAIN(X, "        k = T.int64()\n        y = R.match_cast(R.exp(x), " F32(
-                         "(k,)") ")\n        return y\n")) },
-    { "WF15", "is not in scope",
-      MODULE(MAIN(
-          X,
-          "        k = T.int64()\n        s: R.Shape([k]) = R.shape_of(x)\n        return s\n")),
-      MODULE(MAIN(X, "        k = T.int64()\n        s = R.match_cast(R.shape_of(x), "
-                     "R.Shape([k]))\n        return s\n")) },
-    { "WF16", "shape variable k is not in scope",
-      MODULE(MAIN(X, "        k = T.int64()\n        p: R.Prim(value=k) = R.prim_value(4)\n       "
-                     " return p\n")),
-      MODULE(MAIN(X, "        k = T.int64()\n        p = R.match_cast(R.prim_value(4), "
-                     "R.Prim(value=k))\n        return p\n")) },
-    { "WF20", "int24 is not a supported width",
-      MODULE(MAIN("x: R.Tensor((4,), dtype=\"int24\")", "        return x\n")),
-      MODULE(MAIN("x: R.Tensor((4,), dtype=\"int32\")", "        return x\n")) },
-    { "WF21", "relax.force_pure is set on f, which is not declared pure",
-      MODULE(
-          "    @R.function(pure=False)\n    def f(" X
-          ") -> R.Object:\n        R.func_attr({\"relax.force_pure\": True})\n        return x\n"),
-      MODULE("    @R.function\n    def f(" X
-             ") -> R.Object:\n        R.func_attr({\"relax.force_pure\": True})\n        return "
-             "x\n") },
+    { "a size before it is bound", "WF05", "shape variable m is used before it is bound" },
+    { "a size that nothing gives", "WF05", "cannot bind m; give m a dimension of its own" },
+    { "a size without a dimension", "WF06",
+      "shape variable m of main has no dimension of its own in any parameter" },
+    { "recursion in a dataflow block", "WF07",
+      "call to main inside a dataflow block of main is recursive" },
+    { "mutual recursion in a dataflow block", "WF07", "which is mutually recursive with" },
+    { "recursion without a return annotation", "WF08",
+      "main is recursive but states no return annotation" },
+    { "a captured dataflow variable", "WF11", "function g captures dataflow variable a" },
+    { "no public function", "WF12", "module has no public function" },
+    { "another global symbol", "WF13", "global_symbol \"g\" differs from the function name f" },
+    { "a size in an annotation", "WF14", "shape variable k is not in scope" },
+    { "a size in a shape annotation", "WF15", "is not in scope" },
+    { "a size in a scalar annotation", "WF16", "shape variable k is not in scope" },
+    { "an integer of 24 bits", "WF20", "int24 is not a supported width" },
+    { "force_pure of an impure function", "WF21",
+      "relax.force_pure is set on f, which is not declared pure" },
 };
 
 /* ---- programs that text cannot spell: built by hand ----------------------------------------- */
@@ -495,18 +414,20 @@ static void test_texts(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         for (int good = 0; good < 2; good++) {
             rlx_context *ctx = rlx_context_create(NULL, 0);
-            const rlx_module *m = text_module(ctx, good ? texts[i].good : texts[i].bad);
+            char name[100];
+            snprintf(name, sizeof name, "%s%s", texts[i].name, good ? ", corrected" : "");
+            const rlx_module *m = text_module(ctx, PROGRAM(name));
             rlx_diags_flush(&ctx->diags);
             if (!m) {
                 char *d = text_diagnostics(ctx);
-                print_error("%s: cannot read: %s\n", texts[i].codes, d);
+                print_error("%s: cannot read: %s\n", name, d);
                 free(d);
                 fail();
             }
             rlx_diags_clear(&ctx->diags); /* TY warnings of reading are another test's */
             bool ok = rlx_well_formed(ctx, m, RLX_STAGE_EXPLICIT);
             assert_int_equal(ok, good || strcmp(texts[i].codes, "WF12") == 0);
-            expect(ctx, texts[i].codes, good ? "" : texts[i].codes,
+            expect(ctx, name, good ? "" : texts[i].codes,
                    good ? NULL : texts[i].message);
             rlx_context_release(ctx);
         }

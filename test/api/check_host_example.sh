@@ -43,8 +43,11 @@ judge() { # what, with text or not, command...
     report "$what" $?
 }
 
+# The build under test, as it is: nothing is compiled.
+install_built() { make -s install BUILT=1 $settings "$@"; }
+
 # --- a prefix of one's own
-attempt "make install PREFIX" make -s install PREFIX="$work/prefix" $settings
+attempt "make install PREFIX" install_built PREFIX="$work/prefix"
 export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
 attempt "compiled with pkg-config" sh -c "$cc $flags examples/host/host.c \$($pkg_config --cflags --libs relax) -o $work/shared"
 judge "run with the shared library" 1 env LD_LIBRARY_PATH="$work/prefix/lib" "$work/shared"
@@ -52,7 +55,7 @@ attempt "the tool runs from its place" "$work/prefix/bin/relax" version
 attempt "the tool checks a program" "$work/prefix/bin/relax" check examples/digits/digits.py
 
 # --- a package: nothing may name the place it was put together in
-attempt "make install DESTDIR" make -s install DESTDIR="$work/root" PREFIX=/opt/relax LIBDIR=/opt/relax/lib64 $settings
+attempt "make install DESTDIR" install_built DESTDIR="$work/root" PREFIX=/opt/relax LIBDIR=/opt/relax/lib64
 attempt "no trace of DESTDIR" sh -c "! grep -rlF '$work/root' '$work/root'/opt/relax/lib64/pkgconfig '$work/root'/opt/relax/bin"
 export PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR="$work/root/opt/relax/lib64/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$work/root"
 attempt "compiled against the package" sh -c "$cc $flags examples/host/host.c \$($pkg_config --cflags --libs relax) -o $work/packaged"

@@ -1,6 +1,7 @@
 /* test_api_analysis: variables, definitions and uses, liveness, calls, purity, what is known
  * before a call, reshapes, memory. */
 #include "api_fixture.h"
+#include "text_file.h"
 
 #define CLASS "@I.ir_module\nclass Module:\n"
 #define SIX "R.Tensor((2, 3), \"float32\")"
@@ -47,13 +48,7 @@ static const relax_expr *var_called(const relax_use_def *u, const char *name)
 static void variables_are_listed(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS "    @R.function\n    def main(x: R.Tensor((\"n\", \"n + 1\"), \"float32\"), "
-                   "s: R.Shape([\"m\"]), f: R.Callable((R.Tensor((\"p\",), \"float32\"),), "
-                   "R.Object)) -> R.Object:\n"
-                   "        n = T.int64()\n        m = T.int64()\n        k = T.int64()\n"
-                   "        a = R.exp(x)\n        b = R.match_cast(a, R.Tensor((k, n + 1), "
-                   "\"float32\"))\n        return b\n");
+    const relax_module *m = read_module(ctx, PROGRAM("variables are listed"));
     const relax_node *f = node_of_function(m, "main");
     const relax_expr *found[8], *fn = relax_base_func_as_expr(function_of(m, "main"));
     const relax_expr *body = relax_expr_operand(fn, relax_expr_num_operands(fn) - 1);
@@ -108,24 +103,10 @@ static void sizes_are_not_negative(void **state)
 
 /* ---- definitions and uses ------------------------------------------------------------------- */
 
-static const char chain[] = CLASS
-    "    @R.function\n    def main(x: " SIX ", s: R.Shape(ndim=2), c: R.Tensor((), \"bool\")) "
-    "-> R.Object:\n"
-    "        a = R.add(x, x)\n"
-    "        b: R.Tensor(s, \"float32\", ndim=2) = R.exp(a)\n"
-    "        if c:\n"
-    "            d = R.sin(a)\n"
-    "            r: R.Object = d\n"
-    "        else:\n"
-    "            r: R.Object = b\n"
-    "        t = (r, a)\n"
-    "        q: R.Object = t\n"
-    "        return q\n";
-
 static void uses_are_found_in_order(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(ctx, chain);
+    const relax_module *m = read_module(ctx, PROGRAM("chain"));
     const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
     relax_use_def *u = relax_use_def_create(ctx, relax_expr_as_node(f));
     const relax_expr *a = var_called(u, "a"), *b = var_called(u, "b"), *t = var_called(u, "t");
@@ -174,11 +155,7 @@ static void uses_are_found_in_order(void **state)
 static void blocks_have_outputs(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS "    @R.function\n    def main(x: " SIX ") -> R.Object:\n"
-                   "        with R.dataflow():\n            a = R.exp(x)\n            b = "
-                   "R.sin(a)\n            c = R.cos(b)\n            R.output(b, c)\n"
-                   "        return c\n");
+    const relax_module *m = read_module(ctx, PROGRAM("blocks have outputs"));
     const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
     const relax_block *block = relax_seq_block(relax_expr_operand(f, 1), 0);
     relax_use_def *u = relax_use_def_create(ctx, relax_block_as_node(block));
@@ -196,7 +173,7 @@ static void blocks_have_outputs(void **state)
 static void handles_hold_their_context(void **state)
 {
     relax_context *ctx = relax_context_create(NULL);
-    relax_module *m = (relax_module *)(uintptr_t)(const void *)read_module(ctx, chain);
+    relax_module *m = (relax_module *)(uintptr_t)(const void *)read_module(ctx, PROGRAM("chain"));
     relax_use_def *u = relax_use_def_create(ctx, relax_module_as_node(m));
     relax_liveness *l = relax_liveness_create(ctx, relax_module_function(m, 0));
     assert_int_equal(relax_context_collect(ctx, &m, 1), RELAX_ERROR_INVALID_ARGUMENT);
@@ -305,26 +282,8 @@ static uint64_t sequence_in(sets *s, const relax_expr *seq, uint64_t out)
 }
 
 static const struct { const char *text; int bindings; } live_programs[] = {
-    { chain, 6 },
-    { CLASS
-      "    @R.function\n    def main(x: " SIX ", y: " SIX ", c: R.Tensor((), \"bool\")) -> "
-      "R.Object:\n"
-      "        u = R.exp(x)\n        v = R.exp(y)\n        w = R.exp(x)\n"
-      "        if c:\n"
-      "            a = R.sin(u)\n"
-      "            if c:\n"
-      "                a1 = R.cos(a)\n                r: R.Object = a1\n"
-      "            else:\n"
-      "                a2 = R.add(a, w)\n                r: R.Object = a2\n"
-      "            z: R.Object = r\n"
-      "        else:\n"
-      "            b = R.sin(v)\n"
-      "            @R.function\n"
-      "            def f(p: " SIX ") -> R.Object:\n"
-      "                q = R.add(p, b)\n                q1 = R.add(q, w)\n                return "
-      "q1\n"
-      "            z: R.Object = f(v)\n"
-      "        e = R.exp(x)\n        t = (z, e)\n        return t\n",
+    { "= chain", 6 },
+    { "= branches and a local function",
       15 },
 };
 
@@ -332,7 +291,7 @@ static void liveness_is_that_of_the_textbook(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     for (size_t i = 0; i < N(live_programs); i++) {
-        const relax_module *m = read_module(ctx, live_programs[i].text);
+        const relax_module *m = read_module(ctx, PROGRAM_CELL(live_programs[i].text));
         const relax_base_func *func = relax_module_function(m, 0);
         const relax_expr *f = relax_base_func_as_expr(func);
         relax_liveness *l = relax_liveness_create(ctx, func);
@@ -392,11 +351,7 @@ static void long_functions_take_no_long_time(void **state)
 static void calls_between_functions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS CALLS("a", "cls.b(x)") CALLS("b", "cls.c(x)") CALLS("c", "cls.b(x)")
-                 CALLS("d", "cls.d(x)") CALLS("e", "x")
-                 "    @R.function\n    def main(x: R.Object) -> R.Object:\n        cls = Module\n"
-                 "        g: R.Object = cls.e\n        y = cls.a(x)\n        return y\n\n");
+    const relax_module *m = read_module(ctx, PROGRAM("calls between functions"));
     int64_t group[6];
     int32_t recursive[6];
     assert_int_equal(relax_function_groups(ctx, m, group, recursive, 6), 5);
@@ -424,18 +379,7 @@ static void calls_between_functions(void **state)
 static void impure_calls_are_pointed_at(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS "    @R.function(pure=False)\n    def main(x: R.Object) -> R.Object:\n"
-                   "        cls = Module\n"
-                   "        y = cls.main(x)\n"
-                   "        a = R.call_packed(\"f\", y, sinfo_args=(R.Object,))\n"
-                   "        return a\n\n"
-                   "    @R.function\n    def quiet(x: R.Object) -> R.Object:\n"
-                   "        @R.function(pure=False)\n"
-                   "        def inner(y: R.Object) -> R.Object:\n"
-                   "            z = R.call_packed(\"f\", y, sinfo_args=(R.Object,))\n"
-                   "            return z\n"
-                   "        return inner\n");
+    const relax_module *m = read_module(ctx, PROGRAM("impure calls are pointed at"));
     const relax_expr *main_function = relax_base_func_as_expr(function_of(m, "main")), *call;
     const relax_expr *quiet = relax_base_func_as_expr(function_of(m, "quiet"));
     uint32_t line = 0;
@@ -461,23 +405,12 @@ static void impure_calls_are_pointed_at(void **state)
 static void what_is_known_before_the_call(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS "    @R.function\n    def main(x: R.Tensor((\"n\", 3), \"float32\"), w: " SIX
-                   ", c: R.Tensor((), \"bool\")) -> R.Object:\n"
-                   "        n = T.int64()\n        R.func_attr({\"num_input\": 1})\n"
-                   "        a = R.exp(w)\n        b = R.exp(x)\n        d = R.add(a, w)\n"
-                   "        e = R.zeros(R.shape([n, 3]), \"float32\")\n"
-                   "        if c:\n            g = R.sin(d)\n            r: R.Object = g\n"
-                   "        else:\n            h = R.add(d, a)\n            r: R.Object = h\n"
-                   "        if c:\n            i = R.sin(d)\n            s: R.Object = i\n"
-                   "        else:\n            j = R.add(b, e)\n            s: R.Object = j\n"
-                   "        k: R.Object = r\n        l: R.Object = s\n"
-                   "        t = (k, l)\n        return t\n");
+    const relax_module *m = read_module(ctx, PROGRAM("what is known before the call"));
     const relax_expr *found[20];
     assert_string_equal(names(found, relax_computable_at_compile_time(
                                          ctx, m, function_of(m, "main"), found, 20)),
                         "w c a d g h r i k");
-    const relax_module *without = read_module(ctx, chain);
+    const relax_module *without = read_module(ctx, PROGRAM("chain"));
     assert_int_equal(relax_computable_at_compile_time(
                          ctx, without, relax_module_function(without, 0), found, 20),
                      0);
@@ -508,31 +441,15 @@ static const struct { const char *what, *text; int want; } kernels[] = {
     { "repeated", COPY("(4, 3)", "(4, 3)", "i, j in T.grid(4, 3)", "i, 0", "i, 0"), 0 },
     { "one loop for two dimensions", COPY("(3, 3)", "(3, 3)", "i in range(3)", "i, i", "i, i"),
       0 },
-    { "something is done to it",
-      "    @T.prim_func(private=True)\n    def f(A: T.Buffer((4,), \"float32\"), B: "
-      "T.Buffer((4,), \"float32\")):\n        for i in range(4):\n            B[i] = A[i] + "
-      "T.float32(1)\n",
+    { "something is done to it", "= something is done to it",
       0 },
-    { "in place",
-      "    @T.prim_func(private=True)\n    def f(A: T.Buffer((4,), \"float32\")):\n"
-      "        for i in range(4):\n            A[i] = A[i]\n",
+    { "in place", "= in place",
       0 },
-    { "not all of the time",
-      "    @T.prim_func(private=True)\n    def f(A: T.Buffer((4,), \"float32\"), B: "
-      "T.Buffer((4,), \"float32\")):\n        for i in range(4):\n            if i < 2:\n"
-      "                B[i] = A[i]\n",
+    { "not all of the time", "= not all of the time",
       0 },
-    { "a predicate",
-      "    @T.prim_func(private=True)\n    def f(A: T.Buffer((4,), \"float32\"), B: "
-      "T.Buffer((4,), \"float32\")):\n        for i in range(4):\n"
-      "            with T.block(\"b\"):\n                v = T.axis.spatial(4, i)\n"
-      "                T.where(i < 3)\n                B[v] = A[v]\n",
+    { "a predicate", "= a predicate",
       0 },
-    { "blocks",
-      "    @T.prim_func(private=True)\n    def f(A: T.Buffer((4, 2), \"float32\"), B: "
-      "T.Buffer((8,), \"float32\")):\n        for i, j in T.grid(4, 2):\n"
-      "            with T.block(\"b\"):\n                v, w = T.axis.remap(\"SS\", [i, j])\n"
-      "                B[v * 2 + w] = A[v, w]\n",
+    { "blocks", "= blocks",
       1 },
 };
 
@@ -541,15 +458,14 @@ static void reshapes_are_known(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     char text[2000];
     for (size_t i = 0; i < N(kernels); i++) {
-        snprintf(text, sizeof text, CLASS "%s", kernels[i].text);
+        snprintf(text, sizeof text, CLASS "%s", PROGRAM_CELL(kernels[i].text));
         const relax_module *m = read_module(ctx, text);
         int32_t got = relax_has_reshape_pattern(ctx, relax_module_function(m, 0));
         if (got != kernels[i].want)
             fail_msg("%s: got %d", kernels[i].what, got);
     }
     assert_int_equal(relax_has_reshape_pattern(
-                         ctx, relax_module_function(read_module(ctx, chain), 0)),
-                     -1);
+                         ctx, relax_module_function(read_module(ctx, PROGRAM("chain")), 0)), -1);
     assert_said(ctx, "OP02");
 }
 
@@ -571,9 +487,7 @@ static void lowered_operators_are_told_apart(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     char text[1000];
     for (size_t i = 0; i < N(operators); i++) {
-        snprintf(text, sizeof text,
-                 CLASS "    @R.function\n    def main(x: " SIX ") -> %s:\n        y = %s\n"
-                       "        return y\n",
+        snprintf(text, sizeof text, PROGRAM("lowered operators are told apart"),
                  operators[i].result, operators[i].op);
         const relax_module *m =
             relax_run_pass(ctx, read_module(ctx, text), Z("legalize_ops"), NULL);
@@ -591,11 +505,7 @@ static void lowered_operators_are_told_apart(void **state)
 static void memory_is_estimated(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS "    @R.function\n    def main(x: R.Tensor((\"n\", 4), \"float32\")) -> "
-                   "R.Tensor((\"n\", 4), \"float32\"):\n        n = T.int64()\n"
-                   "        a = R.exp(x)\n        b = R.sin(a)\n        c = R.cos(b)\n"
-                   "        d = R.exp(c)\n        return d\n");
+    const relax_module *m = read_module(ctx, PROGRAM("memory is estimated"));
     const relax_prim_expr *tensors, *storages;
     assert_int_equal(relax_memory_estimate(ctx, function_of(m, "main"), &tensors, &storages), 0);
     int64_t bytes = -1, planned = -1;
@@ -636,18 +546,7 @@ static void memory_is_estimated(void **state)
 static void memory_is_estimated_from_operators(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char text[] =
-        CLASS "    @R.function(private=True)\n"
-              "    def part(x: R.Tensor((\"n\", 4), \"float32\")) -> "
-              "R.Tensor((\"n\", 4), \"float32\"):\n        n = T.int64()\n"
-              "        a = R.exp(x)\n        b = R.sin(a)\n        c = R.cos(b)\n"
-              "        d = R.exp(c)\n        return d\n"
-              "    @R.function\n    def bounded(x: R.Tensor((\"n\", 4), \"float32\")):\n"
-              "        R.func_attr({\"tir_var_upper_bound\": {\"n\": 8}})\n"
-              "        a = R.exp(x)\n        b = R.sin(a)\n        return b\n"
-              "    @R.function\n    def found(x: R.Tensor((4,), \"int64\")):\n"
-              "        a = R.add(x, x)\n        u = R.unique(a)\n        b = R.add(u, u)\n"
-              "        c = R.add(b, u)\n        return c\n";
+    const char *text = PROGRAM("memory is estimated from operators");
     const relax_module *m = read_module(ctx, text);
     char *before = printed(ctx, relax_module_as_node(m));
     const relax_prim_expr *tensors, *storages;

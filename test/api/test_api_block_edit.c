@@ -1,34 +1,15 @@
 /* test_api_block_edit: edits of one dataflow block: what they do, what they refuse, what stays. */
 #include "checked_module.h"
+#include "text_file.h"
 
 #include <relax/ops.h>
-
-static const char text[] = HEAD
-    "@R.function\n"
-    "def main(x: " T("2, 4") ", y: " T("2, 4") ") -> R.Object:\n"
-    "    h = R.exp(y)\n"
-    "    with R.dataflow():\n"
-    "        a = R.add(x, h)\n"
-    "        b = R.negative(a)\n"
-    "        d = R.multiply(b, a)\n"
-    "        u = R.tanh(d)\n"
-    "        w = R.tanh(u)\n"
-    "        gv = R.add(d, b)\n"
-    "        out = R.add(d, d)\n"
-    "        R.output(gv, out)\n"
-    "    z = R.add(gv, out)\n"
-    "    return z\n";
 
 /* The program with these lines as its block, and this after it. */
 static relax_module *with_block(relax_context *ctx, const char *lines, const char *outputs,
                                 const char *after)
 {
     char source[4096];
-    snprintf(source, sizeof source,
-             HEAD "@R.function\ndef main(x: " T("2, 4") ", y: " T("2, 4") ") -> R.Object:\n"
-                  "    h = R.exp(y)\n    with R.dataflow():\n%s        R.output(%s)\n"
-                  "    z = %s\n    return z\n",
-             lines, outputs, after);
+    snprintf(source, sizeof source, PROGRAM("a block"), lines, outputs, after);
     return parsed(ctx, source);
 }
 
@@ -42,7 +23,7 @@ static const relax_expr *body(const relax_module *m)
 
 static scene open_scene(relax_context *ctx)
 {
-    scene s = { .m = parsed(ctx, text) };
+    scene s = { .m = parsed(ctx, PROGRAM("a block to edit")) };
     s.block = relax_seq_block(body(s.m), 1);
     s.edit = relax_block_edit_create(ctx, s.m, Z("main"), s.block);
     assert_quiet(ctx);
@@ -80,12 +61,7 @@ static void test_replacing(void **state)
     assert_int_equal(relax_block_edit_replace_uses(s.edit, b, a), RELAX_OK);
     assert_int_equal(relax_block_edit_replace_uses(s.edit, out, gv), RELAX_OK);
     assert_same(ctx, relax_block_edit_module(s.edit),
-                with_block(ctx,
-                           "        a = R.add(x, h)\n        b = R.negative(a)\n"
-                           "        d = R.multiply(a, a)\n        u = R.tanh(d)\n"
-                           "        w = R.tanh(u)\n        gv = R.add(d, a)\n"
-                           "        out = R.add(d, d)\n",
-                           "gv, out", "R.add(gv, gv)"));
+                with_block(ctx, PROGRAM("replacing"), "gv, out", "R.add(gv, gv)"));
     /* refused: bound after a use; a variable of the block after it; not in scope; another shape */
     assert_int_equal(relax_block_edit_replace_uses(s.edit, a, d), RELAX_ERROR_INVALID_ARGUMENT);
     assert_said(ctx, "OP17");
@@ -123,13 +99,7 @@ static void test_adding(void **state)
     const relax_expr *first = relax_block_edit_add(s.edit, relax_r_sin(ctx, x), Z("p"), 0);
     assert_int_equal(relax_expr_kind(first), RELAX_EXPR_DATAFLOW_VAR);
     assert_same(ctx, relax_block_edit_module(s.edit),
-                with_block(ctx,
-                           "        p = R.sin(x)\n        a = R.add(x, h)\n"
-                           "        b = R.negative(a)\n        q = R.abs(b)\n"
-                           "        v = R.multiply(q, a)\n        d = R.multiply(b, a)\n"
-                           "        u = R.tanh(d)\n        w = R.tanh(u)\n"
-                           "        gv = R.add(d, b)\n        out = R.add(d, d)\n",
-                           "gv, out, v", "R.add(gv, v)"));
+                with_block(ctx, PROGRAM("adding"), "gv, out, v", "R.add(gv, v)"));
     assert_true(relax_expr_place(v) != 0);
     /* what is bound later, or is ill-typed, or impure */
     const relax_expr *z =
@@ -162,10 +132,7 @@ static void test_removing(void **state)
     assert_said(ctx, "WF02");
     assert_int_equal(relax_block_edit_replace_uses(s.edit, b, a), RELAX_OK);
     assert_same(ctx, relax_block_edit_module(s.edit),
-                with_block(ctx,
-                           "        a = R.add(x, h)\n        d = R.multiply(a, a)\n"
-                           "        gv = R.add(d, a)\n        out = R.add(d, d)\n",
-                           "gv, out", "R.add(gv, out)"));
+                with_block(ctx, PROGRAM("removing"), "gv, out", "R.add(gv, out)"));
     relax_block_edit_destroy(s.edit);
 }
 
@@ -175,19 +142,13 @@ static void test_removing_unused(void **state)
     scene s = open_scene(ctx);
     assert_int_equal(relax_block_edit_remove_unused(s.edit), RELAX_OK);
     assert_same(ctx, relax_block_edit_module(s.edit),
-                with_block(ctx,
-                           "        a = R.add(x, h)\n        b = R.negative(a)\n"
-                           "        d = R.multiply(b, a)\n        gv = R.add(d, b)\n"
-                           "        out = R.add(d, d)\n",
-                           "gv, out", "R.add(gv, out)"));
+                with_block(ctx, PROGRAM("removing unused"), "gv, out", "R.add(gv, out)"));
     /* an output whose uses went to another one */
     const relax_expr *gv = var(s.block, "gv"), *out = var(s.block, "out");
     assert_int_equal(relax_block_edit_replace_uses(s.edit, gv, out), RELAX_OK);
     assert_int_equal(relax_block_edit_remove_unused(s.edit), RELAX_OK);
     assert_same(ctx, relax_block_edit_module(s.edit),
-                with_block(ctx,
-                           "        a = R.add(x, h)\n        b = R.negative(a)\n"
-                           "        d = R.multiply(b, a)\n        out = R.add(d, d)\n",
+                with_block(ctx, PROGRAM("removing unused, also an output"),
                            "out", "R.add(out, out)"));
     relax_block_edit_destroy(s.edit);
 }
@@ -195,21 +156,7 @@ static void test_removing_unused(void **state)
 static void test_sizes_and_branches(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, HEAD
-                             "@R.function\n"
-                             "def main(x: R.Tensor(ndim=1, dtype=\"float32\"),\n"
-                             "         c: R.Tensor((), \"bool\")) -> R.Object:\n"
-                             "    n = T.int64()\n"
-                             "    if c:\n"
-                             "        with R.dataflow():\n"
-                             "            a = R.match_cast(x, R.Tensor((n,), \"float32\"))\n"
-                             "            b = R.zeros(R.shape([n]), \"float32\")\n"
-                             "            gv = R.exp(b)\n"
-                             "            R.output(gv)\n"
-                             "        r = gv\n"
-                             "    else:\n"
-                             "        r = x\n"
-                             "    return r\n");
+    relax_module *m = parsed(ctx, PROGRAM("sizes and branches"));
     const relax_binding *branch = relax_block_binding(relax_seq_block(body(m), 0), 0);
     const relax_block *block =
         relax_seq_block(relax_expr_operand(relax_binding_value(branch), 1), 0);
@@ -240,7 +187,7 @@ static void test_misuse(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     scene s = open_scene(ctx);
-    relax_module *other = parsed(ctx, text);
+    relax_module *other = parsed(ctx, PROGRAM("a block to edit"));
     assert_null(relax_block_edit_create(ctx, other, Z("main"), s.block));
     assert_said(ctx, "OP02");
     assert_null(relax_block_edit_create(ctx, s.m, Z("main"), relax_seq_block(body(s.m), 0)));

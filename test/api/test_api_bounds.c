@@ -1,12 +1,11 @@
 /* test_api_bounds: bounds that attributes of functions promise of their shape variables: where
  * functions are built, copied, specialised, inlined and merged, and when they are called. */
 #include "checked_module.h"
+#include "text_file.h"
 
 #include <relax/ops.h>
 
-#define ATTR(text) "    R.func_attr({\"tir_var_upper_bound\": " text "})\n"
 #define VECTOR(n) "R.Tensor((" n ",), dtype=\"float32\")"
-#define NAMED(n) VECTOR("\"" n "\"")
 
 static const relax_prim_expr *size(relax_context *ctx, const char *name)
 {
@@ -58,20 +57,14 @@ static void test_the_builder_believes(void **state)
 
 /* ---- specialising --------------------------------------------------------------------------- */
 
-static const char program[] =
-    HEAD "@R.function\ndef main(x: " NAMED("n") ", y: " NAMED("m") ") -> R.Object:\n"
-    "    n = T.int64()\n    m = T.int64()\n" ATTR("{\"m\": 8, \"n\": 64}") "    return x\n";
-
 static void test_what_is_bound_loses_its_bound(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("two bounds"));
     const char *n = "n", *both[] = { "n", "m" };
     const relax_prim_expr *four = relax_prim_int(ctx, 4), *fours[] = { four, four };
     assert_same(ctx, relax_module_bind_shape_names(ctx, m, NULL, 0, &n, &four, 1),
-                parsed(ctx, HEAD "@R.function\ndef main(x: " VECTOR("4") ", y: " NAMED("m")
-                                 ") -> R.Object:\n    m = T.int64()\n" ATTR("{\"m\": 8}")
-                                 "    return x\n"));
+                parsed(ctx, PROGRAM("what is bound loses its bound")));
     assert_same(ctx, relax_module_bind_shape_names(ctx, m, NULL, 0, both, fours, 2),
                 parsed(ctx, HEAD "@R.function\ndef main(x: " VECTOR("4") ", y: " VECTOR("4")
                                  ") -> R.Object:\n    return x\n"));
@@ -86,7 +79,7 @@ static void test_what_is_bound_loses_its_bound(void **state)
 static void test_a_weight_within_the_bounds(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("two bounds"));
     static const float zeros[9];
     for (int64_t rows = 8; rows <= 9; rows++) {
         const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
@@ -95,10 +88,7 @@ static void test_a_weight_within_the_bounds(void **state)
                                              (size_t)rows * sizeof *zeros);
         relax_module *out = relax_module_bind_constants(ctx, m, &y, &w, 1);
         if (rows == 8)
-            assert_same(ctx, out,
-                        parsed(ctx, HEAD "@R.function\ndef main(x: " NAMED("n")
-                                         ") -> R.Object:\n    n = T.int64()\n"
-                                         ATTR("{\"n\": 64}") "    return x\n"));
+            assert_same(ctx, out, parsed(ctx, PROGRAM("a weight within the bounds")));
         else
             assert_null(out);
     }
@@ -107,38 +97,22 @@ static void test_a_weight_within_the_bounds(void **state)
 
 /* ---- inlining and merging ------------------------------------------------------------------- */
 
-#define CALLED                                                                                    \
-    "    @R.function(private=True)\n    def f(x: " NAMED("n") ") -> " NAMED("n") ":\n"            \
-    "        n = T.int64()\n    " ATTR("{\"n\": 64}") "        y = R.exp(x)\n        return y\n\n"
-
 static void test_inlining_keeps_the_check(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(
-        ctx, HEAD "@I.ir_module\nclass Module:\n" CALLED
-                  "    @R.function\n    def main(x: " NAMED("k") ", z: " VECTOR("64")
-                  ") -> R.Object:\n        k = T.int64()\n        cls = Module\n"
-                  "        a = cls.f(x)\n        b = cls.f(z)\n        return (a, b)\n");
-    relax_module *want = parsed(
-        ctx, HEAD "@I.ir_module\nclass Module:\n" CALLED
-                  "    @R.function\n    def main(x: " NAMED("k") ", z: " VECTOR("64")
-                  ") -> R.Object:\n        k = T.int64()\n"
-                  "        n = R.match_cast(R.prim_value(T.min(k, 64)), R.Prim(value=k))\n"
-                  "        a = R.exp(x)\n        b = R.exp(z)\n        return (a, b)\n");
+    relax_module *m = parsed(ctx, PROGRAM("inlining keeps the check"));
+    relax_module *want = parsed(ctx, PROGRAM("inlining keeps the check, wanted"));
     assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
 }
 
 static void test_functions_that_promise_more_are_others(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const char *text = HEAD "@I.ir_module\nclass Module:\n" CALLED;
+    const char *text = PROGRAM("functions that promise more are others");
     relax_module *a = parsed(ctx, text), *b = parsed(ctx, text);
     relax_module *both = relax_module_merge(ctx, a, b);
     assert_same(ctx, both, a);
-    relax_module *bare = parsed(ctx, HEAD "@I.ir_module\nclass Module:\n"
-                                          "    @R.function(private=True)\n    def f(x: " NAMED("n")
-                                          ") -> " NAMED("n") ":\n        n = T.int64()\n"
-                                          "        y = R.exp(x)\n        return y\n\n");
+    relax_module *bare = parsed(ctx, PROGRAM("functions that promise more are others, bare"));
     both = relax_module_merge(ctx, a, bare);
     assert_quiet(ctx);
     assert_int_equal(relax_module_num_functions(both), 2);
@@ -150,9 +124,7 @@ static void test_functions_that_promise_more_are_others(void **state)
 static void test_the_border_checks(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, HEAD "@R.function\ndef main(s: R.Shape([\"n\"])) -> "
-                                       "R.Object:\n    n = T.int64()\n" ATTR("{\"n\": 64}")
-                                       "    return R.shape([n])\n");
+    relax_module *m = parsed(ctx, PROGRAM("the border checks"));
     relax_executable *exe = relax_compile(ctx, m, NULL);
     assert_quiet(ctx);
     relax_vm *vm = NULL;

@@ -1,12 +1,7 @@
 /* test_api_diagnostics: what a host learns of mistakes: texts, JSON, places, a live callback,
  * muted warnings, codes. */
 #include "api_fixture.h"
-
-static const char ill_typed[] =
-    "@R.function\n"
-    "def main(x: R.Tensor((2, 3), \"float32\"), y: R.Tensor((4, 5), \"float32\")):\n"
-    "    z = R.matmul(x, y)\n"
-    "    return z\n";
+#include "text_file.h"
 
 static char *taken(relax_bytes *bytes)
 {
@@ -25,7 +20,7 @@ static void assert_has(const char *text, const char *part)
 static void mistakes_are_shown(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module_parse(ctx, Z("m.py"), Z(ill_typed));
+    relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("ill typed")));
     assert_true(relax_context_num_errors(ctx) > 0);
     assert_int_equal(relax_context_status(ctx), RELAX_ERROR_TYPE);
     assert_int_equal(relax_diagnostic_severity(ctx, 0), RELAX_SEVERITY_ERROR);
@@ -34,7 +29,7 @@ static void mistakes_are_shown(void **state)
     assert_int_equal(relax_place_locate(ctx, place, &line, &column, &chars), RELAX_OK);
     relax_place_get(place, &source, &begin, &length);
     assert_int_equal(line, 3);
-    assert_true(column == chars && source == 1 && begin + length <= sizeof ill_typed &&
+    assert_true(column == chars && source == 1 && begin + length <= strlen(PROGRAM("ill typed")) &&
                 length > 0);
 
     char *text = taken(relax_diagnostic_render(ctx, 0));
@@ -137,7 +132,7 @@ static void a_listener_hears_each_once(void **state)
     assert_int_equal(relax_builder_begin_if(NULL, NULL), RELAX_ERROR_INVALID_ARGUMENT);
     assert_int_equal(first.heard, 2);
     assert_int_equal(first.last, 1);
-    relax_module_parse(ctx, Z("m.py"), Z(ill_typed));
+    relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("ill typed")));
     assert_int_equal(first.heard, relax_context_num_diagnostics(ctx));
 
     relax_pipeline *p = relax_pipeline_create(ctx);

@@ -1,6 +1,8 @@
 /* test_api_extend_op: operators and derive functions that a host adds: from the builder, in text,
  * lowered by PrimFuncs, run by packed functions. */
+#include "host_op.h"
 #include "sparse_kind.h"
+#include "text_file.h"
 
 static sparse world;
 static int destroyed;
@@ -136,27 +138,16 @@ static const relax_struct_info *infer_count(void *user, relax_context *ctx,
 static relax_status add_packed(relax_context *ctx, const char *name, relax_op_infer_fn infer,
                                const char *packed, bool pure, bool attrs)
 {
-    static const char *const args[] = { "x" };
     static const char *const names[] = { "mode", "axes", "deep", "limit" };
     static const char *const defaults[] = { "csr", "[1, -2]", "True", "None" };
-    static const int32_t kinds[] = { RELAX_OP_ARG_ANY };
     static const int32_t types[] = { RELAX_OP_ATTR_STRING, RELAX_OP_ATTR_INTS, RELAX_OP_ATTR_BOOL,
                                      RELAX_OP_ATTR_INT_OR_NONE };
-    relax_op_options o;
-    relax_op_options_init(&o, sizeof o);
-    o.name = name;
-    o.name_len = strlen(name);
-    o.arg_names = args;
-    o.arg_kinds = kinds;
-    o.num_args = o.min_args = 1;
+    relax_op_options o = host_op_of_one(name, RELAX_OP_ARG_ANY, infer, packed);
     o.attr_names = names;
     o.attr_types = types;
     o.attr_defaults = defaults;
     o.num_attrs = attrs ? 4 : 0;
     o.pure = pure;
-    o.infer = infer;
-    o.packed = packed;
-    o.packed_len = packed ? strlen(packed) : 0;
     o.destroy = count_destroy;
     return relax_register_op(ctx, &o);
 }
@@ -307,18 +298,10 @@ static relax_vm *machine(relax_context *ctx, const relax_module *m)
 
 static const float matrix[] = { 1, 0, -3, 0, 5, 0.25f };
 
-#define SCALE                                                                                     \
-    "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), \"float32\"), s: R.Tensor((\"n\",), "      \
-    "\"float32\")) -> R.Tensor((\"n\", \"m\"), \"float32\"):\n    n = T.int64()\n"                \
-    "    m = T.int64()\n    with R.dataflow():\n"                                                 \
-    "        y: R.Tensor((n, m), dtype=\"float32\") = R.host.scale_rows(x, s, bias=2.0)\n"        \
-    "        z: R.Tensor((n, m), dtype=\"float32\") = R.host.scale_rows(y, s, bias=0.5)\n"        \
-    "        R.output(z)\n    return z"
-
 static void lowered_by_a_prim_func(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    relax_module *m = parsed(ctx, SCALE);
+    relax_module *m = parsed(ctx, PROGRAM("scaled twice"));
     char *text = printed(ctx, relax_module_as_node(m));
     assert_non_null(strstr(text, "R.host.scale_rows(x, s, bias=2.0)"));
     relax_module *again = parsed(ctx, text);
@@ -351,18 +334,10 @@ static void lowered_by_a_prim_func(void **state)
     assert_quiet(ctx);
 }
 
-#define COUNT                                                                                     \
-    "@R.function(pure=False)\ndef main(x: R.Tensor((2, 3), \"float32\")) -> R.Tensor((), "        \
-    "\"int64\"):\n"                                                                               \
-    "    s: R.SparseTensor((2, 3), R.dtype(\"float32\")) = R.host.sparse.from_dense(x, "          \
-    "mode=\"coo\", axes=[1, -2], deep=True, limit=None)\n"                                        \
-    "    l: R.Object = R.host.log(s)\n"                                                           \
-    "    n: R.Tensor((), dtype=\"int64\") = R.host.sparse.nnz(s)\n    return n"
-
 static void run_by_packed_functions(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    relax_module *m = parsed(ctx, COUNT);
+    relax_module *m = parsed(ctx, PROGRAM("counted"));
     char *text = printed(ctx, relax_module_as_node(m));
     assert_non_null(strstr(text,
             "R.host.sparse.from_dense(x, mode=\"coo\", axes=[1, -2], deep=True, limit=None)"));
@@ -493,7 +468,7 @@ static void bad_lowerings_are_reported(void **state)
 {
     relax_context *ctx = ctx_of(state);
     static const char *const codes[] = { "CG04", "OP17", "CG04", "OP17" };
-    relax_module *m = parsed(ctx, SCALE);
+    relax_module *m = parsed(ctx, PROGRAM("scaled twice"));
     for (mode = 4; mode <= 7; mode++) {
         assert_null(relax_compile(ctx, m, NULL));
         if (mode == 6)
@@ -506,8 +481,7 @@ static void bad_lowerings_are_reported(void **state)
     o.name = "host.nothing";
     o.name_len = strlen(o.name);
     assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
-    m = parsed(ctx, "@R.function\ndef main():\n    y: R.Object = R.host.nothing()\n    return "
-            "y\n");
+    m = parsed(ctx, PROGRAM("bad lowerings are reported"));
     assert_null(relax_compile(ctx, m, NULL));
     assert_said(ctx, "CG03");
 }
@@ -618,15 +592,7 @@ static void bad_registrations_are_refused(void **state)
 
 static void register_opaque(relax_context *ctx, const char *name, int32_t pure)
 {
-    static const char *const args[] = { "x" };
-    static const int32_t kinds[] = { RELAX_OP_ARG_TENSOR };
-    relax_op_options o;
-    relax_op_options_init(&o, sizeof o);
-    o.name = name;
-    o.name_len = strlen(name);
-    o.arg_names = args;
-    o.arg_kinds = kinds;
-    o.num_args = o.min_args = 1;
+    relax_op_options o = host_op_of_one(name, RELAX_OP_ARG_TENSOR, NULL, NULL);
     o.pure = pure;
     assert_int_equal(relax_register_op(ctx, &o), RELAX_OK);
 }
@@ -635,11 +601,7 @@ static void register_opaque(relax_context *ctx, const char *name, int32_t pure)
 static void assert_told(relax_context *ctx, const char *decorator, const char *want)
 {
     char text[512], got[256] = "";
-    snprintf(text, sizeof text,
-             "@R.function%s\ndef main(x: R.Tensor) -> R.Object:\n"
-             "    y = R.host.plain(x)\n    z = R.host.mute(x)\n    w = R.host.mute(x)\n"
-             "    return (y, z, w)\n",
-             decorator);
+    snprintf(text, sizeof text, PROGRAM("assert told"), decorator);
     relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
     if (m && !relax_context_num_errors(ctx))
         relax_well_formed(ctx, m, RELAX_CHECK_ALL);
@@ -722,7 +684,7 @@ static void calls_derive(void **state)
 static void modules_move_where_the_operator_is_known(void **state)
 {
     relax_context *ctx = ctx_of(state), *other = relax_context_create(NULL);
-    relax_module *m = parsed(ctx, SCALE);
+    relax_module *m = parsed(ctx, PROGRAM("scaled twice"));
     assert_null(relax_module_copy(other, ctx, m, 1));
     assert_said(other, "OP15");
     int before = destroyed;
@@ -745,7 +707,7 @@ static void modules_move_where_the_operator_is_known(void **state)
 static void pipelines_leave_nothing(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    relax_module *m = parsed(ctx, SCALE), *c = parsed(ctx, COUNT);
+    relax_module *m = parsed(ctx, PROGRAM("scaled twice")), *c = parsed(ctx, PROGRAM("counted"));
     relax_module *both[] = { m, c };
     size_t bytes = 0;
     for (int i = 0; i < 1000; i++) {
@@ -797,7 +759,7 @@ static void *refuse_resize(void *user, void *ptr, size_t old_size, size_t new_si
 static bool everything(relax_context *ctx)
 {
     relax_kind_options o = sparse_options(&world);
-    const char *const texts[] = { SCALE, COUNT, DERIVED("host.sized")
+    const char *const texts[] = { PROGRAM("scaled twice"), PROGRAM("counted"), DERIVED("host.sized")
             "    y = f(s)\n    return y\n" };
     bool good = relax_register_kind(ctx, &o) == RELAX_OK && add_scale(ctx) == RELAX_OK;
     good = good && add_packed(ctx, "host.sparse.from_dense", infer_sparse, "host.from_dense", true,
@@ -839,15 +801,10 @@ static void memory_may_be_refused(void **state)
     world.destroyed = kinds;
 }
 
-#define CAST(kind)                                                                                \
-    "@R.function\ndef main(x: R.Object, t: R.Shape([\"n\", 3])) -> R.Object:\n    n = "           \
-    "T.int64()\n"                                                                                 \
-    "    y = R.match_cast(x, R." kind "((n, 3), R.dtype(\"float32\"), n * 2))\n    return y\n"
-
 static void casts_are_checked_or_refused(void **state)
 {
     relax_context *ctx = ctx_of(state);
-    relax_module *m = parsed(ctx, CAST("SparseTensor"));
+    relax_module *m = parsed(ctx, PROGRAM("a cast to a sparse tensor"));
     assert_null(relax_compile(ctx, m, NULL));
     assert_said(ctx, "CG02");
     relax_kind_options o = sparse_options(&world);
@@ -857,7 +814,7 @@ static void casts_are_checked_or_refused(void **state)
     o.check_len = strlen(o.check);
     o.destroy = NULL;
     assert_int_equal(relax_register_kind(ctx, &o), RELAX_OK);
-    relax_vm *vm = machine(ctx, parsed(ctx, CAST("Checked")));
+    relax_vm *vm = machine(ctx, parsed(ctx, PROGRAM("a cast to a checked kind")));
     relax_value args[2], result;
     relax_error *error = NULL;
     const int64_t dims[] = { 2, 3 };

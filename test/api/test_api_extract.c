@@ -1,9 +1,9 @@
 /* test_api_extract: functions out of functions and back; substitution; copies. */
 #include "checked_module.h"
+#include "text_file.h"
 
 #include <relax/ops.h>
 
-#define MODULE HEAD "@I.ir_module\nclass M:\n"
 
 static const relax_base_func *function(const relax_module *m, const char *name)
 {
@@ -63,37 +63,8 @@ static void assert_same_numbers(relax_context *ctx, const relax_module *a, const
 static void test_a_run_of_a_dataflow_block(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        with R.dataflow():\n"
-                             "            a = R.exp(x)\n"
-                             "            b = R.add(a, x)\n"
-                             "            d = R.multiply(b, a)\n"
-                             "            e = R.negative(d)\n"
-                             "            gv = R.add(e, b)\n"
-                             "            R.output(gv)\n"
-                             "        return gv\n"),
-                 *want = parsed(ctx, MODULE
-                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
-                                    "2, 4") ":\n"
-                                "        cls = M\n"
-                                "        with R.dataflow():\n"
-                                "            a = R.exp(x)\n"
-                                "            t = cls.part(a, x)\n"
-                                "            b = t[0]\n"
-                                "            d = t[1]\n"
-                                "            e = R.negative(d)\n"
-                                "            gv = R.add(e, b)\n"
-                                "            R.output(gv)\n"
-                                "        return gv\n"
-                                "    @R.function(private=True)\n"
-                                "    def part(a: " T("2, 4") ", x: " T("2, 4") ") -> R.Tuple(\n"
-                                "            " T("2, 4") ", " T("2, 4") "):\n"
-                                "        with R.dataflow():\n"
-                                "            b = R.add(a, x)\n"
-                                "            d = R.multiply(b, a)\n"
-                                "            R.output(b, d)\n"
-                                "        return (b, d)\n");
+    relax_module *m = parsed(ctx, PROGRAM("a run of a dataflow block")),
+                 *want = parsed(ctx, PROGRAM("a run of a dataflow block, wanted"));
     relax_module *out = extracted(ctx, m, "b", "d");
     assert_same(ctx, out, want);
     relax_visitor places = { .struct_size = sizeof places, .var_def = has_place };
@@ -112,69 +83,16 @@ static void test_a_run_of_a_dataflow_block(void **state)
 static void test_sizes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n"
-                             "    def main(x: R.Tensor((\"n\", 4), \"float32\"),\n"
-                             "             y: R.Tensor((\"n * 2\",), \"float32\"),\n"
-                             "             z: R.Tensor(ndim=1, dtype=\"float32\")) -> R.Object:\n"
-                             "        n = T.int64()\n"
-                             "        m = T.int64()\n"
-                             "        a = R.reshape(y, R.shape([2, n]))\n"
-                             "        b = R.match_cast(z, R.Tensor((m,), \"float32\"))\n"
-                             "        d = R.exp(b)\n"
-                             "        e = R.zeros(R.shape([m, n]), \"float32\")\n"
-                             "        return (a, d, e)\n"),
-                 *want = parsed(ctx, MODULE
-                                "    @R.function\n"
-                                "    def main(x: R.Tensor((\"n\", 4), \"float32\"),\n"
-                                "             y: R.Tensor((\"n * 2\",), \"float32\"),\n"
-                                "             z: R.Tensor(ndim=1, dtype=\"float32\")\n"
-                                "             ) -> R.Object:\n"
-                                "        n = T.int64()\n"
-                                "        m = T.int64()\n"
-                                "        cls = M\n"
-                                "        t = cls.part(y, z, R.shape([n]))\n"
-                                "        s = R.match_cast(t[2], R.Shape([m]))\n"
-                                "        a = t[0]\n"
-                                "        d = R.match_cast(t[1], R.Tensor((m,), \"float32\"))\n"
-                                "        e = R.zeros(R.shape([m, n]), \"float32\")\n"
-                                "        return (a, d, e)\n"
-                                "    @R.function(private=True)\n"
-                                "    def part(y: R.Tensor((\"n * 2\",), \"float32\"),\n"
-                                "             z: R.Tensor(ndim=1, dtype=\"float32\"),\n"
-                                "             sizes: R.Shape([\"n\"])) -> R.Tuple(\n"
-                                "                 R.Tensor((2, \"n\"), \"float32\"),\n"
-                                "                 R.Tensor(ndim=1, dtype=\"float32\"),\n"
-                                "                 R.Shape(ndim=1)):\n"
-                                "        n = T.int64()\n"
-                                "        m = T.int64()\n"
-                                "        a = R.reshape(y, R.shape([2, n]))\n"
-                                "        b = R.match_cast(z, R.Tensor((m,), \"float32\"))\n"
-                                "        d = R.exp(b)\n"
-                                "        return (a, d, R.shape([m]))\n");
+    relax_module *m = parsed(ctx, PROGRAM("sizes")),
+                 *want = parsed(ctx, PROGRAM("sizes, wanted"));
     assert_same(ctx, extracted(ctx, m, "a", "d"), want);
 }
 
 static void test_impure_and_unused(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function(pure=False)\n"
-                             "    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        a = R.call_packed(\"host\", x, sinfo_args=R.Object)\n"
-                             "        b = R.exp(x)\n"
-                             "        return b\n"),
-                 *want = parsed(ctx, MODULE
-                                "    @R.function(pure=False)\n"
-                                "    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-                                "        cls = M\n"
-                                "        a = cls.part(x)\n"
-                                "        b = R.exp(x)\n"
-                                "        return b\n"
-                                "    @R.function(private=True, pure=False)\n"
-                                "    def part(x: " T("2, 4") ") -> R.Tuple():\n"
-                                "        a = R.call_packed(\"host\", x, sinfo_args=R.Object)\n"
-                                "        return R.tuple()\n");
+    relax_module *m = parsed(ctx, PROGRAM("impure and unused")),
+                 *want = parsed(ctx, PROGRAM("impure and unused, wanted"));
     assert_same(ctx, extracted(ctx, m, "a", "a"), want);
 }
 
@@ -183,29 +101,8 @@ static void test_impure_and_unused(void **state)
 static void test_shape_of_a_variable(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n"
-                             "    def main(s: R.Shape(ndim=2),\n"
-                             "             x: R.Tensor(dtype=\"float32\", ndim=2)) -> R.Object:\n"
-                             "        y = R.match_cast(x, R.Tensor(s, \"float32\", ndim=2))\n"
-                             "        a = R.exp(y)\n"
-                             "        return a\n");
-    static const char text[] = MODULE
-        "    @R.function(private=True)\n"
-        "    def part(y: R.Tensor(dtype=\"float32\", ndim=2),\n"
-        "             s: R.Shape(ndim=2)\n"
-        "             ) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
-        "        a: R.Tensor(s, \"float32\", ndim=2) = R.exp(y)\n"
-        "        return a\n"
-        "    @R.function\n"
-        "    def main(s: R.Shape(ndim=2),\n"
-        "             x: R.Tensor(dtype=\"float32\", ndim=2)\n"
-        "             ) -> R.Object:\n"
-        "        cls = M\n"
-        "        y = R.match_cast(x, R.Tensor(s, \"float32\", ndim=2))\n"
-        "        a = R.match_cast(cls.part(y, s),\n"
-        "                         R.Tensor(s, \"float32\", ndim=2))\n"
-        "        return a\n";
+    relax_module *m = parsed(ctx, PROGRAM("shape of a variable"));
+    const char *text = PROGRAM("shape of a variable, wanted");
     /* inside it is an annotation, which is checked again: reading it warns */
     relax_module *want = relax_module_parse(ctx, Z("m.py"), Z(text));
     relax_context_clear_diagnostics(ctx);
@@ -215,18 +112,7 @@ static void test_shape_of_a_variable(void **state)
 static void test_branches(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const char *text = MODULE
-        "    @R.function\n"
-        "    def main(x: " T("2, 4") ", c: R.Tensor((), \"bool\")) -> " T("2, 4") ":\n"
-        "        if c:\n"
-        "            a = R.exp(x)\n"
-        "            b = R.exp(a)\n"
-        "            r = R.add(b, a)\n"
-        "        else:\n"
-        "            d = R.exp(x)\n"
-        "            e = R.exp(d)\n"
-        "            r = R.add(e, d)\n"
-        "        return r\n";
+    const char *text = PROGRAM("branches");
     relax_module *m = parsed(ctx, text);
     relax_module *out = extracted(ctx, m, "a", "b");
     out = extracted(ctx, out, "d", "e");
@@ -239,19 +125,12 @@ static void test_branches(void **state)
 static void test_refused_runs(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE "    @R.function\n    def main(x: " T("2, 4") "):\n"
-                             "        a = R.exp(x)\n"
-                             "        with R.dataflow():\n"
-                             "            b = R.exp(a)\n"
-                             "            R.output(b)\n"
-                             "        d = R.exp(b)\n"
-                             "        return d\n");
+    relax_module *m = parsed(ctx, PROGRAM("refused runs"));
     assert_null(extracted(ctx, m, "a", "b"));
     assert_said(ctx, "OP02");
     assert_null(extracted(ctx, m, "d", "a"));
     assert_said(ctx, "OP02");
-    relax_module *other = parsed(ctx, MODULE "    @R.function\n    def main(x: " T("2, 4") "):\n"
-                                 "        a = R.exp(x)\n        return a\n");
+    relax_module *other = parsed(ctx, PROGRAM("refused runs, other"));
     assert_null(relax_extract_function(ctx, m, Z("main"), binding(ctx, other, "main", "a"),
                                        binding(ctx, other, "main", "a"), Z("part")));
     assert_said(ctx, "OP02");
@@ -266,46 +145,8 @@ static void test_refused_runs(void **state)
 static void test_symbolic_call(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        cls = M\n"
-                             "        a = cls.f(x, x)\n"
-                             "        b = R.add(a, x)\n"
-                             "        return b\n"
-                             "    @R.function(private=True)\n"
-                             "    def f(p: R.Tensor((\"n\", \"k\"), \"float32\"),\n"
-                             "          q: R.Tensor((\"n\", \"k\"), \"float32\")\n"
-                             "          ) -> R.Tensor((\"n\", \"k\"), \"float32\"):\n"
-                             "        n = T.int64()\n"
-                             "        k = T.int64()\n"
-                             "        with R.dataflow():\n"
-                             "            u = R.full((n, k), R.const(2.0, \"float32\"))\n"
-                             "            v = R.multiply(u, q)\n"
-                             "            R.output(v)\n"
-                             "        w = R.add(p, v)\n"
-                             "        return w\n"),
-                 *want = parsed(ctx, MODULE
-                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
-                                    "2, 4") ":\n"
-                                "        with R.dataflow():\n"
-                                "            u = R.full((2, 4), R.const(2.0, \"float32\"))\n"
-                                "            v = R.multiply(u, x)\n"
-                                "            R.output(v)\n"
-                                "        w = R.add(x, v)\n"
-                                "        b = R.add(w, x)\n"
-                                "        return b\n"
-                                "    @R.function(private=True)\n"
-                                "    def f(p: R.Tensor((\"n\", \"k\"), \"float32\"),\n"
-                                "          q: R.Tensor((\"n\", \"k\"), \"float32\")\n"
-                                "          ) -> R.Tensor((\"n\", \"k\"), \"float32\"):\n"
-                                "        n = T.int64()\n"
-                                "        k = T.int64()\n"
-                                "        with R.dataflow():\n"
-                                "            u = R.full((n, k), R.const(2.0, \"float32\"))\n"
-                                "            v = R.multiply(u, q)\n"
-                                "            R.output(v)\n"
-                                "        w = R.add(p, v)\n"
-                                "        return w\n");
+    relax_module *m = parsed(ctx, PROGRAM("symbolic call")),
+                 *want = parsed(ctx, PROGRAM("symbolic call, wanted"));
     relax_module *out = relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
     assert_same(ctx, out, want);
     assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
@@ -318,21 +159,7 @@ static void test_symbolic_call(void **state)
 static void test_checks(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char text[] = MODULE
-        "    @R.function\n"
-        "    def main(x: R.Tensor((\"a\", 4), \"float32\"),\n"
-        "             y: R.Tensor((\"b\", 4), \"float32\")) -> R.Object:\n"
-        "        a = T.int64()\n"
-        "        b = T.int64()\n"
-        "        cls = M\n"
-        "        r = cls.f(x, y)\n"
-        "        return r\n"
-        "    @R.function(private=True)\n"
-        "    def f(p: R.Tensor((\"n\", 4), \"float32\"),\n"
-        "          q: R.Tensor((\"n\", 4), \"float32\")) -> R.Object:\n"
-        "        n = T.int64()\n"
-        "        w = R.add(p, q)\n"
-        "        return w\n";
+    const char *text = PROGRAM("checks");
     relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text)); /* warns: b may differ */
     relax_context_clear_diagnostics(ctx);
     relax_module *out = relax_inline_function(ctx, m, Z("f"));
@@ -349,78 +176,20 @@ static void test_checks(void **state)
 static void test_into_a_dataflow_block(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        cls = M\n"
-                             "        with R.dataflow():\n"
-                             "            a = cls.f(x)\n"
-                             "            b = R.add(a, x)\n"
-                             "            gv = cls.f(b)\n"
-                             "            R.output(gv)\n"
-                             "        return gv\n"
-                             "    @R.function\n"
-                             "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        u = R.exp(p)\n"
-                             "        v = R.negative(u)\n"
-                             "        return v\n"),
-                 *want = parsed(ctx, MODULE
-                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
-                                    "2, 4") ":\n"
-                                "        with R.dataflow():\n"
-                                "            u = R.exp(x)\n"
-                                "            v = R.negative(u)\n"
-                                "            b = R.add(v, x)\n"
-                                "            w = R.exp(b)\n"
-                                "            z = R.negative(w)\n"
-                                "            gv = z\n"
-                                "            R.output(gv)\n"
-                                "        return gv\n"
-                                "    @R.function\n"
-                                "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-                                "        u = R.exp(p)\n"
-                                "        v = R.negative(u)\n"
-                                "        return v\n");
+    relax_module *m = parsed(ctx, PROGRAM("into a dataflow block")),
+                 *want = parsed(ctx, PROGRAM("into a dataflow block, wanted"));
     assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
     assert_same_numbers(ctx, m, want);
 }
 
 #define MAIN "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-#define BRANCHES(p, r, s)                                                                    \
-    "        if R.const(True, \"bool\"):\n            " r " = R.abs(" p ")\n        else:\n" \
-    "            " r " = " p "\n        " s " = R.sqrt(" r ")\n"
-#define BRANCHING                                                                            \
-    "    @R.function(private=True)\n    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"        \
-    BRANCHES("p", "r", "s") "        return s\n"
-
 /* A body with an if: the dataflow block is split around it; a crosses, b and d do not, an output
  * stays one. */
 static void test_splitting_a_dataflow_block(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE MAIN "        cls = M\n"
-                             "        with R.dataflow():\n"
-                             "            a = R.negative(x)\n"
-                             "            b = R.add(a, x)\n"
-                             "            y = R.add(a, b)\n"
-                             "            d = cls.f(y)\n"
-                             "            e = R.add(d, a)\n"
-                             "            gv = R.multiply(e, e)\n"
-                             "            R.output(gv, b)\n"
-                             "        z = R.add(gv, b)\n"
-                             "        return z\n" BRANCHING),
-                 *want = parsed(ctx, MODULE MAIN
-                                "        with R.dataflow():\n"
-                                "            a = R.negative(x)\n"
-                                "            b = R.add(a, x)\n"
-                                "            y = R.add(a, b)\n"
-                                "            R.output(a, b, y)\n"
-                                BRANCHES("y", "r", "s")
-                                "        with R.dataflow():\n"
-                                "            e = R.add(s, a)\n"
-                                "            gv = R.multiply(e, e)\n"
-                                "            R.output(gv)\n"
-                                "        z = R.add(gv, b)\n"
-                                "        return z\n" BRANCHING);
+    relax_module *m = parsed(ctx, PROGRAM("splitting a dataflow block")),
+                 *want = parsed(ctx, PROGRAM("splitting a dataflow block, wanted"));
     relax_module *out = relax_inline_function(ctx, m, Z("f"));
     assert_same(ctx, out, want);
     assert_same(ctx, relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "d")), want);
@@ -433,26 +202,10 @@ static void test_splitting_a_dataflow_block(void **state)
 static void test_splitting_at_one_call(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE MAIN "        cls = M\n"
-                             "        with R.dataflow():\n"
-                             "            a = cls.f(x)\n"
-                             "            gv = cls.f(a)\n"
-                             "            R.output(gv)\n"
-                             "        return gv\n" BRANCHING),
-                 *first = parsed(ctx, MODULE MAIN "        cls = M\n"
-                                 BRANCHES("x", "r", "s")
-                                 "        with R.dataflow():\n"
-                                 "            gv = cls.f(s)\n"
-                                 "            R.output(gv)\n"
-                                 "        return gv\n" BRANCHING),
-                 *last = parsed(ctx, MODULE MAIN "        cls = M\n"
-                                "        with R.dataflow():\n"
-                                "            a = cls.f(x)\n"
-                                "            R.output(a)\n"
-                                BRANCHES("a", "r", "s")
-                                "        return s\n" BRANCHING),
-                 *both = parsed(ctx, MODULE MAIN BRANCHES("x", "r", "s") BRANCHES("s", "t", "u")
-                                "        return u\n" BRANCHING);
+    relax_module *m = parsed(ctx, PROGRAM("splitting at one call")),
+                 *first = parsed(ctx, PROGRAM("splitting at one call, first")),
+                 *last = parsed(ctx, PROGRAM("splitting at one call, last")),
+                 *both = parsed(ctx, PROGRAM("splitting at one call, both"));
     relax_module *out = relax_inline_call(ctx, m, Z("main"), binding(ctx, m, "main", "a"));
     assert_same(ctx, out, first);
     assert_same_numbers(ctx, m, out);
@@ -466,12 +219,7 @@ static void test_splitting_at_one_call(void **state)
 static void test_impure_bodies(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char impure[] =
-        "    @R.function(private=True)\n    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-        "        R.func_attr({\"relax.force_pure\": True})\n"
-        "        _ = R.print(p, format=\"\")\n"
-        "        s = R.abs(p)\n"
-        "        return s\n";
+    const char *impure = PROGRAM("impure bodies, impure");
     static const struct { const char *main, *said; } cases[] = {
         { "    @R.function(pure=False)\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n",
           NULL },
@@ -480,16 +228,8 @@ static void test_impure_bodies(void **state)
     };
     for (size_t i = 0; i < N(cases); i++) {
         char before[2048], after[2048];
-        snprintf(before, sizeof before, MODULE "%s        cls = M\n"
-                 "        with R.dataflow():\n            a = R.exp(x)\n"
-                 "            b = cls.f(a)\n            gv = R.add(a, b)\n"
-                 "            R.output(gv)\n        return gv\n%s", cases[i].main, impure);
-        snprintf(after, sizeof after, MODULE "%s"
-                 "        with R.dataflow():\n            a = R.exp(x)\n"
-                 "            R.output(a)\n        _ = R.print(a, format=\"\")\n"
-                 "        s = R.abs(a)\n"
-                 "        with R.dataflow():\n            gv = R.add(a, s)\n"
-                 "            R.output(gv)\n        return gv\n%s", cases[i].main, impure);
+        snprintf(before, sizeof before, PROGRAM("impure bodies"), cases[i].main, impure);
+        snprintf(after, sizeof after, PROGRAM("impure bodies, wanted"), cases[i].main, impure);
         relax_module *out = relax_inline_function(ctx, parsed(ctx, before), Z("f"));
         if (!cases[i].said) {
             assert_same(ctx, out, parsed(ctx, after));
@@ -504,16 +244,9 @@ static void test_impure_bodies(void **state)
 static void test_local_functions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char local[] =
-        "    @R.function(private=True)\n    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-        "        @R.function\n        def g(q: " T("2, 4") ") -> " T("2, 4") ":\n"
-        "            h = R.add(q, p)\n            return h\n"
-        "        s = g(p)\n        return s\n";
+    const char *local = PROGRAM("local functions, local");
     char text[2048];
-    snprintf(text, sizeof text, MODULE MAIN "        cls = M\n"
-             "        a = cls.f(x)\n"
-             "        with R.dataflow():\n            b = cls.f(a)\n"
-             "            gv = cls.f(b)\n            R.output(gv)\n        return gv\n%s", local);
+    snprintf(text, sizeof text, PROGRAM("local functions"), local);
     relax_module *m = parsed(ctx, text), *out = relax_inline_function(ctx, m, Z("f"));
     assert_quiet(ctx);
     assert_non_null(out);
@@ -529,30 +262,8 @@ static void test_local_functions(void **state)
 static void test_recursion(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n    def main(x: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        cls = M\n"
-                             "        a = cls.f(x)\n"
-                             "        return a\n"
-                             "    @R.function(private=True)\n"
-                             "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-                             "        cls = M\n"
-                             "        u = R.exp(p)\n"
-                             "        v = cls.f(u)\n"
-                             "        return v\n"),
-                 *want = parsed(ctx, MODULE
-                                "    @R.function\n    def main(x: " T("2, 4") ") -> " T(
-                                    "2, 4") ":\n"
-                                "        cls = M\n"
-                                "        u = R.exp(x)\n"
-                                "        v = cls.f(u)\n"
-                                "        return v\n"
-                                "    @R.function(private=True)\n"
-                                "    def f(p: " T("2, 4") ") -> " T("2, 4") ":\n"
-                                "        cls = M\n"
-                                "        u = R.exp(p)\n"
-                                "        v = cls.f(u)\n"
-                                "        return v\n");
+    relax_module *m = parsed(ctx, PROGRAM("recursion")),
+                 *want = parsed(ctx, PROGRAM("recursion, wanted"));
     assert_same(ctx, relax_inline_function(ctx, m, Z("f")), want);
 }
 
@@ -610,16 +321,7 @@ static int32_t collect(void *user, const relax_expr *v)
 static void test_renewal(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, MODULE
-                             "    @R.function\n"
-                             "    def main(x: R.Tensor((\"n\", 4), \"float32\")):\n"
-                             "        n = T.int64()\n"
-                             "        @R.function\n"
-                             "        def inner(p: R.Tensor((n,), \"float32\")):\n"
-                             "            q = R.exp(p)\n"
-                             "            return q\n"
-                             "        a = R.exp(x)\n"
-                             "        return a\n");
+    relax_module *m = parsed(ctx, PROGRAM("renewal"));
     const relax_node *f = relax_base_func_as_node(function(m, "main")),
                      *copy = relax_copy_renewed(ctx, f);
     assert_quiet(ctx);

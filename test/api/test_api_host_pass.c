@@ -1,10 +1,6 @@
 /* test_api_host_pass: passes of the host that a context knows by name. */
 #include "api_fixture.h"
-
-static const char text[] = "from tvm.script import relax as R\n\n@R.function\n"
-                           "def main(x: R.Tensor((2,), \"float32\")):\n"
-                           "    y = R.add(R.const(1.0, \"float32\"), R.const(2.0, \"float32\"))\n"
-                           "    return x\n";
+#include "text_file.h"
 
 typedef struct record {
     int runs, destroyed;
@@ -28,7 +24,7 @@ static void gone(void *user) { ((record *)user)->destroyed++; }
 
 static relax_module *parsed(relax_context *ctx)
 {
-    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(text));
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("one call")));
     assert_quiet(ctx);
     return m;
 }

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
-enum { STACK = 2 << 20, SECONDS = 300 }; /* frames are several times as large */
+enum { STACK = 2 << 20, SECONDS = 900 }; /* frames are several times as large */
 #else
-enum { STACK = 256 << 10, SECONDS = 120 };
+enum { STACK = 256 << 10, SECONDS = 600 };
 #endif
 
 /* ---- helpers -------------------------------------------------------------------------------- */

@@ -1,23 +1,11 @@
 /* test_api_module: modules as wholes: copies, passes by name and of the host, PrimFuncs by
  * hand, analyses, weights, the operator table. */
 #include "api_fixture.h"
-
-static const char program[] = "@I.ir_module\n"
-                              "class Module:\n"
-                              "    @R.function\n"
-                              "    def main(x: R.Tensor((\"n\", 4), \"float32\"), w: R.Tensor((4, "
-                              "2), \"float32\")) -> R.Tensor((\"n\", 2), \"float32\"):\n"
-                              "        n = T.int64()\n"
-                              "        with R.dataflow():\n"
-                              "            unused = R.exp(x)\n"
-                              "            lv = R.matmul(x, w)\n"
-                              "            gv = R.add(lv, R.const(1.0, \"float32\"))\n"
-                              "            R.output(gv)\n"
-                              "        return gv\n";
+#include "text_file.h"
 
 static const relax_module *read_program(relax_context *ctx)
 {
-    const relax_module *m = relax_module_parse(ctx, Z("program.py"), Z(program));
+    const relax_module *m = relax_module_parse(ctx, Z("program.py"), Z(PROGRAM("two functions")));
     assert_quiet(ctx);
     assert_non_null(m);
     return m;

@@ -1,6 +1,7 @@
 /* test_api_module_edit: functions added, replaced, removed, renamed, published; modules merged;
  * attributes; parameters and sizes bound. What need not change comes back by pointer. */
 #include "api_fixture.h"
+#include "text_file.h"
 
 #define CLASS "@I.ir_module\nclass Module:\n"
 #define VECTOR "R.Tensor((\"n\",), \"float32\")"
@@ -119,21 +120,7 @@ static void renaming_takes_mentions_and_link_names_along(void **state)
 static void renaming_reaches_everywhere(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char text[] =
-        CLASS "    @T.prim_func(private=True)\n"
-              "    def %s(A: T.Buffer((4,), \"float32\")):\n"
-              "        for i in range(4):\n            A[i] = T.float32(1.0)\n\n"
-              "    @R.function\n"
-              "    def main(x: R.Object, c: R.Tensor((), \"bool\")) -> R.Object:\n"
-              "        cls = Module\n"
-              "        if c:\n"
-              "            a = R.call_tir(cls.%s, R.tuple(), out_sinfo=R.Tensor((4,), "
-              "\"float32\"))\n"
-              "            r: R.Object = a\n"
-              "        else:\n"
-              "            b = cls.%s(x, c)\n"
-              "            r: R.Object = b\n"
-              "        return r\n";
+    const char *text = PROGRAM("renaming reaches everywhere");
     char before[2000], after[2000];
     snprintf(before, sizeof before, text, "k", "k", "main");
     snprintf(after, sizeof after, text, "kernel", "kernel", "main");
@@ -172,10 +159,7 @@ static const relax_module *many_functions(relax_context *ctx)
     char *text = malloc(MANY * 250 + 100), *at = text;
     at += sprintf(at, CLASS);
     for (int i = 0; i < MANY; i++)
-        at += sprintf(at,
-                      "    @R.function(private=True)\n    def f%d(x: " VECTOR ") -> " VECTOR ":\n"
-                      "        cls = Module\n        y = %s(x)\n        return y\n\n",
-                      i, i == 500 ? "cls.f7" : "R.exp");
+        at += sprintf(at, PROGRAM("many functions"), i, i == 500 ? "cls.f7" : "R.exp");
     const relax_module *m = read_module(ctx, text);
     free(text);
     return m;
@@ -354,12 +338,6 @@ static void attributes_are_set(void **state)
 /* ---- parameters and sizes ------------------------------------------------------------------- */
 
 
-static const char sized[] = CLASS
-    "    @R.function\n    def main(x: R.Tensor((\"n\", \"k\"), \"float32\")) -> "
-    "R.Tensor((\"n * k\",), \"float32\"):\n"
-    "        n = T.int64()\n        k = T.int64()\n"
-    "        y = R.reshape(x, R.shape([n * k]))\n        return y\n";
-
 static const relax_prim_expr *size_of(const relax_module *m, size_t index)
 {
     const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
@@ -369,13 +347,10 @@ static const relax_prim_expr *size_of(const relax_module *m, size_t index)
 static void shape_variables_are_bound(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(ctx, sized);
+    const relax_module *m = read_module(ctx, PROGRAM("sized"));
     const relax_prim_expr *n = size_of(m, 0), *k = size_of(m, 1);
     const relax_prim_expr *sixteen = relax_prim_int(ctx, 16);
-    static const char by_number[] = CLASS
-        "    @R.function\n    def main(x: R.Tensor((16, \"k\"), \"float32\")) -> "
-        "R.Tensor((\"16 * k\",), \"float32\"):\n"
-        "        k = T.int64()\n        y = R.reshape(x, R.shape([16 * k]))\n        return y\n";
+    const char *by_number = PROGRAM("shape variables are bound, by number");
     const char *name = "n";
     assert_reads_as(ctx, relax_module_bind_shape_vars(ctx, m, &n, &sixteen, 1), by_number);
     assert_reads_as(ctx, relax_module_bind_shape_names(ctx, m, NULL, 0, &name, &sixteen, 1),
@@ -398,7 +373,7 @@ static void shape_variables_are_bound(void **state)
 static void what_cannot_be_bound_is_refused(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(ctx, sized);
+    const relax_module *m = read_module(ctx, PROGRAM("sized"));
     const relax_prim_expr *n = size_of(m, 0), *stranger = relax_shape_var(ctx, Z("s"));
     const relax_prim_expr *four = relax_prim_int(ctx, 4);
     const relax_prim_expr *more =
@@ -433,10 +408,7 @@ static void what_cannot_be_bound_is_refused(void **state)
 static void parameters_become_constants(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const relax_module *m = read_module(
-        ctx, CLASS "    @R.function\n    def main(x: R.Tensor((2,), \"float32\"), w: " VECTOR ", "
-                   "w_1: R.Tensor((2,), \"float32\")) -> R.Tensor((2,), \"float32\"):\n"
-                   "        a = R.add(x, w_1)\n        return a\n");
+    const relax_module *m = read_module(ctx, PROGRAM("parameters become constants"));
     const relax_expr *f = relax_base_func_as_expr(relax_module_function(m, 0));
     const relax_expr *w = relax_expr_operand(f, 1);
     float data[] = { 1, 2 };
@@ -516,11 +488,7 @@ static void calls_of_what_was_replaced_are_checked(void **state)
         { "x: R.Tensor((5,), dtype=\"float32\")", "TY04" },
         { "x: R.Tensor((4,), dtype=\"float32\")", NULL },
     };
-    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(
-        "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Tensor((4,), \"float32\")):\n"
-        "        a = R.exp(x)\n        return a\n"
-        "    @R.function\n    def main(x: R.Tensor((4,), \"float32\")):\n        cls = M\n"
-        "        a = cls.f(x)\n        return a\n"));
+    relax_module *m = relax_module_parse(ctx, Z("m.py"), Z(PROGRAM("a caller and its callee")));
     assert_quiet(ctx);
     assert_ptr_equal(relax_infer(ctx, m), m);
     for (size_t i = 0; i < N(others); i++) {

@@ -1,6 +1,7 @@
 /* test_api_mutate: mutators by the public interface: what callbacks see, what comes out, what is
  * shared, what is refused; programs deep, wide and with many functions. */
 #include "checked_module.h"
+#include "text_file.h"
 
 #include <relax/ops.h>
 
@@ -50,20 +51,8 @@ static const relax_expr *fuse_add(void *user, relax_mutator *m, const relax_expr
 static void test_fusing(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const char *before = "    with R.dataflow():\n"
-                         "        a = R.multiply(x, y)\n"
-                         "        b = R.add(a, z)\n"
-                         "        d = R.multiply(b, b)\n"
-                         "        gv = R.add(d, a)\n"
-                         "        R.output(gv)\n"
-                         "    return gv\n",
-               *after = "    with R.dataflow():\n"
-                        "        a = R.multiply(x, y)\n"
-                        "        b = R.ewise_fma(x, y, z)\n"
-                        "        d = R.multiply(b, b)\n"
-                        "        gv = R.ewise_fma(b, b, a)\n"
-                        "        R.output(gv)\n"
-                        "    return gv\n";
+    const char *before = PROGRAM("fusing"),
+               *after = PROGRAM("fusing, wanted");
     relax_module *m = body(ctx, before), *want = body(ctx, after);
     relax_mutations t = { .user = ctx, .call = fuse_add };
     assert_same(ctx, mutated(ctx, m, t), want);
@@ -114,48 +103,10 @@ static const relax_struct_info *same_info(void *user, relax_mutator *m,
     return info;
 }
 
-static const char everything[] = HEAD
-    "@I.ir_module\n"
-    "class M:\n"
-    "    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", 4), \"float32\"), c: R.Tensor((), \"bool\"),\n"
-    "             s: R.Shape(ndim=2)) -> R.Object:\n"
-    "        n = T.int64()\n"
-    "        m = T.int64()\n"
-    "        with R.dataflow():\n"
-    "            a = R.add(x, R.const(1.0, \"float32\"))\n"
-    "            b = R.match_cast(a, R.Tensor((m, 4), \"float32\"))\n"
-    "            t = (a, (b, a))\n"
-    "            d = t[0]\n"
-    "            R.output(d)\n"
-    "        @R.function\n"
-    "        def inner(p: R.Tensor((\"k\",), \"float32\")) -> R.Tensor((\"k\",), \"float32\"):\n"
-    "            k = T.int64()\n"
-    "            q = inner(p)\n"
-    "            return q\n"
-    "        if c:\n"
-    "            e = R.exp(d)\n"
-    "            r = e\n"
-    "        else:\n"
-    "            with R.dataflow():\n"
-    "                f = R.negative(d)\n"
-    "                R.output(f)\n"
-    "            r = f\n"
-    "        w: R.Tensor(s, \"float32\", ndim=2) = R.call_pure_packed(\"host\", r,\n"
-    "            sinfo_args=R.Tensor(s, \"float32\", ndim=2))\n"
-    "        v = R.reshape(r, R.shape([n * 4]))\n"
-    "        o = inner(v)\n"
-    "        k2 = R.prim_value(7)\n"
-    "        return (w, o, \"text\", R.dtype(\"float32\"))\n"
-    "    @T.prim_func\n"
-    "    def tir(A: T.Buffer((4,), \"float32\")):\n"
-    "        for i in range(4):\n"
-    "            A[i] = T.float32(0)\n";
-
 static void test_nothing_changed(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, everything);
+    relax_module *m = parsed(ctx, PROGRAM("everything"));
     size_t calls = 0;
     relax_mutations t = { .user = &calls,
                           .expr = same_expr,
@@ -209,25 +160,8 @@ static int32_t spread_and_drop(void *user, relax_mutator *m, const relax_binding
 static void test_bindings(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "    with R.dataflow():\n"
-                                "        a = R.negative(x)\n"
-                                "        b = R.exp(a)\n"
-                                "        d = R.negative(b)\n"
-                                "        gv = R.exp(d)\n"
-                                "        R.output(gv)\n"
-                                "    e = R.negative(gv)\n"
-                                "    h = R.add(e, gv)\n"
-                                "    return h\n"),
-                 *want = body(ctx, "    with R.dataflow():\n"
-                                   "        a = R.abs(x)\n"
-                                   "        b = R.sqrt(a)\n"
-                                   "        d = R.log(b)\n"
-                                   "        e = R.abs(d)\n"
-                                   "        f = R.sqrt(e)\n"
-                                   "        gv = R.log(f)\n"
-                                   "        R.output(gv)\n"
-                                   "    h = R.add(gv, gv)\n"
-                                   "    return h\n");
+    relax_module *m = body(ctx, PROGRAM("bindings")),
+                 *want = body(ctx, PROGRAM("bindings, wanted"));
     relax_mutations t = { .user = ctx, .var_binding_call = spread_and_drop };
     relax_module *out = mutated(ctx, m, t);
     assert_same(ctx, out, want);
@@ -293,17 +227,7 @@ static int32_t has_place(void *user, const relax_binding *b)
 static void test_places(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "    with R.dataflow():\n"
-                                "        a = R.exp(x)\n"
-                                "        gv = R.add(a, y)\n"
-                                "        R.output(gv)\n"
-                                "    if c:\n"
-                                "        d = R.exp(gv)\n"
-                                "        r = d\n"
-                                "    else:\n"
-                                "        r = R.match_cast(gv, R.Tensor((4, 4), "
-                                "dtype=\"float32\"))\n"
-                                "    return r\n");
+    relax_module *m = body(ctx, PROGRAM("places"));
     places stay = { .ctx = ctx }, moved = { .ctx = ctx };
     relax_visitor look = { .struct_size = sizeof look, .binding = has_place };
     moved.lost = relax_place_make(relax_context_add_source(ctx, Z("elsewhere"), NULL, 0), 5, 1);
@@ -351,16 +275,7 @@ static const relax_struct_info *to_half(void *user, relax_mutator *m,
 static void test_retyping(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "    with R.dataflow():\n"
-                                "        a = R.add(x, y)\n"
-                                "        gv = R.matmul(a, z)\n"
-                                "        R.output(gv)\n"
-                                "    if c:\n"
-                                "        d = R.exp(gv)\n"
-                                "        r = d\n"
-                                "    else:\n"
-                                "        r = gv\n"
-                                "    return r\n");
+    relax_module *m = body(ctx, PROGRAM("retyping"));
     char *text = printed(ctx, relax_module_as_node(m)), *at;
     relax_module *wide = mutated(ctx, m, (relax_mutations){ .user = ctx, .prim_expr = twice });
     for (at = text; (at = strstr(at, "(4, 4)")) != NULL;)
@@ -400,7 +315,7 @@ static int32_t all_new(void *user, const relax_expr *v)
 static void test_definitions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, everything);
+    relax_module *m = parsed(ctx, PROGRAM("everything"));
     relax_module *out = mutated(ctx, m, (relax_mutations){ .user = ctx, .var_def = rename_def });
     assert_same(ctx, out, m); /* names do not count, kinds of variables do */
     size_t count = 0;
@@ -421,20 +336,8 @@ static const relax_block *keep_block(void *user, relax_mutator *m, const relax_b
 static void test_keeping_blocks(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "    with R.dataflow():\n"
-                                "        a = R.multiply(x, y)\n"
-                                "        gv = R.add(a, z)\n"
-                                "        R.output(gv)\n"
-                                "    b = R.multiply(gv, y)\n"
-                                "    d = R.add(b, z)\n"
-                                "    return d\n"),
-                 *want = body(ctx, "    with R.dataflow():\n"
-                                   "        a = R.multiply(x, y)\n"
-                                   "        gv = R.add(a, z)\n"
-                                   "        R.output(gv)\n"
-                                   "    b = R.multiply(gv, y)\n"
-                                   "    d = R.ewise_fma(gv, y, z)\n"
-                                   "    return d\n");
+    relax_module *m = body(ctx, PROGRAM("keeping blocks")),
+                 *want = body(ctx, PROGRAM("keeping blocks, wanted"));
     relax_mutations t = { .user = ctx, .call = fuse_add, .dataflow_block = keep_block };
     assert_same(ctx, mutated(ctx, m, t), want);
 }
@@ -486,12 +389,7 @@ static const relax_expr *left_open(void *user, relax_mutator *m, const relax_exp
 static void test_refusals(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "    with R.dataflow():\n"
-                                "        a = R.exp(x)\n"
-                                "        gv = R.exp(a)\n"
-                                "        R.output(gv)\n"
-                                "    b = R.exp(gv)\n"
-                                "    return b\n");
+    relax_module *m = body(ctx, PROGRAM("refusals"));
     const relax_expr *c =
         relax_expr_operand(relax_base_func_as_expr(relax_module_function(m, 0)), 3);
     relax_mutations t = { .binding = drop_all, .flags = RELAX_MUTATE_DATAFLOW };
@@ -527,10 +425,7 @@ static relax_module *many_functions(relax_context *ctx, size_t count)
     char *text = malloc(room), *end = text;
     end += sprintf(end, HEAD "@I.ir_module\nclass M:\n");
     for (size_t i = 0; i < count; i++)
-        end += sprintf(end,
-                       "    @R.function\n    def f%zu(x: " T("4,") "):\n"
-                       "        y = R.%s(x)\n        return y\n",
-                       i, i == 500 ? "tanh" : "exp");
+        end += sprintf(end, PROGRAM("many functions"), i, i == 500 ? "tanh" : "exp");
     relax_module *m = parsed(ctx, text);
     free(text);
     return m;

@@ -19,12 +19,7 @@
 #include <unistd.h>
 
 #include "../base/failing.h"
-
-static const char text[] = "@I.ir_module\nclass Module:\n"
-                           "    @R.function\n    def main(x: R.Tensor((\"n\",), \"float32\")) -> "
-                           "R.Tensor((\"n\",), \"float32\"):\n"
-                           "        y = R.add(R.exp(x), R.const(%d.5, \"float32\"))\n        z = "
-                           "R.multiply(y, x)\n        return z\n";
+#include "text_file.h"
 
 typedef struct job {
     relax_context *ctx;
@@ -37,7 +32,7 @@ typedef struct job {
 static void begin(job *j, int constant)
 {
     char program[1000];
-    snprintf(program, sizeof program, text, constant);
+    snprintf(program, sizeof program, PROGRAM("two kernels"), constant);
     snprintf(j->directory, sizeof j->directory, "%s/native-XXXXXX",
              getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(j->directory));
@@ -277,7 +272,7 @@ static size_t compile_with(failing *l, size_t step)
         (relax_allocator){ sizeof l->allocator, l, failing_alloc, failing_resize, failing_free };
     relax_context_options o;
     char program[1000];
-    snprintf(program, sizeof program, text, 1);
+    snprintf(program, sizeof program, PROGRAM("two kernels"), 1);
     relax_context_options_init(&o, sizeof o);
     o.allocator = &l->allocator;
     relax_context *ctx = relax_context_create(&o);

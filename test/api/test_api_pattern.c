@@ -1,6 +1,7 @@
 /* test_api_pattern: patterns over dataflow by the public interface: what matches, what does
  * not, what a rewriting leaves. */
 #include "checked_module.h"
+#include "text_file.h"
 
 #include <time.h>
 #include <relax/ops.h>
@@ -12,11 +13,7 @@ typedef const relax_pattern *pat;
 static relax_module *body(relax_context *ctx, const char *lines)
 {
     char text[4096];
-    snprintf(text, sizeof text,
-             HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T(
-                 "4, 4") ") -> R.Object:\n    with R.dataflow():\n%s"
-                         "        R.output(gv)\n    return gv\n",
-             lines);
+    snprintf(text, sizeof text, PROGRAM("body"), lines);
     return parsed(ctx, text);
 }
 
@@ -105,10 +102,8 @@ static plan fma_plan(relax_context *ctx, int32_t flags)
 static void diamond(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    const char *same = "        y = R.exp(x)\n        a = R.sin(y)\n        b = R.cos(y)\n        "
-                       "gv = R.add(a, b)\n";
-    const char *two = "        y = R.exp(x)\n        u = R.exp(z)\n        a = R.sin(y)\n        "
-                      "b = R.cos(u)\n        gv = R.add(a, b)\n";
+    const char *same = PROGRAM("diamond");
+    const char *two = PROGRAM("diamond, two tops");
     pat top = op1(ctx, "exp", any(ctx)),
         p = op2(ctx, "add", op1(ctx, "sin", top), op1(ctx, "cos", top), 0);
     pat free = op2(ctx, "add", op1(ctx, "sin", op1(ctx, "exp", any(ctx))),
@@ -182,8 +177,7 @@ static void overlapping(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     plan p = { .ctx = ctx, .a = any(ctx), .op = "sin" };
     p.root = op1(ctx, "exp", op1(ctx, "exp", p.a));
-    relax_module *five = body(ctx, "        a = R.exp(x)\n        b = R.exp(a)\n        c = "
-                                   "R.exp(b)\n        d = R.exp(c)\n        gv = R.exp(d)\n");
+    relax_module *five = body(ctx, PROGRAM("overlapping, five"));
     assert_same(ctx, rewrite(&p, five, to_unary),
                 body(ctx, "        b = R.sin(x)\n        d = R.sin(b)\n        gv = R.exp(d)\n"));
     assert_int_equal(p.calls, 2);
@@ -219,16 +213,10 @@ static void residual_block(void **state)
     plan p = { .ctx = ctx, .a = any(ctx) };
     p.b = op2(ctx, "matmul", op1(ctx, "nn.relu", p.a), any(ctx), 0);
     p.root = op2(ctx, "add", p.b, p.a, RELAX_PATTERN_COMMUTATIVE);
-    const char *in = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        s = R.add(x, "
-                     "m)\n        r2 = R.nn.relu(s)\n        m2 = R.matmul(r2, w)\n"
-                     "        gv = R.add(m2, s)\n";
+    const char *in = PROGRAM("residual block");
     const char *no =
         "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        gv = R.add(z, m)\n";
-    const char *out = "        r = R.nn.relu(x)\n        m = R.matmul(r, w)\n        sum = "
-                      "R.add(x, m)\n        sq = R.multiply(sum, sum)\n        s = R.nn.relu(sq)\n"
-                      "        r2 = R.nn.relu(s)\n        m2 = R.matmul(r2, w)\n        sum2 = "
-                      "R.add(s, m2)\n        sq2 = R.multiply(sum2, sum2)\n"
-                      "        gv = R.nn.relu(sq2)\n";
+    const char *out = PROGRAM("residual block, wanted");
     assert_int_equal(count(ctx, body(ctx, no), p.root), 0);
     assert_same(ctx, rewrite(&p, body(ctx, in), residual_norm), body(ctx, out));
 }
@@ -238,8 +226,7 @@ static void residual_block(void **state)
 static void or_and_not(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(a)\n        c = "
-                                "R.cos(b)\n        d = R.sin(c)\n        gv = R.sin(d)\n");
+    relax_module *m = body(ctx, PROGRAM("or and not"));
     pat sin_ = op1(ctx, "sin", any(ctx)), cos_ = op1(ctx, "cos", any(ctx)),
         exp_ = op1(ctx, "exp", any(ctx));
     pat trig[] = { sin_, cos_ };
@@ -278,11 +265,7 @@ static const relax_attr *one_attr(relax_context *ctx, const char *key, const rel
 static void conditions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(
-        ctx, "        a = R.sum(x, axis=[0])\n        b = R.sum(x, axis=[1], keepdims=True)\n     "
-             "   c = R.astype(b, dtype=\"int32\")\n        k = R.const(2.0, \"float32\")\n"
-             "        e = R.multiply(b, k)\n        f = R.multiply(e, R.const(3.0, "
-             "\"float32\"))\n        t = (a, f)\n        u = t[1]\n        gv = (c, u)\n");
+    relax_module *m = body(ctx, PROGRAM("conditions"));
     pat sum = relax_pattern_op(ctx, Z("sum"), (pat[]){ any(ctx) }, 1, 0);
     int64_t zero = 0;
     assert_int_equal(count(ctx, m, sum), 2);
@@ -375,8 +358,7 @@ static void conditions(void **state)
 static void unordered_tuples(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        a = R.exp(x)\n        b = R.sin(x)\n"
-                                "        d = R.sin(a)\n        gv = (b, d, a)\n");
+    relax_module *m = body(ctx, PROGRAM("unordered tuples"));
     pat exp_ = op1(ctx, "exp", any(ctx)), sin_ = op1(ctx, "sin", any(ctx)),
         both = op1(ctx, "sin", exp_);
     const struct { pat parts[3]; size_t count; int32_t flags; int want; } cases[] = {
@@ -405,19 +387,10 @@ static void unordered_tuples(void **state)
     assert_said(ctx, "OP03");
 }
 
-static const char symbolic_text[] = HEAD
-    "@R.function\ndef main(x: R.Tensor((\"n\", \"m\"), dtype=\"float32\"), y: R.Tensor((\"n\", "
-    "\"m\"), dtype=\"float32\"), s: R.Tensor((\"m\", \"m\"), dtype=\"float32\")) -> R.Object:\n"
-    "    n = T.int64()\n    m = T.int64()\n"
-    "    with R.dataflow():\n        a = R.add(x, y)\n        b = R.matmul(a, s)\n        c = "
-    "R.reshape(b, R.shape([m * n]))\n"
-    "        d = R.concat((c, c), axis=0)\n        gv = R.exp(d)\n        R.output(gv)\n    "
-    "return gv\n";
-
 static void symbolic_shapes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, symbolic_text);
+    relax_module *m = parsed(ctx, PROGRAM("symbolic"));
     const relax_prim_expr *p = relax_shape_var(ctx, Z("p")), *q = relax_shape_var(ctx, Z("q"));
     const relax_prim_expr *pq[] = { p, q }, *qp[] = { q, p }, *pp[] = { p, p },
                           *none[] = { NULL, NULL };
@@ -484,38 +457,10 @@ static void symbolic_shapes(void **state)
 
 /* ---- functions: packed, call_tir, GlobalVars */
 
-static const char calls_text[] = HEAD
-    "@I.ir_module\nclass Module:\n"
-    "    @T.prim_func(private=True)\n    def twice(A: T.Buffer((T.int64(4),), \"float32\"), B: "
-    "T.Buffer((T.int64(4),), \"float32\")):\n        T.func_attr({\"op_pattern\": 0})\n"
-    "        for i in range(T.int64(4)):\n            with T.block(\"b\"):\n                v = "
-    "T.axis.spatial(T.int64(4), i)\n                B[v] = A[v] * T.float32(2.0)\n\n"
-    "    @T.prim_func(private=True)\n    def thrice(A: T.Buffer((T.int64(4),), \"float32\"), B: "
-    "T.Buffer((T.int64(4),), \"float32\")):\n"
-    "        for i in range(T.int64(4)):\n            with T.block(\"b\"):\n                v = "
-    "T.axis.spatial(T.int64(4), i)\n                B[v] = A[v] * T.float32(3.0)\n\n"
-    "    @R.function(private=True)\n    def inner(x: R.Tensor((4,), dtype=\"float32\")) -> "
-    "R.Tensor((4,), dtype=\"float32\"):\n        gv = R.exp(x)\n        return gv\n\n"
-    "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n        "
-    "cls = Module\n"
-    "        with R.dataflow():\n            a = R.call_tir(cls.twice, (x,), "
-    "out_sinfo=R.Tensor((4,), dtype=\"float32\"))\n"
-    "            b = R.call_tir(cls.thrice, (a,), out_sinfo=R.Tensor((4,), dtype=\"float32\"))\n"
-    "            c = R.call_pure_packed(\"my.pure\", b, sinfo_args=(R.Tensor((4,), "
-    "dtype=\"float32\"),))\n"
-    "            d = R.call_dps_packed(\"my.dps\", (c,), out_sinfo=R.Tensor((4,), "
-    "dtype=\"float32\"))\n"
-    "            e = cls.inner(d)\n            R.output(e)\n"
-    "        return e\n\n"
-    "    @R.function(pure=False)\n    def impure(x: R.Tensor((4,), dtype=\"float32\")) -> "
-    "R.Object:\n"
-    "        a = R.call_packed(\"my.effect\", x, sinfo_args=(R.Tensor((4,), "
-    "dtype=\"float32\"),))\n        b = R.exp(a)\n        return b\n";
-
 static void packed_and_tir(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, calls_text);
+    relax_module *m = parsed(ctx, PROGRAM("calls"));
     pat x = any(ctx), twice = relax_pattern_global_var(ctx, Z("twice"));
     const relax_base_func *impure =
         relax_module_function(m, (size_t)relax_module_find(m, Z("impure")));
@@ -531,13 +476,7 @@ static void packed_and_tir(void **state)
         ctx, any(ctx), one_attr(ctx, "op_pattern", relax_attr_int(ctx, 0)));
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, elementwise, &x, 1, 0)), 1);
     /* by content: of another module, under another name */
-    relax_module *other =
-        parsed(ctx, HEAD
-               "@I.ir_module\nclass Module:\n    @T.prim_func\n    def triple(X: "
-               "T.Buffer((T.int64(4),), \"float32\"), Y: T.Buffer((T.int64(4),), \"float32\")):\n"
-               "        for j in range(T.int64(4)):\n            with T.block(\"b\"):\n           "
-               "     k = T.axis.spatial(T.int64(4), j)\n"
-               "                Y[k] = X[k] * T.float32(3.0)\n");
+    relax_module *other = parsed(ctx, PROGRAM("packed and tir"));
     pat like = relax_pattern_function(ctx, relax_module_function(other, 0));
     assert_int_equal(count(ctx, m, relax_pattern_call_tir(ctx, like, &x, 1, 0)), 1);
     assert_int_equal(
@@ -573,10 +512,7 @@ static void packed_and_tir(void **state)
 static void graphs(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m =
-        body(ctx, "        a = R.matmul(x, w)\n        e = R.exp(a)\n        b = R.matmul(x, z)\n "
-                  "       s = R.sin(a)\n        c = R.matmul(z, w)\n        f = R.add(b, c)\n"
-                  "        g = R.add(e, s)\n        gv = R.add(f, g)\n");
+    relax_module *m = body(ctx, PROGRAM("graphs"));
     pat x = any(ctx), w1 = any(ctx), w2 = any(ctx), first = op2(ctx, "matmul", x, w1, 0),
         second = op2(ctx, "matmul", x, w2, 0), graph;
     const relax_block *block =
@@ -629,14 +565,6 @@ static void graphs(void **state)
 
 /* ---- rewriting */
 
-static const char dense_text[] =
-    HEAD "@I.ir_module\nclass Module:\n    @R.function\n"
-         "    def main(x: R.Tensor((1, 3, 8, 8), dtype=\"float32\"), k: R.Tensor((4, 3, 3, 3), "
-         "dtype=\"float32\"), bias: R.Tensor((1, 4, 1, 1), dtype=\"float32\")) -> R.Tensor((1, 4, "
-         "6, 6), dtype=\"float32\"):\n"
-         "        with R.dataflow():\n            c = R.nn.conv2d(x, k)\n            s = R.add(c, "
-         "bias)\n            gv = R.nn.relu(s)\n            R.output(gv)\n        return gv\n";
-
 typedef struct fusion { plan p; pat conv, bias; } fusion;
 
 /* A private function of what came in, with the same operations, called instead. */
@@ -674,7 +602,7 @@ static void private_function(void **state)
     fusion f = { .p = { .ctx = ctx, .a = any(ctx), .b = any(ctx) }, .bias = any(ctx) };
     f.conv = relax_pattern_op(ctx, Z("nn.conv2d"), (pat[]){ f.p.a, f.p.b }, 2, 0);
     f.p.root = op1(ctx, "nn.relu", op2(ctx, "add", f.conv, f.bias, RELAX_PATTERN_COMMUTATIVE));
-    relax_module *m = parsed(ctx, dense_text),
+    relax_module *m = parsed(ctx, PROGRAM("dense")),
                  *out = relax_pattern_rewrite(ctx, m, NULL, 0, f.p.root, to_call, &f, NULL);
     assert_quiet(ctx);
     assert_int_equal(relax_module_num_functions(out), 2);
@@ -690,34 +618,12 @@ static void private_function(void **state)
     free(text);
 }
 
-static const char branches_text[] =
-    HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T(
-        "4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> " T("4, 4") ":\n"
-                                                                   "    t = R.multiply(x, w)\n    "
-                                                                   "if c:\n        a = "
-                                                                   "R.multiply(x, z)\n        b = "
-                                                                   "R.add(a, w)\n        r = b\n  "
-                                                                   "  else:\n        d = R.add(t, "
-                                                                   "z)\n        r = R.exp(d)\n"
-                                                                   "    g = R.multiply(r, r)\n    "
-                                                                   "h = R.add(g, r)\n    return "
-                                                                   "h\n";
-
 static void inside_branches(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
     plan p = fma_plan(ctx, 0);
-    relax_module *m = parsed(ctx, branches_text);
-    const char *want = HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T(
-        "4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> " T("4, 4") ":\n"
-                                                                   "    t = R.multiply(x, w)\n    "
-                                                                   "if c:\n        b = "
-                                                                   "R.ewise_fma(x, z, w)\n        "
-                                                                   "r = b\n    else:\n        d = "
-                                                                   "R.add(t, z)\n        r = "
-                                                                   "R.exp(d)\n"
-                                                                   "    h = R.ewise_fma(r, r, "
-                                                                   "r)\n    return h\n";
+    relax_module *m = parsed(ctx, PROGRAM("branches"));
+    const char *want = PROGRAM("inside branches");
     /* the one across the border is none */
     assert_same(ctx, rewrite(&p, m, to_fma), parsed(ctx, want));
     assert_int_equal(p.calls, 2);
@@ -762,17 +668,12 @@ static void replaced_by_leaf(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     plan p = { .ctx = ctx, .a = any(ctx) };
     p.root = op1(ctx, "negative", op1(ctx, "negative", p.a));
-    relax_module *m =
-        body(ctx, "        a = R.exp(x)\n        b = R.negative(a)\n        c = R.negative(b)\n   "
-                  "     d = R.sin(c)\n        e = R.negative(d)\n        gv = R.negative(e)\n");
+    relax_module *m = body(ctx, PROGRAM("replaced by leaf"));
     assert_same(ctx, rewrite(&p, m, to_a),
                 body(ctx, "        a = R.exp(x)\n        d = R.sin(a)\n        gv = d\n"));
-    const char *plain = HEAD
-        "@R.function\ndef main(x: " T("4,") ") -> R.Object:\n    a = R.exp(x)\n    b = "
-                                            "R.negative(a)\n    c = R.negative(b)\n    return c\n";
+    const char *plain = PROGRAM("replaced by leaf, without a block");
     assert_same(ctx, rewrite(&p, parsed(ctx, plain), to_a),
-                parsed(ctx, HEAD "@R.function\ndef main(x: " T(
-                                "4,") ") -> R.Object:\n    a = R.exp(x)\n    return a\n"));
+                parsed(ctx, PROGRAM("replaced by leaf, without a block, wanted")));
 }
 
 /* Three products of one matrix: one product with all weights, and a slice of it for each. */
@@ -832,21 +733,13 @@ static relax_module *combined(parallel *p, const relax_module *m)
     return relax_pattern_rewrite(p->ctx, m, NULL, 0, graph, combine, p, NULL);
 }
 
-#define SPLIT "R.split(all, indices_or_sections=3, axis=1)"
 static void several_values(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = body(ctx, "        q = R.matmul(x, w)\n        e = R.exp(q)\n"
-                                "        k = R.matmul(x, z)\n        v = R.matmul(x, x)\n"
-                                "        s = R.add(e, k)\n        gv = R.add(s, v)\n");
+    relax_module *m = body(ctx, PROGRAM("several values"));
     parallel p = parallel_products(ctx, 0);
     assert_same(ctx, combined(&p, m),
-                body(ctx, "        t = R.concat((w, z, x), axis=1)\n        all = R.matmul(x, t)\n"
-                          "        c = " SPLIT "\n"
-                          "        a = " SPLIT "\n        k = a[1]\n"
-                          "        b = " SPLIT "\n        v = b[2]\n        q = c[0]\n"
-                          "        e = R.exp(q)\n"
-                          "        s = R.add(e, k)\n        gv = R.add(s, v)\n"));
+                body(ctx, PROGRAM("several values, wanted")));
     /* nothing is taken from what is left as it is */
     p.wrong = 3;
     assert_ptr_equal(combined(&p, m), m);
@@ -855,11 +748,7 @@ static void several_values(void **state)
         assert_said(ctx, "OP17");
     }
     /* an output before the root and one behind it: they leave the block */
-    m = parsed(ctx, HEAD "@R.function\ndef main(x: " T("4, 4") ", w: " T("4, 4") ", z: " T("4, 4")
-               ") -> R.Object:\n    with R.dataflow():\n        q = R.matmul(x, w)\n"
-               "        e = R.exp(q)\n        k = R.matmul(x, z)\n        v = R.matmul(x, x)\n"
-               "        f = R.exp(k)\n        R.output(q, e, f, v)\n"
-               "    r = R.add(q, e)\n    return (r, f, v)\n");
+    m = parsed(ctx, PROGRAM("several values, outputs on both sides"));
     p = parallel_products(ctx, 1);
     for (int i = 0; i < 3; i++) {
         const relax_expr *param = relax_expr_operand(relax_base_func_as_expr(main_of(m)),
@@ -891,20 +780,10 @@ static void several_values(void **state)
 static void many_replacements(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-#define BRANCHES(f)                                                                            \
-    HEAD "@R.function\n"                                                                       \
-         "def main(x: " T("4, 4") ", c: R.Tensor((), dtype=\"bool\")) -> R.Object:\n"          \
-         "    with R.dataflow():\n        a = R." f "(x)\n        b = R." f "(a)\n"           \
-         "        R.output(b)\n    if c:\n        d = R." f "(b)\n        if c:\n"            \
-         "            e = R." f "(d)\n            g = e\n        else:\n"                      \
-         "            h = R.cos(d)\n            g = R." f "(h)\n        r = g\n    else:\n"   \
-         "        @R.function\n        def local(y: " T("4, 4") ") -> " T("4, 4") ":\n"        \
-         "            u = R." f "(y)\n            return u\n        r = local(b)\n"           \
-         "    with R.dataflow():\n        k = R." f "(r)\n        R.output(k)\n    return k\n"
     plan p = { .ctx = ctx, .a = any(ctx), .op = "sin" };
     p.root = op1(ctx, "exp", p.a);
-    assert_same(ctx, rewrite(&p, parsed(ctx, BRANCHES("exp")), to_unary),
-                parsed(ctx, BRANCHES("sin")));
+    assert_same(ctx, rewrite(&p, parsed(ctx, PROGRAM("many replacements")), to_unary),
+                parsed(ctx, PROGRAM("many replacements, wanted")));
     assert_int_equal(p.calls, 7);
 }
 
@@ -916,10 +795,7 @@ static relax_module *many(relax_context *ctx)
          *at = text + sprintf(text, HEAD "@I.ir_module\nclass Module:\n");
     for (int i = 0; i < FUNCTIONS; i++)
         at +=
-            sprintf(at,
-                    "    @R.function\n    def f%d(x: " T("4,") ") -> " T(
-                        "4,") ":\n        a = R.%s(x)\n        b = R.sin(a)\n        return b\n\n",
-                    i, i == 700 ? "exp" : "cos");
+            sprintf(at, PROGRAM("many"), i, i == 700 ? "exp" : "cos");
     relax_module *m = parsed(ctx, text);
     free(text);
     return m;
@@ -1159,7 +1035,8 @@ static size_t attempt(size_t fail_at)
                                   failing_free };
     options.allocator = &allocator;
     relax_context *ctx = relax_context_create(&options);
-    relax_module *m = parsed(ctx, symbolic_text), *branches = parsed(ctx, branches_text);
+    relax_module *m = parsed(ctx, PROGRAM("symbolic")),
+                 *branches = parsed(ctx, PROGRAM("branches"));
     size_t before = f.calls;
     f.fail_at = fail_at ? before + fail_at : 0;
     const relax_prim_expr *pq[] = { relax_shape_var(ctx, Z("p")), relax_shape_var(ctx, Z("q")) };

@@ -1,6 +1,7 @@
 /* test_api_reentry: callbacks that fail, give nonsense or call back, and objects let go in
  * every order. */
 #include "api_fixture.h"
+#include "text_file.h"
 
 #include <pthread.h>
 
@@ -13,11 +14,6 @@ static relax_module *parsed(relax_context *ctx, const char *text)
 }
 
 #define RELU "@R.function\ndef main(x: R.Tensor((2,), \"float32\")):\n    return R.nn.relu(x)\n"
-#define PACKED                                                                                    \
-    "@R.function(pure=False)\n"                                                                   \
-    "def main(x: R.Tensor((2,), \"float32\")) -> R.Tensor((2,), \"float32\"):\n"                  \
-    "    y = R.call_packed(\"host\", x, sinfo_args=(R.Tensor((2,), \"float32\"),))\n    return y\n"
-
 /* ---- packed functions: each has the machine that calls it in its hands ---------------------- */
 
 typedef struct world {
@@ -131,7 +127,7 @@ static void packed_functions(void **state)
         { lets_all_go, true },
     };
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, PACKED);
+    relax_module *m = parsed(ctx, PROGRAM("a packed call"));
     for (size_t i = 0; i < N(rows); i++) {
         world w = { .calls = 0 };
         relax_vm_options options;
@@ -355,7 +351,7 @@ static void make_all(void *all[OBJECTS])
     relax_vm_options options;
     relax_value arg, result;
     relax_context *ctx = relax_context_create(NULL);
-    relax_executable *exe = relax_compile(ctx, parsed(ctx, PACKED), NULL);
+    relax_executable *exe = relax_compile(ctx, parsed(ctx, PROGRAM("a packed call")), NULL);
     relax_vm *vm = NULL;
     relax_registry *registry = NULL;
     relax_tensor *t = NULL;

@@ -2,6 +2,7 @@
  * pointer, whatever changed it, and nothing but the module itself comes back where nothing
  * changes. */
 #include "checked_module.h"
+#include "text_file.h"
 
 #include <relax/ops.h>
 
@@ -11,17 +12,9 @@ enum { FUNCTIONS = 1000, CHANGED = 700 };
 static relax_module *thousand(relax_context *ctx)
 {
     char *text = malloc(FUNCTIONS * 400 + 1000),
-         *at = text + sprintf(text, HEAD "@I.ir_module\nclass Module:\n"
-                                    "    @R.function(private=True)\n"
-                                    "    def helper(x: " T("\"n\", 4") ") -> " T("\"n\", 4")
-                                    ":\n        a = R.tanh(x)\n        b = R.cos(a)\n"
-                                    "        return b\n");
+         *at = text + sprintf(text, "%s", PROGRAM("a thousand functions begin"));
     for (int i = 0; i < FUNCTIONS; i++)
-        at += sprintf(at, "    @R.function\n    def f%d(x: " T("\"n\", 4") ", w: " T("4, 4")
-                          ") -> " T("\"n\", 4") ":\n        cls = Module\n"
-                          "        with R.dataflow():\n            a = %s\n"
-                          "            b = R.matmul(a, w)\n            R.output(b)\n"
-                          "        d = R.sin(b)\n        return d\n",
+        at += sprintf(at, PROGRAM("one of a thousand"),
                       i, i == CHANGED ? "cls.helper(x)" : "R.cos(x)");
     relax_module *m = parsed(ctx, text);
     free(text);
@@ -128,8 +121,7 @@ static relax_module *by_hiding(relax_context *ctx, const relax_module *m)
 
 static relax_module *by_merging(relax_context *ctx, const relax_module *m)
 {
-    static const char other[] = HEAD "@I.ir_module\nclass Module:\n    @R.function\n"
-                                     "    def other(x: " T("4,") "):\n        return x\n";
+    const char *other = PROGRAM("by merging, other");
     return relax_module_merge(ctx, m, parsed(ctx, other));
 }
 

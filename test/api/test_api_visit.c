@@ -1,34 +1,8 @@
 /* test_api_visit: visitors by the public interface: which entry each node goes to, in which
  * order, what stops the walk; programs deep and wide. */
 #include "api_fixture.h"
+#include "text_file.h"
 
-#define HEAD "from tvm.script import ir as I, relax as R, tir as T\n\n"
-
-static const char program[] = HEAD
-    "@I.ir_module\n"
-    "class M:\n"
-    "    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", 4), \"float32\"), c: R.Tensor((), \"bool\"),\n"
-    "             s: R.Shape(ndim=2)):\n"
-    "        n = T.int64()\n"
-    "        with R.dataflow():\n"
-    "            a = R.add(x, R.const(1.0, \"float32\"))\n"
-    "            b = R.match_cast(a, R.Tensor((n, 4), \"float32\"))\n"
-    "            t = (a, b)\n"
-    "            d = t[0]\n"
-    "            R.output(d)\n"
-    "        if c:\n"
-    "            e = R.exp(d)\n"
-    "            r = e\n"
-    "        else:\n"
-    "            f = R.negative(d)\n"
-    "            r = f\n"
-    "        w: R.Tensor(s, \"float32\", ndim=2) = R.call_pure_packed(\"host\", r,\n"
-    "            sinfo_args=R.Tensor(s, \"float32\", ndim=2))\n"
-    "        z = R.shape([n, 4])\n"
-    "        v = R.reshape(r, R.shape([n * 4]))\n"
-    "        k = R.prim_value(7)\n"
-    "        return v\n";
 
 static relax_module *parsed(relax_context *ctx, const char *text)
 {
@@ -89,7 +63,7 @@ static void assert_text(const seen *s, const char *want)
 static void test_order_of_entries(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("every kind"));
     seen s = { .len = 0 };
     relax_visitor v = { .struct_size = sizeof v,
                         .user = &s,
@@ -145,7 +119,7 @@ static size_t visited(relax_context *ctx, const relax_module *m, relax_visitor v
 static void test_counting_definitions(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("every kind"));
     assert_int_equal(visited(ctx, m, (relax_visitor){ .var_def = count }), 14);
     assert_int_equal(visited(ctx, m, (relax_visitor){ .var_def_var = count }), 14);
     assert_int_equal(visited(ctx, m, (relax_visitor){ .var_def_dataflow_var = count }), 3);
@@ -175,7 +149,7 @@ static int32_t count_block(void *user, const relax_block *b)
 static void test_bindings_and_blocks(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("every kind"));
     assert_int_equal(visited(ctx, m, (relax_visitor){ .binding = count_binding }), 11);
     assert_int_equal(visited(ctx, m, (relax_visitor){ .match_cast = count_binding }), 1);
     assert_int_equal(visited(ctx, m, (relax_visitor){ .var_binding = count_binding }), 10);
@@ -212,12 +186,7 @@ static int32_t count_place(void *user, relax_place place)
 static void test_struct_info(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    static const char text[] = HEAD
-        "@R.function(private=True)\n"
-        "def f(x: R.Tuple(R.Tensor((\"n\", 4), \"float32\"), R.Shape([\"n\"]),\n"
-        "                  R.Prim(\"int64\"), R.Object)):\n"
-        "    y = x[0]\n"
-        "    return y\n";
+    const char *text = PROGRAM("struct info");
     relax_module *m = parsed(ctx, text);
     /* x, y, the result */
     assert_int_equal(visited(ctx, m, (relax_visitor){ .sinfo_dep = count_info }), 3);
@@ -243,7 +212,7 @@ static int32_t stop_at_if(void *user, const relax_expr *e)
 static void test_stopping(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("every kind"));
     int32_t answers[] = { 1, -1, 42, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < N(answers); i++) {
         relax_visitor v = { .struct_size = sizeof v, .user = &answers[i], .if_expr = stop_at_if };
@@ -311,8 +280,7 @@ static void test_post_order(void **state)
     int32_t answer = 9;
     assert_int_equal(relax_visit_post_order(ctx, relax_expr_as_node(e), stop_at_if, &answer), 9);
     /* an operator is called before what follows it */
-    relax_module *m = parsed(ctx, HEAD "@R.function\ndef f(x: R.Tensor((4,), \"float32\")):\n"
-                                       "    y = R.add(x, x)\n    return y\n");
+    relax_module *m = parsed(ctx, PROGRAM("post order"));
     s.len = 0;
     const relax_node *root = relax_module_as_node(m);
     assert_int_equal(relax_visit_post_order(ctx, root, note_name, &s), RELAX_OK);
@@ -365,7 +333,7 @@ static void test_deep_and_wide(void **state)
 static void test_misuse(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, program);
+    relax_module *m = parsed(ctx, PROGRAM("every kind"));
     relax_visitor v = { .struct_size = 3 };
     const relax_node *root = relax_module_as_node(m);
     assert_int_equal(relax_visit(ctx, root, NULL), RELAX_ERROR_INVALID_ARGUMENT);

@@ -1,35 +1,6 @@
 /* test_prove.c: the prover: every row of the tables of required answers, and random expressions
  * against enumeration. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "prim_text.h"
-
-typedef struct fixture { rlx_context *ctx; rlx_scope scope; prim_names names; } fixture;
-
-static int set_up(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    f->ctx = rlx_context_create(NULL, 0);
-    rlx_scope_init(&f->scope, f->ctx, NULL);
-    f->names = (prim_names){ .ctx = f->ctx, .scope = &f->scope };
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    rlx_scope_free(&f->scope);
-    rlx_context_release(f->ctx);
-    free(f);
-    return 0;
-}
+#include "scope_fixture.h"
 
 static const struct {
     const char *id, *left, *right;

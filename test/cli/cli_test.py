@@ -41,7 +41,7 @@ class Suite:
         if args and args[0] == "run" and NATIVE:
             args = [*args, "--allow-native"]
         variables = {k: v for k, v in {**os.environ, **(env or {})}.items() if v is not None}
-        r = subprocess.run([RELAX, *args], input=data if data is not None else b"", capture_output=True, timeout=120, cwd=self.dir, env=variables)
+        r = subprocess.run([RELAX, *args], input=data if data is not None else b"", capture_output=True, timeout=600, cwd=self.dir, env=variables)
         return r.returncode, r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
 
     def check(self, what, ok, detail="", quiet=False):

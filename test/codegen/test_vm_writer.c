@@ -1,6 +1,7 @@
 /* test_vm_writer.c: whole programs: text, compiled at every level, run, compared with numbers
  * worked out by hand. */
 #include "program.h"
+#include "text_file.h"
 
 /* The block runs for the program compiled at each level. */
 #define EACH_LEVEL(p, source) \
@@ -22,22 +23,9 @@ static program *next_level(program *p, const char *source)
 
 /* ---- straight code -------------------------------------------------------------------------- */
 
-static const char chain_source[] = HEAD "    @R.function\n"
-                                        "    def main(x: R.Tensor((\"n\", 2), dtype=\"float32\")) "
-                                        "-> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
-                                        "        n = T.int64()\n"
-                                        "        with R.dataflow():\n"
-                                        "            a = R.add(x, R.const(1.0, \"float32\"))\n"
-                                        "            b = R.multiply(a, a)\n"
-                                        "            c = R.subtract(b, x)\n"
-                                        "            d = R.nn.relu(c)\n"
-                                        "            e = R.add(d, a)\n"
-                                        "            R.output(e)\n"
-                                        "        return e\n";
-
 static void test_chain(void **state)
 {
-    EACH_LEVEL(p, chain_source) {
+    EACH_LEVEL(p, PROGRAM("chain")) {
         for (int64_t n = 1; n <= 3; n++) { /* twice as many each time: the plan is symbolic */
             const int64_t shape[] = { n, 2 };
             float x[6] = { 1, -2, 0.5f, 3, -1, 0 }, want[6];
@@ -55,10 +43,7 @@ static void test_chain(void **state)
 static void test_chain_of_50_uses_3_buffers(void **state)
 {
     char text[8192];
-    int len = snprintf(text, sizeof text,
-                       HEAD "    @R.function\n    def main(x: " VEC ") -> " VEC
-                            ":\n        n = T.int64()\n"
-                            "        with R.dataflow():\n            v0 = R.add(x, x)\n");
+    int len = snprintf(text, sizeof text, PROGRAM("chain of 50 uses 3 buffers"));
     for (int i = 1; i < 50; i++)
         len += snprintf(text + len, sizeof text - (size_t)len, "            v%d = R.%s(v%d, x)\n",
                         i, i % 2 ? "subtract" : "add", i - 1);
@@ -77,7 +62,7 @@ static void test_chain_of_50_uses_3_buffers(void **state)
 /* Results go into the caller's buffers; nothing is allocated from the second call on. */
 static void test_results_in_place(void **state)
 {
-    EACH_LEVEL(p, chain_source) {
+    EACH_LEVEL(p, PROGRAM("chain")) {
         const int64_t shape[] = { 2, 2 };
         const float x[4] = { 0, 1, 2, 3 }, want[4] = { 2, 5, 10, 17 };
         float out[4] = { 0 };
@@ -104,18 +89,7 @@ static void test_results_in_place(void **state)
 
 static void test_tuples_and_shapes(void **state)
 {
-    static const char source[] = HEAD "    @R.function\n"
-                                      "    def main(x: " VEC ") -> R.Tuple(" VEC ", R.Tuple(" VEC
-                                      ", R.Shape([\"n\", \"n * 2 + 1\"]), R.Prim(\"int64\"))):\n"
-                                      "        n = T.int64()\n"
-                                      "        a = R.add(x, x)\n"
-                                      "        b = R.multiply(a, x)\n"
-                                      "        s = R.shape([n, n * 2 + 1])\n"
-                                      "        inner = (a, s, R.prim_value(n * n))\n"
-                                      "        t = (b, inner)\n"
-                                      "        u = t[1]\n"
-                                      "        w = (t[0], u)\n"
-                                      "        return w\n";
+    const char *source = PROGRAM("tuples and shapes");
     EACH_LEVEL(p, source) {
         relax_value inner, field;
         const int64_t *dims;
@@ -142,24 +116,7 @@ static void test_tuples_and_shapes(void **state)
 
 static void test_branches(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(c: R.Tensor((), dtype=\"bool\"), d: R.Tensor((), dtype=\"bool\"), x: " VEC
-        ") -> " VEC ":\n"
-        "        n = T.int64()\n"
-        "        w = R.add(x, x)\n"
-        "        if c:\n"
-        "            a = R.multiply(w, x)\n"
-        "            if d:\n"
-        "                e = R.add(a, w)\n"
-        "                u = R.subtract(e, x)\n"
-        "            else:\n"
-        "                u = w\n"
-        "            y = R.add(u, x)\n"
-        "        else:\n"
-        "            y = x\n"
-        "        z = R.add(y, w)\n"
-        "        return z\n";
+    const char *source = PROGRAM("branches");
     static const struct { int c, d; float want[2]; } rows[] = {
         { 1, 1, { 2 * 1 + 4, 2 * 4 + 8 } }, /* 2xx + 2x - x + x + 2x */
         { 1, 0, { 5, 10 } },
@@ -179,20 +136,7 @@ static void test_branches(void **state)
 /* Branches bind the same names, constants and tuples come out of them. */
 static void test_branch_results(void **state)
 {
-    static const char source[] =
-        HEAD "    @R.function\n"
-             "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor(dtype=\"float32\", "
-             "ndim=1)) -> R.Tuple(" INT0 ", R.Tensor(dtype=\"float32\", ndim=1)):\n"
-             "        if c:\n"
-             "            k = T.int64()\n"
-             "            a = R.match_cast(x, R.Tensor((k,), \"float32\"))\n"
-             "            b = R.add(a, a)\n"
-             "            y = (R.const(7, \"int64\"), b)\n"
-             "        else:\n"
-             "            j = T.int64()\n"
-             "            a = R.match_cast(x, R.Tensor((j,), \"float32\"))\n"
-             "            y = (R.const(8, \"int64\"), a)\n"
-             "        return y\n";
+    const char *source = PROGRAM("branch results");
     EACH_LEVEL(p, source) {
         for (int c = 0; c < 2; c++) {
             relax_value field;
@@ -211,31 +155,9 @@ static void test_branch_results(void **state)
     }
 }
 
-static const char factorial_source[] = HEAD
-    "    @R.function\n"
-    "    def fact(n: " INT0 ") -> " INT0 ":\n"
-    "        c = R.less_equal(n, R.const(1, \"int64\"))\n"
-    "        if c:\n"
-    "            r = R.const(1, \"int64\")\n"
-    "        else:\n"
-    "            m = R.subtract(n, R.const(1, \"int64\"))\n"
-    "            k = Module.fact(m)\n"
-    "            r = R.multiply(n, k)\n"
-    "        return r\n"
-    "    @R.function\n"
-    "    def count(i: " INT0 ", sum: " INT0 ") -> " INT0 ":\n"
-    "        c = R.less_equal(i, R.const(0, \"int64\"))\n"
-    "        if c:\n"
-    "            r = sum\n"
-    "        else:\n"
-    "            m = R.subtract(i, R.const(1, \"int64\"))\n"
-    "            s = R.add(sum, i)\n"
-    "            r = Module.count(m, s)\n"
-    "        return r\n";
-
 static void test_recursion(void **state)
 {
-    EACH_LEVEL(p, factorial_source) {
+    EACH_LEVEL(p, PROGRAM("factorial")) {
         program_vm(p, 40);
         program_i64(p, 10);
         program_ok(p, "fact");
@@ -254,23 +176,7 @@ static void test_recursion(void **state)
 /* The values of a frame that a tail call replaces are not those that its caller has lent. */
 static void test_tail_call_with_buffers(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(c: R.Tensor((), dtype=\"bool\"), x: " VEC ") -> " VEC ":\n"
-        "        n = T.int64()\n"
-        "        a = R.add(x, x)\n"
-        "        if c:\n"
-        "            y = a\n"
-        "        else:\n"
-        "            y = Module.reverse_sum(a, x)\n"
-        "        return y\n"
-        "    @R.function(private=True)\n"
-        "    def reverse_sum(a: " VEC_M ", x: " VEC_M ") -> " VEC_M ":\n"
-        "        m = T.int64()\n"
-        "        y = R.multiply(a, R.const(10.0, \"float32\"))\n"
-        "        z = R.add(y, a)\n"
-        "        w = R.add(z, x)\n"
-        "        return w\n";
+    const char *source = PROGRAM("tail call with buffers");
     EACH_LEVEL(p, source) {
         float out[2];
         relax_tensor *buffer = NULL;
@@ -294,18 +200,7 @@ static void test_tail_call_with_buffers(void **state)
 
 static void test_casts(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(x: R.Tensor(dtype=\"float32\")) -> R.Tensor(dtype=\"float32\", ndim=1):\n"
-        "        m = T.int64()\n"
-        "        y = R.match_cast(x, R.Tensor((m * 2, m), \"float32\"))\n"
-        "        z = R.sum(y, axis=[0])\n"
-        "        return z\n"
-        "    @R.function\n"
-        "    def same(x: " VEC ") -> " VEC ":\n"
-        "        n = T.int64()\n"
-        "        y = R.match_cast(x, R.Tensor((n,), \"float32\"))\n"
-        "        return y\n";
+    const char *source = PROGRAM("casts");
     EACH_LEVEL(p, source) {
         program_tensor(p, RELAX_FLOAT32, (const int64_t[]){ 4, 2 }, 2,
                        (const float[]){ 1, 2, 3, 4, 5, 6, 7, 8 });
@@ -331,18 +226,7 @@ static void test_casts(void **state)
 /* What a cast has checked is not checked again behind it; the other branch knows nothing of it. */
 static void test_behind_casts(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(c: R.Tensor((), dtype=\"bool\"), x: " VEC ", y: R.Tensor((\"m\",), "
-        "\"float32\")) -> R.Tensor(dtype=\"float32\", ndim=1):\n"
-        "        n = T.int64()\n"
-        "        m = T.int64()\n"
-        "        if c:\n"
-        "            q = R.match_cast(x, R.Tensor((m,), \"float32\"))\n"
-        "            w: R.Tensor((m,), \"float32\") = R.exp(x)\n"
-        "        else:\n"
-        "            w: R.Tensor((m,), \"float32\") = R.exp(x)\n"
-        "        return w\n";
+    const char *source = PROGRAM("behind casts");
     EACH_LEVEL(p, source) {
         for (int c = 0; c < 2; c++)
             for (int64_t m = 2; m < 4; m++) {
@@ -364,15 +248,7 @@ static void test_behind_casts(void **state)
 
 static void test_scalars(void **state)
 {
-    static const char source[] = HEAD "    @R.function\n"
-                                      "    def main(size: R.Prim(value=\"k\"), s: R.Shape([\"a\", "
-                                      "\"b\"])) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
-                                      "        k = T.int64()\n"
-                                      "        a = T.int64()\n"
-                                      "        b = T.int64()\n"
-                                      "        z = R.full(R.shape([T.max(k, a), b // 2 + 1]), "
-                                      "R.const(2.0, \"float32\"), dtype=\"float32\")\n"
-                                      "        return z\n";
+    const char *source = PROGRAM("scalars");
     EACH_LEVEL(p, source) {
         relax_value_set_int(program_arg(p), -5);
         relax_value_set_shape(program_arg(p), (const int64_t[]){ 1, 5 }, 2);
@@ -390,21 +266,7 @@ static void test_scalars(void **state)
 
 static void test_boundary(void **state)
 {
-    static const char source[] =
-        HEAD "    @R.function\n"
-             "    def main(x: R.Tensor((\"n * m\",), dtype=\"float32\"), y: R.Tensor((\"n\", "
-             "\"m\"), dtype=\"float32\")) -> R.Object:\n"
-             "        n = T.int64()\n"
-             "        m = T.int64()\n"
-             "        return x\n"
-             "    @R.function(pure=False)\n"
-             "    def stated(x: R.Object) -> R.Tensor((2,), dtype=\"float32\"):\n"
-             "        y = R.call_packed(\"test.same\", x, sinfo_args=R.Tensor(dtype=\"float32\", "
-             "ndim=1))\n"
-             "        return y\n"
-             "    @R.function(private=True)\n"
-             "    def hidden(x: R.Object) -> R.Object:\n"
-             "        return x\n";
+    const char *source = PROGRAM("boundary");
     EACH_LEVEL(p, source) {
         const float x[12] = { 0 };
         program_f32(p, 12, x);
@@ -464,46 +326,9 @@ static int twice(void *self, const relax_value *args, int32_t num_args, relax_va
     return 0;
 }
 
-static const char host_source[] = HEAD
-    "    @R.function(pure=False)\n"
-    "    def same(x: R.Object) -> " VEC_2 ":\n"
-    "        y = R.call_packed(\"test.same\", x, sinfo_args=R.Tensor(dtype=\"float32\", ndim=1))\n"
-    "        z: " VEC_2 " = y\n"
-    "        return z\n"
-    "    @R.function\n"
-    "    def vouched(x: " VEC ") -> " VEC ":\n"
-    "        n = T.int64()\n"
-    "        with R.dataflow():\n"
-    "            y = R.call_pure_packed(\"test.same\", x, sinfo_args=R.Tensor((n,), "
-    "dtype=\"float32\"))\n"
-    "            z = R.call_dps_packed(\"test.twice\", (y,), out_sinfo=R.Tensor((n,), "
-    "dtype=\"float32\"))\n"
-    "            R.output(z)\n"
-    "        return z\n"
-    "    @R.function(pure=False)\n"
-    "    def writes(x: R.Object) -> " VEC_2 ":\n"
-    "        c = R.const([5.0, 6.0], \"float32\")\n"
-    "        _ = R.call_packed(\"test.overwrite\", c, sinfo_args=R.Tuple())\n"
-    "        _1 = R.call_packed(\"test.overwrite\", R.const([5.0, 6.0], \"float32\"), "
-    "sinfo_args=R.Tuple())\n"
-    "        return c\n"
-    "    @R.function(pure=False)\n"
-    "    def unit(x: R.Object) -> R.Tuple():\n"
-    "        u = R.call_packed(\"test.same\", x, sinfo_args=R.Tuple())\n"
-    "        return u\n"
-    "    @R.function(pure=False)\n"
-    "    def fails(x: R.Object) -> R.Object:\n"
-    "        u = R.call_packed(\"test.complain\", x, sinfo_args=R.Object)\n"
-    "        return u\n"
-    "    @R.function(pure=False)\n"
-    "    def inner(x: " VEC ") -> " VEC ":\n"
-    "        n = T.int64()\n"
-    "        u = R.call_packed(\"vouched\", x, sinfo_args=R.Tensor((n,), dtype=\"float32\"))\n"
-    "        return u\n";
-
 static void test_host_functions(void **state)
 {
-    EACH_LEVEL(p, host_source) {
+    EACH_LEVEL(p, PROGRAM("host")) {
         int calls = 0;
         program_register(p, "test.same", give_argument, &calls);
         program_register(p, "test.twice", twice, NULL);
@@ -542,7 +367,7 @@ static void test_trust(void **state)
     for (int trust = 0; trust < 2; trust++) {
         program p = { .opt_level = 1, .trust = trust };
         int calls = 0;
-        program_build(&p, host_source);
+        program_build(&p, PROGRAM("host"));
         program_register(&p, "test.same", give_argument, &calls);
         program_f32(&p, 3, NULL);
         if (trust)
@@ -596,18 +421,7 @@ static int look_at_kinds(void *self, const relax_value *args, int32_t num_args,
 
 static void test_values(void **state)
 {
-    static const char source[] =
-        HEAD "    @R.function(pure=False)\n"
-             "    def main(x: " VEC ") -> R.Tuple():\n"
-             "        n = T.int64()\n"
-             "        nothing = R.null_value()\n"
-             "        less = R.prim_value(n < 1)\n"
-             "        u = R.call_packed(\"test.kinds\", R.str(\"hello\"), R.dtype(\"int8\"), "
-             "R.shape([2, 3]), R.shape([n, n * 3 + 1]),\n"
-             "            R.prim_value(5000000000), R.prim_value(n // 2), R.prim_value(n > 1), "
-             "less, R.prim_value(T.float64(2.5)), nothing,\n"
-             "            (x, (x, R.shape([n]))), R.const(1, \"int8\"), sinfo_args=R.Tuple())\n"
-             "        return u\n";
+    const char *source = PROGRAM("values");
     EACH_LEVEL(p, source) {
         int calls = 0;
         program_register(p, "test.kinds", look_at_kinds, &calls);
@@ -621,16 +435,7 @@ static void test_values(void **state)
 /* A function of the host by name as a value, and one that the host gives. */
 static void test_packed_values(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function(pure=False)\n"
-        "    def main(x: " VEC ", g: R.Object) -> R.Tuple(R.Object, R.Object):\n"
-        "        n = T.int64()\n"
-        "        f = R.match_cast(g, R.Callable)\n"
-        "        y = f(x)\n"
-        "        h: R.Callable = R.ExternFunc(\"test.same\")\n"
-        "        z = h(x)\n"
-        "        t = (y, z)\n"
-        "        return t\n";
+    const char *source = PROGRAM("packed values");
     EACH_LEVEL(p, source) {
         int calls = 0;
         program_register(p, "test.same", give_argument, &calls);
@@ -648,26 +453,7 @@ static void test_packed_values(void **state)
 
 static void test_failing_sizes(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def divide(x: " VEC ", s: R.Shape([\"k\"])) -> R.Object:\n"
-        "        n = T.int64()\n"
-        "        k = T.int64()\n"
-        "        y = R.full(R.shape([n // k]), R.const(1.0, \"float32\"), dtype=\"float32\")\n"
-        "        return y\n"
-        "    @R.function\n"
-        "    def shrink(x: " VEC ") -> R.Object:\n"
-        "        n = T.int64()\n"
-        "        y = R.full(R.shape([n - 2]), R.const(1.0, \"float32\"), dtype=\"float32\")\n"
-        "        return y\n"
-        "    @R.function\n"
-        "    def choose(c: R.Object, x: " VEC ") -> R.Object:\n"
-        "        n = T.int64()\n"
-        "        if c:\n"
-        "            y = x\n"
-        "        else:\n"
-        "            y = R.add(x, x)\n"
-        "        return y\n";
+    const char *source = PROGRAM("failing sizes");
     EACH_LEVEL(p, source) {
         program_f32(p, 2, NULL);
         relax_value_set_shape(program_arg(p), (const int64_t[]){ 0 }, 1);
@@ -686,44 +472,9 @@ static void test_failing_sizes(void **state)
 
 /* ---- PrimFuncs ------------------------------------------------------------------------------ */
 
-static const char kernel_source[] = HEAD
-    "    @T.prim_func\n"
-    "    def fill(A: T.handle, k: T.int64):\n"
-    "        n = T.int64()\n"
-    "        B = T.match_buffer(A, (n,), \"float32\")\n"
-    "        for i in range(n):\n"
-    "            with T.block(\"b\"):\n"
-    "                vi = T.axis.spatial(n, i)\n"
-    "                B[vi] = B[vi] + T.Cast(\"float32\", k)\n"
-    "    @T.prim_func(private=True)\n"
-    "    def scale(A: T.Buffer((4,), \"float32\"), C: T.Buffer((4,), \"float32\"), k: T.int64):\n"
-    "        for i in range(4):\n"
-    "            with T.block(\"b\"):\n"
-    "                vi = T.axis.spatial(4, i)\n"
-    "                C[vi] = A[vi] * T.Cast(\"float32\", k)\n"
-    "    @R.function\n"
-    "    def main(x: R.Tensor((4,), dtype=\"float32\"), s: R.Shape([\"k\"])) -> R.Tensor((4,), "
-    "dtype=\"float32\"):\n"
-    "        k = T.int64()\n"
-    "        cls = Module\n"
-    "        with R.dataflow():\n"
-    "            y = R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), "
-    "tir_vars=R.shape([k + 1]))\n"
-    "            z = R.add(y, x)\n"
-    "            R.output(z)\n"
-    "        return z\n"
-    "    @R.function(pure=False)\n"
-    "    def direct(x: " VEC ") -> R.Tensor((2,), dtype=\"float32\"):\n"
-    "        n = T.int64()\n"
-    "        cls = Module\n"
-    "        c = R.const([1.0, 2.0], \"float32\")\n"
-    "        _ = cls.fill(x, R.prim_value(n))\n"
-    "        _1 = cls.fill(c, R.prim_value(7))\n"
-    "        return c\n";
-
 static void test_kernels(void **state)
 {
-    EACH_LEVEL(p, kernel_source) {
+    EACH_LEVEL(p, PROGRAM("kernel")) {
         program_f32(p, 4, (const float[]){ 1, 2, 3, 4 });
         relax_value_set_shape(program_arg(p), (const int64_t[]){ 2 }, 1);
         program_ok(p, "main");
@@ -750,37 +501,7 @@ static void test_kernels(void **state)
 
 static void test_outputs(void **state)
 {
-    static const char source[] =
-        HEAD "    @T.prim_func(private=True)\n"
-             "    def both(A: T.Buffer((3,), \"float32\"), C: T.Buffer((3,), \"float32\"), D: "
-             "T.Buffer((3,), \"float32\")):\n"
-             "        for i in range(3):\n"
-             "            with T.block(\"b\"):\n"
-             "                vi = T.axis.spatial(3, i)\n"
-             "                C[vi] = A[vi] + T.float32(1)\n"
-             "                D[vi] = A[vi] * T.float32(2)\n"
-             "    @T.prim_func(private=True)\n"
-             "    def over(A: T.Buffer((3,), \"float32\")):\n"
-             "        for i in range(3):\n"
-             "            with T.block(\"b\"):\n"
-             "                vi = T.axis.spatial(3, i)\n"
-             "                A[vi] = A[vi] * A[vi]\n"
-             "    @R.function\n"
-             "    def main(x: R.Tensor((3,), dtype=\"float32\")) -> R.Tuple(R.Tensor((3,), "
-             "dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")):\n"
-             "        cls = Module\n"
-             "        t = R.call_tir(cls.both, (x,), out_sinfo=[R.Tensor((3,), "
-             "dtype=\"float32\"), R.Tensor((3,), dtype=\"float32\")])\n"
-             "        a = t[0]\n"
-             "        b = t[1]\n"
-             "        c = R.add(a, b)\n"
-             "        d = R.call_tir_inplace(cls.over, (c,), out_sinfo=R.Tensor((3,), "
-             "dtype=\"float32\"), inplace_indices=[0])\n"
-             "        e = R.call_tir_inplace(cls.over, (R.const([1.0, 2.0, 3.0], \"float32\"),), "
-             "out_sinfo=R.Tensor((3,), dtype=\"float32\"), inplace_indices=[0])\n"
-             "        f = R.add(d, e)\n"
-             "        r = (f, b)\n"
-             "        return r\n";
+    const char *source = PROGRAM("outputs");
     EACH_LEVEL(p, source) {
         for (int i = 0; i < 2; i++) { /* the constant is as it was */
             relax_value field;
@@ -798,29 +519,7 @@ static void test_outputs(void **state)
 
 static void test_function_values(void **state)
 {
-    static const char source[] = HEAD
-        "    @R.function\n"
-        "    def main(x: " VEC ") -> R.Tensor(dtype=\"float32\", ndim=1):\n"
-        "        n = T.int64()\n"
-        "        cls = Module\n"
-        "        y = cls.apply(cls.double, x)\n"
-        "        z = cls.apply(cls.square, y)\n"
-        "        return z\n"
-        "    @R.function\n"
-        "    def apply(f: R.Callable((" VEC_M ",), " VEC_M ", True), x: " VEC ") -> " VEC ":\n"
-        "        n = T.int64()\n"
-        "        y = f(x)\n"
-        "        return y\n"
-        "    @R.function(private=True)\n"
-        "    def double(x: " VEC ") -> " VEC ":\n"
-        "        n = T.int64()\n"
-        "        y = R.add(x, x)\n"
-        "        return y\n"
-        "    @R.function(private=True)\n"
-        "    def square(x: " VEC ") -> " VEC ":\n"
-        "        n = T.int64()\n"
-        "        y = R.multiply(x, x)\n"
-        "        return y\n";
+    const char *source = PROGRAM("function values");
     EACH_LEVEL(p, source) {
         program_f32(p, 2, (const float[]){ 1, 3 });
         program_ok(p, "main");
@@ -845,15 +544,7 @@ static size_t count(const char *text, const char *what)
 /* Equal content is there once; names and places go when they are stripped. */
 static void test_file(void **state)
 {
-    static const char source[] =
-        HEAD "    @R.function\n"
-             "    def main(argument: R.Tensor((\"size\",), dtype=\"float32\")) -> "
-             "R.Tensor((\"size\",), dtype=\"float32\"):\n"
-             "        size = T.int64()\n"
-             "        first = R.add(argument, R.const(2.5, \"float32\"))\n"
-             "        second = R.multiply(first, R.const(2.5, \"float32\"))\n"
-             "        third = R.add(second, R.const(1.5, \"float32\"))\n"
-             "        return third\n";
+    const char *source = PROGRAM("file");
     for (int strip = 0; strip < 2; strip++) {
         program p = { .opt_level = 1, .strip = strip };
         relax_bytes *b = NULL;
@@ -879,23 +570,13 @@ static void test_file(void **state)
 
 static void test_refusals(void **state)
 {
-    static const struct { const char *code, *message, *source;
+    const struct { const char *code, *message, *source;
     } rows[] = {
-        { "CG01", "local function",
-          HEAD "    @R.function\n    def main(x: R.Object) -> R.Object:\n        @R.function\n    "
-               "    def g(y: R.Object) -> R.Object:\n"
-               "            return y\n        z = g(x)\n        return z\n" },
-        { "CG03", "R.ccl.allreduce has no lowering",
-          HEAD "    @R.function\n    def main(x: R.Tensor((4,), dtype=\"float32\")) -> "
-               "R.Tensor((4,), dtype=\"float32\"):\n"
-               "        y = R.ccl.allreduce(x)\n        return y\n" },
-        { "CG04", "R.exp cannot be compiled",
-          HEAD "    @R.function\n    def main(x: R.Tensor) -> R.Tensor:\n        y = R.exp(x)\n   "
-               "     return y\n" },
+        { "CG01", "local function", PROGRAM("refusals, a local function") },
+        { "CG03", "R.ccl.allreduce has no lowering", PROGRAM("refusals, no lowering") },
+        { "CG04", "R.exp cannot be compiled", PROGRAM("refusals, unknown shapes") },
         { "CG02", "there is no run-time builtin vm.builtin.nothing",
-          HEAD "    @R.function(pure=False)\n    def f(x: R.Object) -> R.Object:\n"
-               "        y = R.call_packed(\"vm.builtin.nothing\", x, sinfo_args=R.Object)\n       "
-               " return y\n" },
+          PROGRAM("refusals, no such builtin") },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int32_t level = 0; level < 3; level++) {
@@ -909,10 +590,7 @@ static void test_refusals(void **state)
 static void test_several_errors(void **state)
 {
     program p = { .opt_level = 1 };
-    program_try(&p, HEAD "    @R.function\n    def f(x: R.Tensor) -> R.Tensor:\n        y = "
-                         "R.exp(x)\n        return y\n"
-                         "    @R.function\n    def g(x: R.Tensor) -> R.Tensor:\n        y = "
-                         "R.sqrt(x)\n        return y\n");
+    program_try(&p, PROGRAM("several errors"));
     assert_null(p.exe);
     assert_int_equal(relax_context_num_errors(p.ctx), 2);
     relax_bytes *text = relax_diagnostic_render(p.ctx, 1);
@@ -924,9 +602,9 @@ static void test_several_errors(void **state)
 static void test_options(void **state)
 {
     program p = { .opt_level = 1 };
-    program_build(&p, factorial_source);
+    program_build(&p, PROGRAM("factorial"));
     relax_module *m =
-        relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
+        relax_module_parse(p.ctx, "m.py", 4, PROGRAM("factorial"), strlen(PROGRAM("factorial")));
     relax_compile_options o;
     assert_int_equal(relax_compile_options_init(&o, sizeof o), RELAX_OK);
     assert_int_equal(o.opt_level, 1);
@@ -948,9 +626,9 @@ static void test_options(void **state)
 static void test_context_stays_small(void **state)
 {
     program p = { .opt_level = 1 };
-    program_build(&p, factorial_source);
+    program_build(&p, PROGRAM("factorial"));
     relax_module *m =
-        relax_module_parse(p.ctx, "m.py", 4, factorial_source, sizeof factorial_source - 1);
+        relax_module_parse(p.ctx, "m.py", 4, PROGRAM("factorial"), strlen(PROGRAM("factorial")));
     relax_executable_release(relax_compile(p.ctx, m, NULL));
     uint64_t before = relax_context_bytes(p.ctx);
     for (int i = 0; i < 10; i++) {

@@ -2,37 +2,7 @@
  * diagnostic, no crash, nothing left behind. */
 #include "program.h"
 #include "../base/failing.h"
-
-static const char source[] = HEAD
-    "    @T.prim_func(private=True)\n"
-    "    def scale(A: T.Buffer((4,), \"float32\"), C: T.Buffer((4,), \"float32\"), k: T.int64):\n"
-    "        for i in range(4):\n"
-    "            with T.block(\"b\"):\n"
-    "                vi = T.axis.spatial(4, i)\n"
-    "                C[vi] = A[vi] * T.Cast(\"float32\", k)\n"
-    "    @R.function(pure=False)\n"
-    "    def main(c: R.Tensor((), dtype=\"bool\"), x: R.Tensor((\"n\", 4), dtype=\"float32\"), w: "
-    "R.Tensor((4,), dtype=\"float32\")) -> R.Object:\n"
-    "        n = T.int64()\n"
-    "        a = R.add(x, w)\n"
-    "        b = R.multiply(a, x)\n"
-    "        u = R.call_packed(\"test.f\", b, R.const(1.0, \"float32\"), R.str(\"text\"), "
-    "R.dtype(\"int8\"), sinfo_args=R.Tensor((n, 4), dtype=\"float32\"))\n"
-    "        m = T.int64()\n"
-    "        v = R.match_cast(u, R.Tensor((m, 4), \"float32\"))\n"
-    "        if c:\n"
-    "            y = R.sum(v, axis=[0])\n"
-    "        else:\n"
-    "            z = R.call_tir(Module.scale, (w,), out_sinfo=R.Tensor((4,), dtype=\"float32\"), "
-    "tir_vars=R.shape([n + m]))\n"
-    "            y = Module.helper(z)\n"
-    "        t = (y, (v, R.shape([n, m * 2])))\n"
-    "        return t\n"
-    "    @R.function(private=True)\n"
-    "    def helper(x: R.Tensor((\"k\",), dtype=\"float32\")) -> R.Tensor((\"k\",), "
-    "dtype=\"float32\"):\n"
-    "        y = R.exp(x)\n"
-    "        return y\n";
+#include "text_file.h"
 
 typedef struct hard { failing f; relax_context *ctx; relax_module *m; relax_tensor *w; } hard;
 
@@ -45,7 +15,8 @@ static void begin(hard *h)
     relax_context_options_init(&o, sizeof o);
     o.allocator = &h->f.allocator;
     h->ctx = relax_context_create(&o);
-    h->m = relax_module_parse(h->ctx, "m.py", 4, source, sizeof source - 1);
+    const char *text = PROGRAM("every instruction");
+    h->m = relax_module_parse(h->ctx, "m.py", 4, text, strlen(text));
     assert_non_null(h->m);
     assert_int_equal(relax_context_num_errors(h->ctx), 0);
     h->w = NULL;

@@ -5,6 +5,7 @@
 #define TEST_FAULT_HOST_PARTS_H
 
 #include "fault.h"
+#include "host_op.h"
 
 static void host_part_gone(void *user) { (*(int *)user)--; }
 
@@ -140,19 +141,8 @@ static relax_status add_kind(relax_context *ctx, int *held)
 static relax_status add_op(relax_context *ctx, const char *name, relax_op_infer_fn infer,
                            relax_op_lower_fn lower, const char *packed, int *held)
 {
-    static const char *const arg_names[] = { "x" };
-    static const int32_t arg_kinds[] = { RELAX_OP_ARG_TENSOR };
-    relax_op_options o;
-    relax_op_options_init(&o, sizeof o);
-    o.name = name;
-    o.name_len = strlen(name);
-    o.arg_names = arg_names;
-    o.arg_kinds = arg_kinds;
-    o.num_args = o.min_args = 1;
-    o.infer = infer;
+    relax_op_options o = host_op_of_one(name, RELAX_OP_ARG_TENSOR, infer, packed);
     o.lower = lower;
-    o.packed = packed;
-    o.packed_len = packed ? strlen(packed) : 0;
     o.user = held;
     o.destroy = host_part_gone;
     ++*held;

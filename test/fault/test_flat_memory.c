@@ -1,6 +1,7 @@
 /* test_flat_memory.c: a context that is collected serves any number of jobs, and a machine any
  * number of calls, in the same memory. */
 #include "world.h"
+#include "text_file.h"
 
 enum { JOBS = 1000, SHAPES = 50, CALLS = 10000 };
 
@@ -200,8 +201,7 @@ static void one_job(world *w)
 /* One job with mistakes in it, for they leave diagnostics. */
 static void one_bad_job(world *w)
 {
-    static const char bad[] = "@R.function\ndef f(x: R.Tensor((2,), \"float32\")):\n    y = "
-                              "R.matmul(x, no_such)\n    return y\n";
+    const char *bad = PROGRAM("a mistake");
     relax_module_parse(w->ctx, Z("bad.py"), Z(bad));
     assert_true(relax_context_num_errors(w->ctx) > 0);
     relax_context_clear_diagnostics(w->ctx);

@@ -2,13 +2,11 @@
  * between now and then: no mapping, descriptor or thread stays behind.
  */
 #include "../fault/fault.h"
+#include "text_file.h"
 
 #include <dlfcn.h>
 
 enum { TIMES = 1000, WARM = 20 };
-
-static const char program[] = "@R.function\ndef main(x: R.Tensor((2,), \"float32\")) -> "
-                              "R.Tensor((2,), \"float32\"):\n    y = R.exp(x)\n    return y\n";
 
 static int lines_of(const char *path)
 {
@@ -43,7 +41,7 @@ static void use(void *library)
     FIND(relax_executable_release);
     relax_context *ctx = relax_context_create_(NULL);
     relax_executable *exe =
-        relax_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(program)), NULL);
+        relax_compile_(ctx, relax_module_parse_(ctx, Z("main"), Z(PROGRAM("one addition"))), NULL);
     relax_context_release_(ctx);
     relax_vm *vm = NULL;
     relax_tensor *in = NULL;

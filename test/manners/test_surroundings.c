@@ -3,6 +3,7 @@
  * what it does. Every step of every program of test/fault is watched.
  */
 #include "../fault/world.h"
+#include "text_file.h"
 
 #include <fcntl.h>
 #include <fenv.h>
@@ -229,10 +230,7 @@ static void numbers_in_texts(void **state)
     (void)state;
     for (size_t i = 0; i < N(numbers); i++) {
         char text[256], first[4096] = "";
-        snprintf(text, sizeof text,
-                 "@R.function\ndef f(x: R.Tensor((2,), \"float64\")):\n    y = R.add(x, "
-                 "R.const(%s, \"float64\"))\n    return y\n",
-                 numbers[i]);
+        snprintf(text, sizeof text, PROGRAM("numbers in texts"), numbers[i]);
         for (size_t k = 0; k < 2 * N(modes); k++) {
             setlocale(LC_ALL, k < N(modes) ? "C" : "de_DE.UTF-8");
             fesetround(modes[k % N(modes)]);

@@ -1,6 +1,7 @@
 /* test_print_binder: names of the binders of function descriptions: never those of a size in
  * scope, and whatever was read into the context before. */
 #include "../api/checked_module.h"
+#include "text_file.h"
 
 #define CALLABLE(n, k) "R.Callable((R.Tensor((" n ", " k "), dtype=\"float32\"),), "     \
                        "R.Tensor((" n ", " k "), dtype=\"float32\"), True)"
@@ -19,25 +20,11 @@ static relax_module *assert_reads_back(relax_context *ctx, const relax_module *m
     return again;
 }
 
-static const char many[] = HEAD
-    "@I.ir_module\nclass Module:\n"
-    "  @R.function\n  def f(x: " MATRIX("\"n\"", "4") ") -> " MATRIX("\"n\"", "4") ":\n"
-    "    return x\n"
-    "  @R.function\n  def g(x: " MATRIX("\"n\"", "8") ") -> " MATRIX("\"n\"", "8") ":\n"
-    "    return x\n"
-    "  @R.function\n"
-    "  def main(h: " CALLABLE("\"m\"", "4") ", k: " CALLABLE("\"m\"", "8") ", x: "
-    MATRIX("\"n\"", "4") ", w: R.Tensor(ndim=2, dtype=\"float32\")):\n"
-    "    cls = Module\n    m = T.int64()\n"
-    "    a = cls.f\n    b = cls.g\n    t = (cls.f, cls.g)\n    d = h\n"
-    "    e = R.match_cast(w, " MATRIX("m", "4") ")\n"
-    "    i = h\n    j = a(e)\n    return j\n";
-
 /* n of f and g are binders beside the size n; m is a binder, then the size that a cast binds. */
 static void test_beside_sizes(void **state)
 {
     relax_context *ctx = ((fixture *)*state)->ctx;
-    relax_module *m = parsed(ctx, many);
+    relax_module *m = parsed(ctx, PROGRAM("many"));
     char *text = printed(ctx, relax_module_as_node(m));
     assert_non_null(strstr(text, "a: " CALLABLE("n_1", "4") " = cls.f"));
     assert_non_null(strstr(text, "b: " CALLABLE("n_1", "8") " = cls.g"));
@@ -82,7 +69,7 @@ static void test_history(void **state)
     relax_context *ctx = ((fixture *)*state)->ctx;
     char *want = NULL;
     for (size_t i = 0; i < 3; i++) {
-        char *text = printed(ctx, relax_module_as_node(parsed(ctx, many)));
+        char *text = printed(ctx, relax_module_as_node(parsed(ctx, PROGRAM("many"))));
         if (want)
             assert_string_equal(text, want);
         free(want);

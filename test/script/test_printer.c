@@ -13,6 +13,7 @@
 #include "arith/arith.h"
 #include "op/op.h"
 #include "script/script.h"
+#include "text_file.h"
 
 static rlx_context *ctx;
 
@@ -128,9 +129,7 @@ static void names_are_amended(void **state)
     for (size_t i = 0; i < RLX_COUNT(rows); i++) {
         const rlx_var *v = named(rows[i].hint, rows[i].number, rlx_object_info(ctx));
         char want[200];
-        snprintf(want, sizeof want,
-                 "# from tvm.script import relax as R\n\n@R.function\ndef f(%s: R.Object) -> "
-                 "R.Object:\n    return %s",
+        snprintf(want, sizeof want, PRINTED("names are amended"),
                  rows[i].want, rows[i].want);
         check(&function_of(&v, 1, NULL, 0, &v->node, rlx_object_info(ctx))->node, NULL, want);
     }
@@ -145,9 +144,7 @@ static void suffixes(void **state)
     for (size_t i = 0; i < 5; i++)
         v[i] = named(hints[i], -1, o);
     check(&function_of(v, 5, NULL, 0, &v[3]->node, o)->node, NULL,
-          "# from tvm.script import relax as R\n\n@R.function\n"
-          "def f(x_2: R.Object, x: R.Object, x_1: R.Object, x_3: R.Object, x_1_1: R.Object) -> "
-          "R.Object:\n    return x_3");
+          PRINTED("suffixes"));
 }
 
 /* One function object under two names: its variables are defined twice. */
@@ -161,12 +158,7 @@ static void a_function_printed_twice(void **state)
                                 &rlx_global_var_new(ctx, rlx_string_z(ctx, "a"), 0)->node };
     const rlx_node *both[] = { &f->node, &f->node };
     check(&rlx_module_new(ctx, names, both, 2, NULL, NULL, 0)->node, NULL,
-          "# from tvm.script import ir as I\n# from tvm.script import relax as "
-          "R\n\n@I.ir_module\nclass Module:\n"
-          "    @R.function(pure=False, private=True)\n    def a(x: R.Object) -> R.Object:\n       "
-          " return x\n\n"
-          "    @R.function(pure=False, private=True)\n    def b(x: R.Object) -> R.Object:\n       "
-          " return x");
+          PRINTED("a function printed twice"));
 }
 
 /* ---- options */
@@ -183,23 +175,15 @@ static void options(void **state)
     const rlx_binding *b = rlx_bind(ctx, y, call, 0);
     const rlx_function *f = function_of(&x, 1, &b, 1, &y->node, x->sinfo);
     check(&f->node, &(rlx_print_options){ .no_metadata = true, .no_struct_info = true },
-          "# from tvm.script import relax as R\n\n@R.function\n"
-          "def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n"
-          "    y = R.add(x, metadata[\"relax.expr.Constant\"][0])\n    return y\n\n"
-          "# Metadata omitted. Use show_meta=True in script() method to show it.");
+          PRINTED("options, no struct info"));
     const rlx_expr *name = &rlx_global_var_new(ctx, rlx_string_z(ctx, "f"), 0)->node;
     const rlx_function *id = function_of(&x, 1, NULL, 0, &x->node, x->sinfo);
     const rlx_node *fs[] = { &id->node };
     const rlx_module *m = rlx_module_new(ctx, &name, fs, 1, NULL, NULL, 0);
     check(&m->node, &(rlx_print_options){ .standalone = true },
-          "# from tvm.script import relax as R\n\n@R.function\n"
-          "def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), dtype=\"float32\"):\n    "
-          "return x");
+          PRINTED("options, standalone"));
     check(&m->node, &(rlx_print_options){ .module_name = "Net" },
-          "# from tvm.script import ir as I\n# from tvm.script import relax as "
-          "R\n\n@I.ir_module\nclass Net:\n    @R.function\n"
-          "    def f(x: R.Tensor((2,), dtype=\"float32\")) -> R.Tensor((2,), "
-          "dtype=\"float32\"):\n        return x");
+          PRINTED("options, name of the module"));
 }
 
 /* Text is appended to what the buffer holds; inserts go where they belong all the same. */
@@ -211,8 +195,7 @@ static void appends(void **state)
     const rlx_var *x = named("x", -1, rlx_object_info(ctx));
     rlx_script_print(&ctx->memory,
                      &function_of(&x, 1, NULL, 0, &x->node, rlx_object_info(ctx))->node, NULL, &b);
-    assert_string_equal(b.data, "before|\n# from tvm.script import relax as R\n\n@R.function\ndef "
-                                "f(x: R.Object) -> R.Object:\n    return x");
+    assert_string_equal(b.data, PRINTED("appends"));
     rlx_buf_free(&b);
 }
 
@@ -351,30 +334,14 @@ static void *refusing_resize(void *user, void *ptr, size_t old_size, size_t new_
     return p;
 }
 
-static const char program[] =
-    "@I.ir_module\nclass Module:\n"
-    "    @T.prim_func\n    def k(a: T.handle, B: T.Buffer((4,), \"float32\")):\n        n = "
-    "T.int64()\n        A = T.match_buffer(a, (n,))\n"
-    "        tx = T.launch_thread(\"threadIdx.x\", 4)\n        v: T.int32 = tx + 1\n        with "
-    "T.block(\"b\"):\n            T.reads(B[0:4])\n"
-    "            T.writes(B[v])\n            B[v] = T.exp(B[tx])\n\n"
-    "    @R.function(pure=False)\n    def main(c: R.Tensor((), \"bool\"), x: R.Tensor((\"m\", \"m "
-    "+ 1\"), \"float32\")) -> R.Object:\n"
-    "        R.func_attr({\"a\": [1, {\"b\": 2}]})\n        k = R.const([1.0, 2.0], \"float32\")\n"
-    "        @R.function\n        def g(y: R.Object) -> R.Object:\n            return y\n"
-    "        if c:\n            z = R.exp(x)\n        else:\n            z = R.log(x)\n"
-    "        with R.dataflow():\n            w = R.add(z, z)\n            R.output(w)\n"
-    "        t = (w, (k, R.str(\"a\")))\n        u = R.call_packed(\"f\", t, q=[1, 2], "
-    "sinfo_args=R.Object)\n        r = Module.h(u)\n        return r\n\n"
-    "    @R.function\n    def h(x: R.Object) -> R.Object:\n        return x\n";
-
 /* Every allocation in turn: the buffer says that it failed, nothing stays behind, nothing is
  * damaged. */
 static void failing_memory(void **state)
 {
     rlx_parsed parsed = { 0 };
     uint32_t source =
-        rlx_diags_add_source(&ctx->diags, RLX_SLICE("program"), program, sizeof program - 1);
+        rlx_diags_add_source(&ctx->diags, RLX_SLICE("program"), PROGRAM("every construct"),
+                             strlen(PROGRAM("every construct")));
     bool ok = rlx_script_parse(ctx, source, NULL, &parsed);
     if (!parsed.module) {
         rlx_buf why;

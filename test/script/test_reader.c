@@ -12,6 +12,7 @@
 #include "op/op.h"
 #include "script/reader.h"
 #include "script/script.h"
+#include "text_file.h"
 
 typedef struct reading { rlx_context *ctx; rlx_parsed parsed; bool ok; } reading;
 
@@ -48,36 +49,9 @@ static const rlx_block *block_of(const rlx_function *f, size_t i)
 
 /* ---- what is read --------------------------------------------------------------------------- */
 
-static const char program[] =
-    "from tvm.script import ir as I, relax as R, tir as T\n"
-    "\n"
-    "@I.ir_module\n"
-    "class Net:\n"
-    "    @T.prim_func(private=True)\n"
-    "    def twice(a: T.handle, B: T.Buffer((8,), \"float32\")):\n"
-    "        A = T.match_buffer(a, (8,))\n"
-    "        for i in range(8):\n"
-    "            with T.block(\"b\"):\n"
-    "                v = T.axis.spatial(8, i)\n"
-    "                B[v] = A[v] * 2\n"
-    "\n"
-    "    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", 8), \"float32\"), y: R.Tensor((8,), \"float32\")):\n"
-    "        cls = Net\n"
-    "        with R.dataflow():\n"
-    "            a = R.exp(R.log(x))\n"
-    "            b: R.Tensor = R.add(a, y)\n"
-    "            R.output(b)\n"
-    "        z = R.call_tir(cls.twice, (y,), R.Tensor((8,), \"float32\"))\n"
-    "        if R.const(True):\n"
-    "            c = R.abs(z)\n"
-    "        else:\n"
-    "            c = z\n"
-    "        return b, c\n";
-
 static void a_module_is_read(void **state)
 {
-    reading r = read_text(program);
+    reading r = read_text(PROGRAM("a net"));
     assert_int_equal(r.ctx->diags.num_diags, 0);
     const rlx_function *f = function_of(r, "main");
     assert_false(r.parsed.standalone);
@@ -103,7 +77,7 @@ static void a_module_is_read(void **state)
 
 static void blocks_are_completed(void **state)
 {
-    reading r = read_text(program);
+    reading r = read_text(PROGRAM("a net"));
     assert_true(r.ok);
     int64_t i = rlx_module_find(r.parsed.module, RLX_SLICE("twice"));
     const rlx_prim_func *f = rlx_as_prim_func(r.parsed.module->functions[i]);
@@ -120,10 +94,10 @@ static void blocks_are_completed(void **state)
 
 static void places_are_kept(void **state)
 {
-    reading r = read_text(program);
+    reading r = read_text(PROGRAM("a net"));
     const rlx_function *f = function_of(r, "main");
     const rlx_var *x = rlx_as_var(f->params[0]);
-    const char *at = strstr(program, "x: R.Tensor((\"n\", 8)");
+    const char *program = PROGRAM("a net"), *at = strstr(program, "x: R.Tensor((\"n\", 8)");
     assert_int_equal(rlx_place_begin(x->place), at - program);
     assert_int_equal(x->num_sinfo_places, 3); /* the tensor and two dimensions */
     assert_int_equal(rlx_place_begin(x->sinfo_places[1]), strstr(at, "\"n\"") - program);
@@ -136,27 +110,6 @@ static void places_are_kept(void **state)
 }
 
 /* ---- spacing -------------------------------------------------------------------------------- */
-
-static const char usual[] =
-    "@R.function\n"
-    "def main(x: R.Tensor((\"n\", 64), dtype=\"float32\"), w: R.Tensor((64, 64), dtype=\"f"
-    "loat32\")) -> R.Tensor((\"n\", 64), dtype=\"float32\"):\n"
-    "    n = T.int64()\n"
-    "    with R.dataflow():\n"
-    "        a0: R.Tensor((n, 64), dtype=\"float32\") = R.matmul(x, w, out_dtype=\"void\")\n"
-    "        a1: R.Tensor((n, 64), dtype=\"float32\") = R.add(a0, R.const(0.25, \"float32\"))\n"
-    "        b0: R.Tensor((64, n), dtype=\"float32\") = R.permute_dims(a1, axes=[1, 0])\n"
-    "        b1: R.Tensor((n, 64), dtype=\"float32\") = R.permute_dims(b0, axes=[1, 0])\n"
-    "        c0: R.Tensor((n + 2, 4), dtype=\"float32\") = R.zeros(R.shape([n + 2, 4]), dt"
-    "ype=\"float32\")\n"
-    "        c1: R.Tensor((n + 2, 2, 2), dtype=\"float32\") = R.reshape(c0, R.shape([n + 2"
-    ", 2, 2]))\n"
-    "        d0: R.Tuple(R.Tensor((n, 64), dtype=\"float32\"), R.Tensor((n + 2, 4), dtype="
-    "\"float32\")) = b1, c0\n"
-    "        d1: R.Tensor((n, 64), dtype=\"float32\") = d0[0]\n"
-    "        e0: R.Tensor((n, 64), dtype=\"float32\") = R.nn.softmax(d1, axis=-1)\n"
-    "        R.output(e0)\n"
-    "    return e0\n";
 
 /* One more blank behind every comma and opening bracket: not the usual form any more. to: where
  * each byte went. */
@@ -202,11 +155,12 @@ static place_list places_of(reading r)
 
 static void spacing_changes_places_only(void **state)
 {
-    static char text[2 * sizeof usual];
-    static uint32_t to[sizeof usual];
+    static char text[4096];
+    static uint32_t to[2048];
+    assert_true(strlen(PROGRAM("usual")) < RLX_COUNT(to));
     bool out_of_memory = false;
-    spread(usual, text, to);
-    reading r = read_text(usual), s = read_text(text);
+    spread(PROGRAM("usual"), text, to);
+    reading r = read_text(PROGRAM("usual")), s = read_text(text);
     assert_true(r.ok && s.ok);
     assert_int_equal(r.ctx->diags.num_diags + s.ctx->diags.num_diags, 0);
     assert_true(rlx_equal(&r.ctx->memory, &r.parsed.module->node, &s.parsed.module->node, false,
@@ -228,15 +182,7 @@ static void spacing_changes_places_only(void **state)
 /* Everything the text binds to n is one variable per function. */
 static void shape_variables_are_per_function(void **state)
 {
-    reading r = read_text(
-        "@R.function\n"
-        "def f(x: R.Tensor((\"n + 1\",), \"float32\"), y: R.Tensor((\"n\",), \"float32\")):\n"
-        "    n = T.int64()\n"
-        "    z = R.match_cast(y, R.Tensor((n,), \"float32\"))\n"
-        "    return z\n"
-        "@R.function\n"
-        "def g(y: R.Tensor((\"n\",), \"float32\")):\n"
-        "    return y\n");
+    reading r = read_text(PROGRAM("shape variables are per function"));
     const rlx_function *f = function_of(r, "f"), *g = function_of(r, "g");
     const rlx_tensor_sinfo *fy = rlx_as_tensor_sinfo(rlx_as_var(f->params[1])->sinfo),
                            *gy = rlx_as_tensor_sinfo(rlx_as_var(g->params[0])->sinfo);
@@ -253,18 +199,15 @@ static void several_units_and_spellings(void **state)
     static const char *const texts[] = {
         "@R.func\ndef f(x: R.Tensor[(n, 4), \"f32\"]):\n    return x\n",
         "@R.function\ndef f(x: R.Any) -> R.Any:\n    return x\n",
-        "@R.function(private=True)\ndef f(x: R.Object):\n    return x\n@R.function\ndef g(x: "
-        "R.Object):\n    return f(x)\n",
+        "= a private function and its caller",
         "@R.function\ndef f(x: R.Tensor((2,), \"float32\")): return R.dot(x, x)\n",
         "\xef\xbb\xbf@R.function\r\ndef f(x: R.Object):\r\n    return x\r\n",
-        "@R.function\ndef f(x: R.Tensor((2,), \"float32\"), s: R.Shape([2])):\n    y = "
-        "R.match_shape(x, (m,))\n    return y\n",
+        "= match_shape",
         "@R.function\ndef f(x: R.Object):\n\treturn x",
-        "@T.prim_func\ndef f(A: T.Buffer[(4,), \"int32\"]):\n    with T.sblock(\"b\"):\n        "
-        "A[0] = 1\n",
+        "= sblock",
     };
     for (size_t i = 0; i < RLX_COUNT(texts); i++) {
-        reading r = read_text(texts[i]);
+        reading r = read_text(PROGRAM_CELL(texts[i]));
         assert_true(r.ok);
         assert_int_equal(rlx_error_count(r.ctx), 0);
         done(r);
@@ -317,7 +260,7 @@ static const struct {
     { R_FUNC("    y = R.exp(x\n    return y\n"), { { "PA03", 3 } } },
     { R_FUNC("    y = R.exp(x))\n    return x\n"), { { "PA03", 3 } } },
     { R_FUNC("    y = R.exp[x)\n    return x\n"), { { "PA03", 3 } } },
-    { R_FUNC("    y = R.exp(x\n    z = R.abs(x)\n    w = R.foo(z)\n    return z\n"),
+    { "= the rest of an open line",
       { { "PA03", 3 }, { "PA11", 5 } } },
     { R_FUNC("    y = R.str(\"abc)\n    return x\n"), { { "PA06", 3 } } },
     { R_FUNC("    y = R.str(\"\\xZZ\")\n    return x\n"), { { "PA06", 3 } } },
@@ -334,13 +277,11 @@ static const struct {
       { { "PA15", 3 }, { "PA04", 3 } } },
     { R_FUNC("    y = unknown\n    return y\n"), { { "PA10", 3 } } },
     /* names that are known elsewhere: the criterion they break */
-    { R_FUNC("    with R.dataflow():\n        a = R.exp(x)\n        b = R.sin(a)\n        "
-             "R.output(b)\n    y = R.add(a, b)\n    return y\n"),
+    { "= a dataflow variable behind its block",
       { { "WF01", 7 } } },
     { R_FUNC("    y = R.add(y, x)\n    return y\n"), { { "WF02", 3 } } },
     { R_FUNC("    a = R.exp(b)\n    b = R.sin(x)\n    return a\n"), { { "WF03", 3 } } },
-    { R_FUNC("    if c:\n        t = R.exp(x)\n        y = t\n    else:\n        y = x\n    z = "
-             "R.exp(t)\n    return z\n"),
+    { "= a variable of a branch behind it",
       { { "WF03", 8 } } },
     { R_FUNC("    z = R.reshape(x, R.shape([m, 2]))\n    m = T.int64()\n    return z\n"),
       { { "WF05", 3 } } },
@@ -364,27 +305,24 @@ static const struct {
     { R_FUNC("    x.y = x\n    return x\n"), { { "PA26", 3 } } },
     { R_FUNC("    f(x) = x\n    return x\n"), { { "PA26", 3 } } },
     { R_FUNC("    R.output(x)\n    return x\n"), { { "PA27", 3 } } },
-    { R_FUNC("    with R.dataflow():\n        y = x\n        R.output(x)\n    return x\n"),
+    { "= a parameter as output",
       { { "PA27", 5 } } },
-    { R_FUNC("    with R.dataflow():\n        y = R.exp(x)\n        R.output(y)\n        z = "
-             "R.exp(x)\n    return y\n"),
+    { "= a binding behind the outputs",
       { { "PA27", 6 } } },
-    { R_FUNC("    with R.dataflow():\n        if c:\n            y = x\n        else:\n           "
-             " y = x\n    return x\n"),
+    { "= a branch in a dataflow block",
       { { "WF07", 4 } } },
     { R_FUNC("    if c:\n        y = x\n    return x\n"), { { "PA32", 3 } } },
-    { R_FUNC("    if c:\n        y = x\n    else:\n        z = x\n    return x\n"),
+    { "= another name in the other branch",
       { { "PA32", 3 } } },
-    { R_FUNC("    if c:\n        return x\n    else:\n        y = x\n    return x\n"),
+    { "= a return in a branch",
       { { "PA15", 4 } } },
     { R_FUNC("    a, b = x\n    return a\n"), { { "PA12", 3 } } },
     { R_FUNC("    return R.match_cast(x, R.Object)\n"), { { "PA15", 3 } } },
     { R_FUNC("    R.func_attr({\"a\": 1})\n    R.func_attr({\"a\": 2})\n    return x\n"),
       { { "PA13", 4 } } },
-    { "@R.function(private=True)\ndef f(x: R.Object):\n    R.func_attr({\"global_symbol\": "
-      "\"f\"})\n    return x\n",
+    { "= a private function with a global symbol",
       { { "PA23", 3 } } },
-    { R_FUNC("    @T.prim_func\n    def g():\n        pass\n    return x\n"), { { "WX07", 4 } } },
+    { "= a TIR function in a Relax one", { { "WX07", 4 } } },
     { "@R.function\ndef f(x):\n    return x\n", { { "PA17", 2 } } },
     { "@R.function\ndef f(x: R.Object, x: R.Object):\n    return x\n", { { "PA13", 2 } } },
     { "@R.function\ndef f(x: R.Tensor((\"x\",))):\n    return x\n", { { "PA13", 2 } } },
@@ -392,10 +330,9 @@ static const struct {
     { "def f(x: R.Object):\n    return x\n", { { "PA23", 1 } } },
     { "@R.funktion\ndef f(x: R.Object):\n    return x\n", { { "PA23", 1 } } },
     { "@R.function(pure=1)\ndef f(x: R.Object):\n    return x\n", { { "PA23", 1 } } },
-    { "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return "
-      "cls.g(x)\n",
+    { "= a method of cls that is not there",
       { { "PA10", 5 } } },
-    { "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return M.g(x)\n",
+    { "= a function that is not there",
       { { "WX01", 5 } } },
     { "@I.ir_module\nclass M:\n    x: int\n", { { "PA15", 3 } } },
     { "class M:\n    pass\n", { { "PA23", 1 } } },
@@ -419,31 +356,30 @@ static const struct {
     { T_FUNC("    y = R.exp(n)\n"), { { "PA12", 3 } } },
     { T_FUNC("    if n > 0:\n        T.func_attr({\"a\": 1})\n"), { { "PA15", 4 } } },
     /* one broken function does not hide the mistakes of the next */
-    { "@R.function\ndef f(x: R.Object:\n    return x\n@R.function\ndef g(x: R.Object):\n    "
-      "return y\n",
+    { "= two broken functions",
       { { "PA04", 2 }, { "PA10", 6 } } },
 };
 
 static void mistakes_are_found(void **state)
 {
     for (size_t i = 0; i < RLX_COUNT(mistakes); i++) {
-        reading r = read_text(mistakes[i].text);
+        const char *text = PROGRAM_CELL(mistakes[i].text);
+        reading r = read_text(text);
         const rlx_diag *d = r.ctx->diags.first;
         if (r.ok)
-            print_error("accepted:\n%s\n", mistakes[i].text);
+            print_error("accepted:\n%s\n", text);
         assert_false(r.ok);
         for (size_t k = 0; k < 3 && mistakes[i].want[k].code; k++, d = d->next) {
             uint32_t line = 0, column = 0, chars = 0;
             while (d && d->severity != RLX_SEVERITY_ERROR)
                 d = d->next;
             if (!d)
-                print_error("error %zu is missing:\n%s\n", k, mistakes[i].text);
+                print_error("error %zu is missing:\n%s\n", k, text);
             assert_non_null(d);
             assert_true(rlx_diags_locate(&r.ctx->diags, d->place, &line, &column, &chars));
             if (strcmp(d->code->name, mistakes[i].want[k].code) != 0 ||
                 line != mistakes[i].want[k].line)
-                print_error("%s:%u %s, in:\n%s\n", d->code->name, line, d->message,
-                            mistakes[i].text);
+                print_error("%s:%u %s, in:\n%s\n", d->code->name, line, d->message, text);
             assert_string_equal(d->code->name, mistakes[i].want[k].code);
             assert_int_equal(line, mistakes[i].want[k].line);
         }
@@ -464,11 +400,7 @@ static void nul_bytes_are_refused(void **state)
  * not said again. */
 static void inference_errors_leave_a_module(void **state)
 {
-    reading r = read_text("@R.function\n"
-                          "def f(x: R.Tensor((2,), \"float32\"), y: R.Tensor((3,), \"int32\")):\n"
-                          "    z = R.add(x, y)\n"
-                          "    w = R.exp(z)\n"
-                          "    return w\n");
+    reading r = read_text(PROGRAM("inference errors leave a module"));
     assert_true(r.ok);
     assert_int_equal(r.ctx->diags.num_errors, 1);
     assert_string_equal(r.ctx->diags.first->code->name, "TY08");
@@ -565,36 +497,18 @@ static void survives(const char *text, size_t len)
     done(r);
 }
 
-static const char kernel[] =
-    "@T.prim_func\n"
-    "def k(a: T.handle, C: T.Buffer((16,), \"float32\"), n: T.int32):\n"
-    "    T.func_attr({\"x\": [1, {\"y\": True}], \"m\": T.index_map(lambda i: (i // 4, i % 4))})\n"
-    "    m = T.int32()\n"
-    "    A = T.match_buffer(a, (m, 4), strides=(\"s0\", 1), offset_factor=1)\n"
-    "    with T.LetStmt(n + 1) as w:\n"
-    "        assert w > 0, \"message\"\n"
-    "        for i, j in T.grid(4, 4):\n"
-    "            with T.block(\"b\"):\n"
-    "                vi, vj = T.axis.remap(\"SR\", [i, j])\n"
-    "                with T.init():\n"
-    "                    C[vi] = T.float32(0)\n"
-    "                C[vi] = C[vi] + T.if_then_else(vj < n, A[vi, vj], T.exp(A[0, 0]))\n"
-    "    p = T.allocate([8], \"int8\", \"local\")\n"
-    "    C[0:4] = C[4:8] + T.Broadcast(T.float32(1), 4)\n"
-    "    T.call_extern(\"int32\", \"f\", p, C.access_ptr(\"r\"))\n";
-
 static void prefixes_do_no_harm(void **state)
 {
-    for (size_t n = 0; n < sizeof program; n += 3)
-        survives(program, n);
-    for (size_t n = 0; n < sizeof kernel; n += 3)
-        survives(kernel, n);
+    for (size_t n = 0; n <= strlen(PROGRAM("a net")); n += 3)
+        survives(PROGRAM("a net"), n);
+    for (size_t n = 0; n <= strlen(PROGRAM("kernel")); n += 3)
+        survives(PROGRAM("kernel"), n);
 }
 
 static void changed_bytes_do_no_harm(void **state)
 {
     static const char with[] = "()[]{}:,=\"'\n \\#@.9x-*\t\xff";
-    static const char *const texts[] = { program, kernel };
+    const char *const texts[] = { PROGRAM("a net"), PROGRAM("kernel") };
     char copy[2048];
     uint32_t seed = 1;
     for (size_t t = 0; t < RLX_COUNT(texts); t++) {
@@ -632,7 +546,7 @@ static void fail_free(void *user, void *ptr, size_t size, size_t align) { free(p
 
 static void every_allocation_may_fail(void **state)
 {
-    static const char *const texts[] = { program, kernel };
+    const char *const texts[] = { PROGRAM("a net"), PROGRAM("kernel") };
     for (size_t t = 0; t < RLX_COUNT(texts); t++) {
         bool finished = false;
         for (size_t n = 1; !finished; n++) {

@@ -1,35 +1,7 @@
 /* test_relations.c: fit, overlap, least upper bound, erasure, mapping: a row for each line of the
- * language's tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+ * tables of the language. */
+#include "scope_fixture.h"
 #include "sinfo_text.h"
-
-typedef struct fixture { rlx_context *ctx; rlx_scope scope; prim_names names; } fixture;
-
-static int set_up(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    f->ctx = rlx_context_create(NULL, 0);
-    rlx_scope_init(&f->scope, f->ctx, NULL);
-    f->names = (prim_names){ .ctx = f->ctx, .scope = &f->scope };
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    rlx_scope_free(&f->scope);
-    rlx_context_release(f->ctx);
-    free(f);
-    return 0;
-}
 
 static const rlx_sinfo *parse(fixture *f, const char *text)
 {

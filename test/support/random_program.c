@@ -5,6 +5,7 @@
  * there is always an operand and every function can be called.
  */
 #include "random_program.h"
+#include "text_file.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -865,46 +866,6 @@ static void statement(gen *g)
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
-static const char kernels[] =
-    "    @T.prim_func(private=True)\n"
-    "    def twice(a: T.handle, b: T.handle):\n"
-    "        r = T.int64()\n"
-    "        c = T.int64()\n"
-    "        A = T.match_buffer(a, (r, c), \"float32\")\n"
-    "        B = T.match_buffer(b, (r, c), \"float32\")\n"
-    "        for i, j in T.grid(r, c):\n"
-    "            with T.block(\"t\"):\n"
-    "                vi, vj = T.axis.remap(\"SS\", [i, j])\n"
-    "                B[vi, vj] = A[vi, vj] * T.float32(2)\n\n"
-    "    @T.prim_func(private=True)\n"
-    "    def both(a: T.handle, b: T.handle, d: T.handle):\n"
-    "        r = T.int64()\n"
-    "        c = T.int64()\n"
-    "        A = T.match_buffer(a, (r, c), \"float32\")\n"
-    "        B = T.match_buffer(b, (r, c), \"float32\")\n"
-    "        D = T.match_buffer(d, (r, c), \"float32\")\n"
-    "        for i, j in T.grid(r, c):\n"
-    "            with T.block(\"t\"):\n"
-    "                vi, vj = T.axis.remap(\"SS\", [i, j])\n"
-    "                B[vi, vj] = A[vi, vj]\n"
-    "                D[vi, vj] = A[vi, vj] + T.float32(1)\n\n"
-    "    @T.prim_func(private=True)\n"
-    "    def fill(b: T.handle, k: T.int64):\n"
-    "        B = T.match_buffer(b, (k,), \"float32\")\n"
-    "        for i in range(k):\n"
-    "            with T.block(\"f\"):\n"
-    "                v = T.axis.spatial(k, i)\n"
-    "                B[v] = T.float32(1)\n\n"
-    "    @T.prim_func(private=True)\n"
-    "    def bump(a: T.handle):\n"
-    "        r = T.int64()\n"
-    "        c = T.int64()\n"
-    "        A = T.match_buffer(a, (r, c), \"float32\")\n"
-    "        for i, j in T.grid(r, c):\n"
-    "            with T.block(\"t\"):\n"
-    "                vi, vj = T.axis.remap(\"SS\", [i, j])\n"
-    "                A[vi, vj] = A[vi, vj] + T.float32(1)\n\n";
-
 static void begin_scope(gen *g)
 {
     g->num_items = g->num_dims = 0;
@@ -945,21 +906,16 @@ static void small_function(gen *g, int number)
     g->num_callable = number + 1;
 }
 
-/* Ends a recursion soon, whatever the numbers: NaN is not less than anything. */
-#define GROW \
-    "            z = R.multiply(x, x)\n            y = R.add(z, R.const(2.0, \"float32\"))\n"
 
-/* f<number> and f<number + 1> call each other. */
+/* f<number> and f<number + 1> call each other. Recursions end soon, whatever the numbers: NaN is
+ * not less than anything. */
 static void mutual(gen *g, int number)
 {
     used(g, RANDOM_MUTUAL);
     for (int i = 0; i < 2; i++) {
         put(g, "    @R.function\n    def f%d(x: " X_TYPE ") -> " X_TYPE ":\n", number + i);
-        put(g, "        cls = Module\n        s = R.sum(R.abs(x))\n"
-               "        c = R.less(s, R.const(100.0, \"float32\"))\n"
-               "        if c:\n" GROW "            r = cls.f%d(y)\n"
-               "        else:\n            r = R.exp(x)\n        return r\n\n",
-            number + 1 - i);
+        put(g, PROGRAM("mutual"), number + 1 - i);
+        put(g, "\n");
     }
     g->num_callable = number + 2;
 }
@@ -967,12 +923,8 @@ static void mutual(gen *g, int number)
 static void recursive(gen *g, int number)
 {
     used(g, RANDOM_RECURSION);
-    put(g, "    @R.function\n    def f%d(x: " X_TYPE ") -> " X_TYPE ":\n"
-           "        cls = Module\n        s = R.max(x)\n"
-           "        c = R.less(s, R.const(9.0, \"float32\"))\n"
-           "        if c:\n" GROW "            r = cls.f%d(y)\n"
-           "        else:\n            r = R.negative(x)\n        return r\n\n",
-        number, number);
+    put(g, PROGRAM("recursive"), number, number);
+    put(g, "\n");
     g->num_callable = number + 1;
 }
 
@@ -1017,7 +969,7 @@ static char *program(uint64_t seed, bool runnable, uint64_t *kinds)
     if ((g.devices = roll(&g, 2) && !runnable))
         put(&g, "    I.module_global_infos({\"vdevice\": [I.vdevice(\"llvm\"), "
                 "I.vdevice(\"llvm\", 1)]})\n");
-    put(&g, "\n%s", kernels);
+    put(&g, "\n%s\n", PROGRAM("kernels"));
     uint32_t functions = roll(&g, 4);
     for (uint32_t i = 0; i < functions; i++)
         switch (roll(&g, 5)) {

@@ -2,6 +2,7 @@
 """Tests the tests: each tool of the machinery runs over a small tree made here, and must fail where it should."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,13 @@ SUITES = {
     "check_none.sh": ("echo '0 passed, 0 failed'", "0 passed, 1 failed"),
     "check_dies.sh": ("kill -SEGV $$", "0 passed, 1 failed"),
     "check_skips.sh": ("exit 77", "0 passed, 1 skipped"),
+}
+
+# With a limit of one second.
+HANGS = {
+    "check_spins.sh": ("while :; do :; done", "no end after 1 s of processor time"),
+    "check_spins_below.sh": ("sh -c 'while :; do :; done'; true", "no end after 1 s of processor time"),
+    "check_sleeps.sh": ("sleep 60", "no end, and nothing done for 1 s"),
 }
 
 # file: (text, what is complained of, None for nothing)
@@ -118,10 +126,24 @@ def suites(root):
         code, output = run(*runner, "--only", "room/" + name[len("check_"):-len(".sh")])
         yield f"suite {name}", f" {want}  " in output.split("\n")[0], output
         yield f"exit of {name}", code == (1 if "failed" in want else 0), output
+    for name, (text, want) in HANGS.items():
+        put(root, f"test/hang/{name}", text + "\n")
+        code, output = run(*runner, "--limit", "1", "--only", "hang/" + name[len("check_"):-len(".sh")])
+        yield f"suite {name}", code == 1 and want in output, output
+        (root / "test/hang" / name).unlink()
     code, output = run(*runner, "--only", "room/unbuilt")
     yield "a program that was not built fails", code == 1 and "was not built" in output, output
     yield "the whole fails", run(*runner)[0] == 1, ""
     yield "no suite fails", run(*runner, "--only", "nowhere")[0] == 1, ""
+
+
+def programs(_):
+    """Every named program is read by the test beside it."""
+    for path in sorted(TOP.glob("test/*/*.programs")):
+        source = next(p for p in (path.with_name(f"test_{path.stem}.c"), path.with_suffix(".c")) if p.exists()).read_text()
+        for name in re.findall(r"^=== (.*)$", path.read_text(), re.M):
+            plain = name.removesuffix(", corrected")     # analysis/well_formed puts the second half of those names on
+            yield f"{path.name}: {name} is read", f'"{plain}"' in source or f'"= {plain}"' in source, ""
 
 
 def includes(root):
@@ -163,7 +185,7 @@ def manifest(root):
 
 def main():
     passed = failed = 0
-    for part in (golden, suites, includes, manifest):
+    for part in (golden, suites, programs, includes, manifest):
         with tempfile.TemporaryDirectory() as name:
             for what, good, output in part(Path(name)):
                 passed, failed = passed + bool(good), failed + (not good)

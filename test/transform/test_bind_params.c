@@ -10,13 +10,7 @@
 
 #include "text_module.h"
 #include "transform/transform.h"
-
-static const char program[] =
-    "@I.ir_module\nclass Module:\n    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", \"k\"), dtype=\"float32\"), w: R.Tensor((\"k\", 2), "
-    "dtype=\"float32\")) -> R.Tensor((\"n\", 2), dtype=\"float32\"):\n"
-    "        n = T.int64()\n        k = T.int64()\n        R.func_attr({\"num_input\": 1})\n      "
-    "  y = R.matmul(x, w)\n        return y\n";
+#include "text_file.h"
 
 static const struct {
     const char *name;
@@ -45,7 +39,7 @@ static void test_rows(void **state)
         memset(data->data, 0, rows[i].bytes);
         rlx_weight w = { rlx_slice_z(rows[i].name), rows[i].dtype, rows[i].shape, rows[i].ndim,
                          data, NULL };
-        const rlx_module *m = text_module(ctx, program);
+        const rlx_module *m = text_module(ctx, PROGRAM("sizes and weights"));
         const rlx_module *out = rlx_bind_params(ctx, m, rlx_slice_z(rows[i].function), &w, 1);
         assert_string_equal(text_codes(ctx, room), rows[i].codes);
         assert_int_equal(out != NULL, !rows[i].codes[0]);
@@ -71,12 +65,7 @@ static void test_called_inside(void **state)
     rlx_context *ctx = rlx_context_create(NULL, 0);
     float data[4] = { 0 };
     char room[256];
-    const rlx_module *m = text_module(
-        ctx,
-        "@I.ir_module\nclass Module:\n    @R.function\n    def f(w: R.Tensor((4,), "
-        "dtype=\"float32\")) -> R.Tensor((4,), dtype=\"float32\"):\n        return w\n\n"
-        "    @R.function\n    def g(x: R.Tensor((4,), dtype=\"float32\")) -> R.Tensor((4,), "
-        "dtype=\"float32\"):\n        cls = Module\n        y = cls.f(x)\n        return y\n");
+    const rlx_module *m = text_module(ctx, PROGRAM("called inside"));
     rlx_blob *blob = rlx_blob_create(&ctx->memory, data, sizeof data);
     int64_t four = 4;
     rlx_weight w = { RLX_SLICE("w"), RELAX_FLOAT32, &four, 1, blob, NULL };

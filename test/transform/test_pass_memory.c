@@ -11,29 +11,7 @@
 #include "../base/failing.h"
 #include "text_module.h"
 #include "transform/transform.h"
-
-static const char program[] =
-    "@I.ir_module\nclass Module:\n    @R.function(private=True)\n"
-    "    def half(x: R.Tensor((\"n\", 4), dtype=\"float32\")) -> R.Tensor((\"n\", 4), "
-    "dtype=\"float32\"):\n"
-    "        y = R.multiply(x, R.const(0.5, \"float32\"))\n        return y\n\n"
-    "    @R.function\n"
-    "    def unsized(x: R.Tensor(dtype=\"float32\", ndim=2), t: "
-    "R.Tuple(R.Tensor(dtype=\"float32\", ndim=2))) -> R.Tensor(dtype=\"float32\", ndim=2):\n"
-    "        a = R.exp(x)\n        b = R.concat(t, axis=0)\n        c = R.concat((a, b), "
-    "axis=0)\n        return c\n\n"
-    "    @R.function\n"
-    "    def main(x: R.Tensor((\"n\", 4), dtype=\"float32\"), c: R.Tensor((), dtype=\"bool\"), s: "
-    "R.Shape([\"n\", 4])) -> R.Tensor((\"n\", 4), dtype=\"float32\"):\n"
-    "        n = T.int64()\n        m = T.int64()\n        cls = Module\n"
-    "        k = R.add(R.const(1.0, \"float32\"), R.const(2.0, \"float32\"))\n"
-    "        with R.dataflow():\n            lv = R.exp(x)\n            lv1 = R.match_cast(lv, "
-    "R.Tensor((m, 4), dtype=\"float32\"))\n            lv2 = R.add(lv1, k)\n            gv = "
-    "lv2\n            R.output(gv)\n"
-    "        t = (gv, x)\n        u = t[0]\n"
-    "        if c:\n            a = R.sin(u)\n            b = R.tanh(a)\n            r = "
-    "cls.half(b)\n        else:\n            r = x\n"
-    "        return r\n";
+#include "text_file.h"
 
 /* One attempt, the allocation number `fail_at` after reading refused; returns how many there
  * were. */
@@ -44,7 +22,7 @@ static size_t attempt(size_t fail_at, bool *passed)
     rlx_memory unused;
     failing_init(&f, &unused, 0);
     rlx_context *ctx = rlx_context_create(&f.allocator, 0);
-    const rlx_module *m = text_module(ctx, program);
+    const rlx_module *m = text_module(ctx, PROGRAM("something for every pass"));
     assert_non_null(m);
     size_t before = f.calls;
     f.fail_at = fail_at ? before + fail_at : 0;
