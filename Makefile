@@ -111,7 +111,6 @@ WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wn
 STD_FLAGS := -std=c11 -g $(WARN) -ffp-contract=off -fno-strict-aliasing -fPIC -fvisibility=hidden
 INC_FLAGS := -Iinclude -Isrc -I$(GEN) -D_GNU_SOURCE
 COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAGS)
-# As they are for every file: a rule of $(BUILD)/flags itself would see those of the file that asked for it.
 
 # The strips of the kernel interpreter live on vectorised inner loops: twice as fast at -O3.
 # What runs once per function, pass or file, not once per binding or token, is built for size.

@@ -175,6 +175,16 @@ static kw_value var_value(kw *w, const rlx_prim_var *v, bool as_int64)
     return x;
 }
 
+/* What a variable gave is remembered if it was made for this use. The register of the variable
+ * itself must outlive all its uses, which are not counted. */
+static void remember_own(kw *w, const rlx_prim *p, const rlx_prim *var, kw_value v)
+{
+    uintptr_t at;
+    bool own = !rlx_ptrmap_find(&w->vars, var, &at) || w->var_values.data[at - 1].reg != v.reg;
+    if (own && !w->failed)
+        remember(w, p, v);
+}
+
 /* ---- expressions without recursion ---------------------------------------------------------- */
 
 typedef struct frame { const rlx_prim *p; kw_value mask, v[3]; size_t at; } frame;
@@ -284,11 +294,7 @@ static bool at_once(kw *w, const rlx_prim *p, kw_value mask, kw_value *out)
         kw_forget(w, p);
     if (p->kind == RLX_NODE_PRIM_VAR) {
         *out = var_value(w, (const rlx_prim_var *)p, false);
-        uintptr_t at;
-        bool own =
-            !rlx_ptrmap_find(&w->vars, p, &at) || w->var_values.data[at - 1].reg != out->reg;
-        if (own && !w->failed)
-            remember(w, p, *out);
+        remember_own(w, p, p, *out);
         return true;
     }
     const rlx_unary *c = p->kind == RLX_NODE_CAST ? (const rlx_unary *)p : NULL;
@@ -297,7 +303,7 @@ static bool at_once(kw *w, const rlx_prim *p, kw_value mask, kw_value *out)
         *out = var_value(w, v, true);
         if (out->klass == RLX_CLASS_I64) {
             if (out->wide)
-                remember(w, p, *out);
+                remember_own(w, p, &v->node, *out);
             return true;
         }
     }

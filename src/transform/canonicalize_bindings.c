@@ -15,6 +15,7 @@ typedef struct canonicalize {
     rlx_ptrmap turned;     /* bindings whose variable has been given to the value's definition */
     rlx_ptrmap origin;     /* dataflow variable of this block -> the one it copies, or itself */
     rlx_ptrmap given;      /* variable -> the output whose name it got */
+    rlx_ptrmap here;       /* dataflow variables of this block, as they are bound now */
     rlx_written written;
 } canonicalize;
 
@@ -41,6 +42,7 @@ static bool enter_block(rlx_seq_pass *p, const rlx_block *block)
 {
     canonicalize *c = p->user;
     rlx_ptrmap_clear(&c->origin);
+    rlx_ptrmap_clear(&c->here);
     if (block->node.kind != RLX_NODE_DATAFLOW_BLOCK)
         return true;
     for (size_t i = 0; i < block->num_bindings; i++) {
@@ -118,12 +120,20 @@ static bool before_cast(rlx_seq_pass *p, const rlx_binding *old)
 
 /* ---- bindings ------------------------------------------------------------------------------- */
 
+/* Is x visible wherever v is, which this block binds? A field of a tuple that an earlier block
+ * gave out may be a dataflow variable of that block. */
+static bool is_visible_with(const canonicalize *c, const rlx_var *x, const rlx_var *v)
+{
+    return x->node.kind != RLX_NODE_DATAFLOW_VAR ||
+           (v->node.kind == RLX_NODE_DATAFLOW_VAR && rlx_ptrmap_has(&c->here, x));
+}
+
 /* May `leaf` stand wherever v does? Whatever is told of v is certain, and the leaf is visible
  * wherever v is. */
 static bool stands_for(rlx_seq_pass *p, const rlx_var *v, const rlx_expr *leaf)
 {
     const rlx_var *x = rlx_as_var(leaf);
-    if (!x || (x->node.kind == RLX_NODE_DATAFLOW_VAR && v->node.kind != RLX_NODE_DATAFLOW_VAR))
+    if (!x || !is_visible_with(p->user, x, v))
         return false;
     return x->sinfo == v->sinfo ||
            (x->sinfo && v->sinfo &&
@@ -215,12 +225,14 @@ static bool canonicalize_cast(rlx_seq_pass *p, const rlx_binding *old, const rlx
 
 static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const rlx_binding *now)
 {
-    const canonicalize *c = p->user;
+    canonicalize *c = p->user;
+    const rlx_var *v = rlx_binding_var(now);
     if (rlx_ptrmap_has(&c->turned, old))
         return true;
+    if (v && v->node.kind == RLX_NODE_DATAFLOW_VAR && !put(p, &c->here, v, v))
+        return false;
     if (now->kind == RLX_NODE_MATCH_CAST)
         return canonicalize_cast(p, old, now);
-    const rlx_var *v = rlx_binding_var(now);
     const rlx_expr *value = rlx_binding_value(now), *leaf = simpler(c, value);
     if (leaf && stands_for(p, v, leaf))
         return stand_in(p, old, v, leaf);
@@ -235,7 +247,7 @@ static bool canonicalize_binding(rlx_seq_pass *p, const rlx_binding *old, const 
 const rlx_module *rlx_pass_canonicalize_bindings(rlx_pass_run *run, const rlx_module *m)
 {
     canonicalize c = { .env = rlx_module_env(m) };
-    rlx_ptrmap *maps[] = { &c.values, &c.turned, &c.origin, &c.given };
+    rlx_ptrmap *maps[] = { &c.values, &c.turned, &c.origin, &c.given, &c.here };
     rlx_seq_pass p;
     for (size_t i = 0; i < RLX_COUNT(maps); i++)
         rlx_ptrmap_init(maps[i], &run->ctx->memory);

@@ -286,6 +286,24 @@ def main(a: R.Tensor(("n",), "float32")):
      lambda a: np.where(a * 2 < -2, np.float32(-1), np.where((a * 2 > 2) & (np.arange(len(a)) % 2 == 0), a * 2,
                                                              np.where(np.abs(a * 2) < 1, 4 * a * a, np.maximum(a * 2, 0)))).astype("float32"))
 
+case("a name is read again after it was widened", """
+@T.prim_func
+def again(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "int64")
+    B = T.match_buffer(b, (n,), "int64")
+    for i in range(n):
+        x: T.uint32 = T.Cast("uint32", A[i])
+        B[i] = T.min(T.Cast("int64", x), T.int64(0)) + T.Select(T.Cast("bool", x), A[i], T.int64(-1))
+
+@R.function
+def main(a: R.Tensor(("n",), "int64")):
+    n = T.int64()
+    cls = M
+    b = R.call_tir(cls.again, (a,), out_sinfo=R.Tensor((n,), "int64"))
+    return b
+""", [[ints(20, low=0, dtype="int64")], [ints(0, dtype="int64")], [ints(300, low=0, dtype="int64")]], lambda a: np.where(a != 0, a, -1))
+
 case("stages through a buffer of symbolic size", """
 @T.prim_func
 def softmax(a: T.handle, b: T.handle):
@@ -622,6 +640,7 @@ def main(a: R.Tensor((4, 4), "float32")):
 """, [[quarters(4, 4)], [quarters(4, 4)]],
      lambda a: (lambda e: (a + (e * (e + 1))[:, None]).ravel() + np.concatenate([np.zeros(12), a[0, ::-1]]))(a[:, 1] + a[:, 3]).astype("float32"))
 
+# A constant with a name is one tensor for each time it is evaluated: every name for it sees what is written.
 case("in place over what may be a constant", """
 @T.prim_func
 def bump(A: T.Buffer((3,), "int32")):
@@ -655,5 +674,5 @@ def main(x: R.Tensor((3,), "int32")):
     p = cls.once(x, R.const(True, "bool"))
     q = cls.once(x, R.const(False, "bool"))
     return p, q
-""", [[ints(3)]], lambda x: (lambda k: (k + 1, k + 1, k + 1, k, k + 1, x + x + 1, k + 1, k))(np.array([1, 2, 3], "int32")))
+""", [[ints(3)]], lambda x: (lambda k: (k + 3, k + 3, k + 3, k + 3, k + 2, x + x + 1, k + 2, k + 2))(np.array([1, 2, 3], "int32")))
 s.done()
